@@ -20,7 +20,8 @@ _LINE = 128
 
 
 def explanation(module: Module, target: Target, options: KernelOptions) -> list[Decision]:
-    """What a target makes of the places of a module, and what makes these slow on any.
+    """The decisions of a target about the lines of a module, and what is slow about them on any
+    device.
 
     Raises:
         TargetError: the target is interp, which has no code, or cannot do what the kernel asks.

@@ -105,7 +105,7 @@ class DiskCache:
             self._write(name, data)
 
     def put_file(self, name: str, data: bytes) -> None:
-        """Keep a file that somebody else reads, unless it is there as it should be."""
+        """Store a file that other programs read, unless it exists with this content."""
         with suppress(OSError, ValueError), Folder(self.root) as folder:
             if folder.read(name, len(data))[0] == data:
                 return

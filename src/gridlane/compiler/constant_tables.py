@@ -37,8 +37,8 @@ def place_tables(module: Module, param_bytes: int) -> bytes:
 
 
 def read_as_global(module: Module) -> None:
-    """Turn the pointers to constant memory of a module into ones to global memory, for a target
-    whose parameter block is there."""
+    """Turn a module's pointers to constant memory into pointers to global memory, for a target
+    whose parameter block is in global memory."""
     if not module.constants_at:
         return
     # Copies of a module share its globals.

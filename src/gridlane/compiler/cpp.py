@@ -1,8 +1,8 @@
 """CUDA C++ to PTX through the disk cache.
 
-A compiler reads headers that only it finds. So an entry under the key of the source lists those
-that it read; the PTX is kept under a key that covers their content as well. Where one of them has
-changed, or a file of the same name has come into a folder that is searched earlier, the source is
+Only the compiler knows which headers it reads. So an entry under the key of the source lists those
+that it read; the PTX is kept under a key that covers their content as well. If one of them has
+changed, or a folder that is searched earlier has a new file of the same name, the source is
 compiled again.
 """
 
@@ -104,8 +104,8 @@ def _through(
     make: Callable[[CppSource], Compiled],
     how: str,
 ) -> Compiled:
-    """What is made of a source, from the cache if it has it; ``how`` it is made, if otherwise than
-    by the compiler alone."""
+    """The PTX of a source, from the cache or by ``make``; ``how`` names the way of compiling in the
+    key, "" for the compiler alone."""
     if cache is None:
         return make(source)
     key = _source_key(source, compiler)

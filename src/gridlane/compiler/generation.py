@@ -127,7 +127,7 @@ def split(module: Module, pairs: bool) -> GridParts:
         pairs: as ``Backend.pairs_float64`` says.
 
     Raises:
-        CompileError: what lives across a barrier cannot be kept; located.
+        CompileError: a value that lives across a barrier cannot be saved; located.
     """
     from gridlane.passes.structure.grid_parts import split_at_grid_syncs  # few kernels need it
 

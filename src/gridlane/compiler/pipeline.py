@@ -118,7 +118,7 @@ def emitted_for(record: Backend) -> frozenset[type[Op]]:
 
 
 def _named(error: TargetError, target: str) -> TargetError:
-    """The error of a pass, which says "the target" at most, with the target's name."""
+    """The error of a pass with the target's name in place of "the target"."""
     message = error.message.replace("the target", f"the {target} target")
     if target not in message:
         message = f"{target}: {message}"

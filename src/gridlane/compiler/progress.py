@@ -1,4 +1,4 @@
-"""What compiling tells: a line on a terminal where it takes long, a record of ``logging``."""
+"""Reports of a compilation: a line on a terminal if it is long, a record of ``logging``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def finished() -> int:
 
 @contextmanager
 def compiling(name: str, target: str) -> Generator[None]:
-    """Tell of the compilation of a kernel in the with block.
+    """Report the compilation of a kernel in the with block.
 
     The logger ``gridlane`` gets a record of level INFO at the end, if the program has loaded
     ``logging``: otherwise nobody could read it.

@@ -44,8 +44,8 @@ class _Recording:
         self.last = ""
 
     def passed(self, stage: str, suffix: str, text: str) -> tuple[str, Path | None]:
-        """The text that a stage goes on with, and the file that replaces it. A pass that changes
-        nothing writes no file, and has a number."""
+        """The text with which a stage continues, and the file that replaces it. A pass that changes
+        nothing has a number, but no file."""
         name = f"{self.prefix}.{self.number:02}-{stage}{suffix}"
         self.number += 1
         folder, file = config().dump_folder, _replacement(name)
@@ -66,7 +66,7 @@ _thread = _Thread()
 
 
 def active() -> bool:
-    """Whether the settings ask for stages as files."""
+    """Whether the settings request files of stages."""
     settings = config()
     return settings.dump_folder is not None or settings.override is not None
 
@@ -132,7 +132,7 @@ def record_text(stage: str, suffix: str, text: str, check: Check, shown: str = "
 
 
 def names_entry(entry: str) -> Check:
-    """A check of languages that only drivers parse: the kernel is there."""
+    """A check of text that only drivers parse: it contains the kernel."""
 
     def check(text: str) -> None:
         if entry not in text:
@@ -142,8 +142,8 @@ def names_entry(entry: str) -> Check:
 
 
 def _replace(module: Module, read: Module) -> None:
-    """Give a module the content of another, which has been read from text. Facts that the text
-    leaves out stay."""
+    """Replace the content of a module by that of another, which was parsed from text. Facts that
+    the text lacks are unchanged."""
     for name, function in read.functions.items():
         before = module.functions.get(name)
         if before is not None:

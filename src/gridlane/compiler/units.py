@@ -25,8 +25,8 @@ def check_lists(*given: Sequence[str]) -> None:
 
 
 def is_cpp(text: str, name: str) -> bool:
-    """Whether a text is CUDA C++. One that is neither is no PTX, of which ``parse_ptx`` says what
-    is missing."""
+    """Whether a text is CUDA C++. Other text is taken for PTX, and ``parse_ptx`` reports what is
+    wrong with it."""
     return not PTX.match(text) and (name.endswith(".cu") or _CPP.search(text) is not None)
 
 

@@ -115,7 +115,7 @@ def has_gaps(array: np.ndarray) -> bool:
 
 @functools.cache
 def _has_gaps(dtype: np.dtype) -> bool:
-    """Whether some bytes of a record are of no field, as of ``records[["a", "c"]]``."""
+    """Whether some bytes of a record belong to no field, as in ``records[["a", "c"]]``."""
     covered = bytearray(dtype.itemsize)
     for field, offset in (place[:2] for place in (dtype.fields or {}).values()):
         if field.base.names and _has_gaps(field.base):
@@ -204,15 +204,16 @@ def alignment_of(dtype: np.dtype) -> int:
 
 
 def is_aligned(address: int, dtype: np.dtype) -> bool:
-    """Whether an array of short vectors starts where one access reads each; true of others."""
+    """Whether an array of short vectors is aligned for one access per vector; true for other
+    arrays."""
     return not dtype.names or vector_of(dtype) is None or not address % alignment_of(dtype)
 
 
 def is_misaligned(
     address: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype
 ) -> bool:
-    """Whether an element begins at no multiple of its type's alignment, of 4 bytes at most: where
-    the devices that read whole words cannot read it."""
+    """Whether an element is not aligned to its type's alignment, or to 4 bytes if that is less:
+    devices that read whole words cannot read such elements."""
     alignment = min(4, dtype.alignment)
     if alignment == 1:
         return False

@@ -1,8 +1,9 @@
 """Drive the parts of a kernel that is split at its grid barriers, one launch after the other.
 
 Where the threads of a part may reach several barriers, or the end, the host reads the barrier that
-they reached. It so drives loops around a barrier, and detects threads that diverge. On streams of
-host-driven devices the host waits for that read, so the launch is done or nearly done on return.
+they reached. In this way it drives loops around a barrier, and detects threads that diverge. On
+streams of host-driven devices the host waits for that read, so the launch is done or nearly done on
+return.
 """
 
 from __future__ import annotations

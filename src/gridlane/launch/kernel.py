@@ -56,7 +56,7 @@ def compile_for(
 
 
 class Code(NamedTuple):
-    """Code that a kernel has loaded, and what its making took."""
+    """Code that a kernel has loaded, and the time that compiling it took."""
 
     kernel: LoadedKernel
     nanoseconds: int
@@ -214,7 +214,7 @@ class Kernel:
         return self._loaded[key].kernel
 
     def _unchecked(self, target: Target) -> tuple[str, ...]:
-        """Which checks that are asked for a target has not."""
+        """The requested checks that a target does not support."""
         if not self.options.check:
             return ()
         record = backend(target.name)

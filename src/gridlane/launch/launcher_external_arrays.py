@@ -26,7 +26,7 @@ class Wanted(NamedTuple):
         limit: the largest length, stride and reach in bytes; negative to match arrays beyond it.
         attribute: address of a function with cuPointerGetAttribute's signature, which decides
             whether kernels can use the memory.
-        stream: the launch's.
+        stream: the stream of the launch.
         places: the offsets of the address, the lengths and the strides in the bytes; see
             ``parameters.ArrayLayout``.
     """

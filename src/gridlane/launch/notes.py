@@ -1,4 +1,4 @@
-"""Tell the user where compiled code differs from the source, each note once per process."""
+"""Print where compiled code differs from the source, each note once per process."""
 
 from __future__ import annotations
 

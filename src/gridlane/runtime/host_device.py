@@ -154,7 +154,7 @@ class HostDevice:
         return host_stream
 
     def stop_thread(self, thread: int, wish: bool) -> None:
-        """Ask the launch of a thread to end early, or withdraw the request."""
+        """Request that the launch of a thread ends early, or withdraw the request."""
         raise NotImplementedError
 
     def new_event(self, timing: bool = True) -> HostEvent:

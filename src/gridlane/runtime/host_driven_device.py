@@ -83,8 +83,8 @@ class HostDrivenDevice(Generic[S]):
     # --- the exit of the process ---
 
     def _end_with_process(self) -> None:
-        """Finish the work so far at the exit of the process, and refuse later work. A device that
-        nobody holds by then is gone."""
+        """Finish the work so far at the exit of the process, and refuse later work. A device
+        without references has been released by then."""
         end = weakref.WeakMethod(self._end)
         at_end(lambda: call() if (call := end()) else None)
 

@@ -1,6 +1,6 @@
-"""What is watched of host-driven devices: the submission of launches and copies to the device.
+"""The seams of host-driven devices for observers: the submission of launches and copies.
 
-Work that is recorded for a graph, or deferred, is told when it is submitted.
+Work that is recorded for a graph, or deferred, is reported when it is submitted.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Watch launches and copies, on every device.
+"""Observe launches and copies, on every device.
 
 Nothing is tested per launch. A driver names its seams: the methods through which its launches and
-copies pass. They are exchanged while somebody watches, and are the driver's own at other times.
+copies pass. They are replaced while an observer is active, and are the driver's own at other times.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Launched:
         thread: the caller's number.
         span: the device's time; None if it has none.
         on_caller: whether the kernel ran on the caller, from begin to end.
-        device: the device, if a stream tells it.
+        device: the device, if the launch has a stream.
     """
 
     kernel: Any
@@ -86,7 +86,8 @@ class Copied:
 
 
 class Observer(Protocol):
-    """Who watches. Any thread calls it, and an exception of it reaches the launch's caller."""
+    """The interface of an observer. Any thread calls it, and its exception reaches the launch's
+    caller."""
 
     def launched(self, launch: Launched, /) -> None:
         """Note a launch. Hot."""
@@ -101,12 +102,12 @@ class Observer(Protocol):
         ...
 
     def forked(self) -> None:
-        """Note that this is the child of a fork, in which nobody watches."""
+        """Note that this is the child of a fork, in which no observer is active."""
         ...
 
 
 class _Seam:
-    """A method that is exchanged while somebody watches."""
+    """A method that is replaced while an observer is active."""
 
     def __init__(self, owner: type, name: str, wrap: Wrap) -> None:
         self.owner, self.name = owner, name
@@ -128,8 +129,8 @@ observers: tuple[Observer, ...] = ()
 
 
 def seam(owner: type, name: str, wrap: Wrap) -> None:
-    """Name a method of a driver's class through which launches or copies pass. A method that
-    ``wrap`` makes may be called at any time: it tells those who watch then."""
+    """Name a method of a driver's class through which launches or copies pass. The method that
+    ``wrap`` returns may be called at any time: it reports to the observers of that time."""
     with _lock:
         new_seam = _Seam(owner, name, wrap)
         _seams.append(new_seam)
@@ -143,13 +144,13 @@ def then(call: Callable[[], object]) -> None:
 
 
 def start(observer: Observer) -> None:
-    """Tell an observer all launches and copies from now on."""
+    """Report all launches and copies from now on to an observer."""
     with _lock:
         _watch((*observers, observer))
 
 
 def stop(observer: Observer) -> None:
-    """Tell an observer nothing more, if it was told anything."""
+    """Stop reporting to an observer, if it was started."""
     with _lock:
         _watch(tuple(each for each in observers if each is not observer))
 
@@ -181,13 +182,13 @@ os.register_at_fork(after_in_child=_in_child)
 
 
 def tell_launch(launch: Launched) -> None:
-    """Tell a launch to all who watch."""
+    """Report a launch to all observers."""
     for each in observers:
         each.launched(launch)
 
 
 def tell_copy(copy: Copied) -> None:
-    """Tell a copy to all who watch."""
+    """Report a copy to all observers."""
     for each in observers:
         each.copied(copy)
 
@@ -279,7 +280,8 @@ class Timer:
         grid: tuple[int, int, int],
         shared: int,
     ) -> None:
-        """Launch by the driver's method ``own``, and tell of it; ``on`` is the stream's object."""
+        """Launch by the driver's method ``own``, and report the launch; ``on`` is the stream's
+        object."""
         start = self.begin(on)
         begin = perf_counter_ns()
         own(bound, stream, params, *grid, shared)
@@ -290,8 +292,8 @@ class Timer:
     def copy(
         self, stream: Any, own: Callable[..., None], args: tuple[Any, ...], kind: str, sized: int
     ) -> None:
-        """Copy or fill by the driver's method ``own``, and tell of it; ``args[sized]`` has or is
-        the size."""
+        """Copy or fill by the driver's method ``own``, and report it; ``args[sized]`` has or is the
+        size."""
         start = self.begin(stream)
         begin = perf_counter_ns()
         own(stream, *args)

@@ -1,5 +1,5 @@
-"""The report block: running kernels' messages to the host in shared memory, as core/gpu_abi.py
-says."""
+"""The report block: messages of running kernels to the host, in shared memory, with the layout of
+core/gpu_abi.py."""
 
 from __future__ import annotations
 

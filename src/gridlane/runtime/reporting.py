@@ -1,7 +1,7 @@
-"""Whose launches report, on host-driven devices, and the reports that nobody has read.
+"""The owners of launches whose kernels report, on host-driven devices, and the unread reports.
 
 Each report block is of one kernel and one owner: a stream, or a thread on the default stream. So an
-error is raised where its launch is waited for, whatever other threads and streams do.
+error is raised at a wait for its launch, whatever other threads and streams do.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Owners:
         self._local = threading.local()
 
     def here(self) -> Owner:
-        """This thread, or the one that it stands for."""
+        """This thread, or the one on whose behalf it runs."""
         try:
             return self._local.owner
         except AttributeError:

@@ -92,7 +92,7 @@ class CpuKernel(HostKernel):
 
     @property
     def machine_code(self) -> MachineCode:
-        """How C launches the kernel."""
+        """The addresses by which C launches the kernel."""
         return MachineCode(self._pool.address_of_launch, self._plan_address, self._fail_in_c)
 
     def _fail_in_c(self, code: int, report: int, gx: int, gy: int) -> NoReturn:
@@ -137,8 +137,8 @@ class CpuKernel(HostKernel):
 
 
 def _serve(artifact: Artifact, allocations: Allocations, site: int, cells: int) -> None:
-    """Print one lane's line, or answer where memory is; called by a running kernel, which an
-    exception stops."""
+    """Print one lane's line, or return the range of an address; a running kernel calls this, and an
+    exception stops the kernel."""
     if site == ASK:
         allocations.answer(cells)
         return
@@ -197,7 +197,7 @@ class CpuDevice(HostDevice):
         return CpuKernel(artifact, self._allocations)
 
     def stop_thread(self, thread: int, wish: bool) -> None:
-        """Ask the launch of a thread to end early, or withdraw the request."""
+        """Request that the launch of a thread ends early, or withdraw the request."""
         pool().stop(thread, wish)
 
     def describe(self) -> dict[str, object]:

@@ -1,9 +1,9 @@
 """Checks of running kernels on the CPU device: LLVM IR that is linked with the pool's.
 
-A check that fails reports its error and ends the launch: the first thread that does so writes the
-report, then has the others leave; see cpu_leaving.py. The range of an address is looked up in a
-table of the allocations: an i64, their number, then the start and the size of each, by address.
-Python makes it when a launch asks for the first time, and again for an address that is not in it.
+A check that fails reports its error and ends the launch: the first thread that fails writes the
+report and stops the others; see cpu_leaving.py. The range of an address is looked up in a table of
+the allocations: an i64, their number, then the start and the size of each, by address. Python
+builds it at a launch's first lookup, and again for an address that it lacks.
 """
 
 from __future__ import annotations

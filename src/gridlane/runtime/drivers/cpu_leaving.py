@@ -1,8 +1,8 @@
 """How threads leave a launch of the CPU device: LLVM IR that is linked with the pool's.
 
-A context has why its launch ends, of which the first reason holds, and 0 until then. Whoever gives
-it signals the other threads of the launch, and all leave the kernel by ``longjmp`` to their frames;
-see cpu_stop.py.
+A context holds the first reason for the end of its launch, and 0 until then. The thread that writes
+the reason signals the other threads of the launch, and all leave the kernel by ``longjmp`` to their
+frames; see cpu_stop.py.
 """
 
 from __future__ import annotations

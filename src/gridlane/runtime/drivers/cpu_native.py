@@ -47,7 +47,7 @@ with the linker: when the last of its libraries ends."""
 
 @cache
 def _initialise() -> None:
-    """Let LLVM know this processor, and the libraries of mathematical functions."""
+    """Register this processor and the libraries of mathematical functions with LLVM."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     for name in LIBRARIES:
@@ -68,7 +68,8 @@ def _new_linker() -> llvm.LLJIT:
 
 
 class _Linkers:
-    """The linker that new code goes to, and how much it may take; under the lock."""
+    """The linker of new code, and the number of libraries that it still accepts; guarded by the
+    lock."""
 
     linker: llvm.LLJIT | None = None
     left = 0

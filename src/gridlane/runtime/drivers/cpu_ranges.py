@@ -1,7 +1,8 @@
 """The table of allocations that checked kernels of the CPU device look addresses up in.
 
-A launch asks for it once, and again for an address that is not in it: then what others allocated is
-added. A table lives as long as a launch may use it: until another one has its context's memory.
+A launch requests it once, and again for an address that it lacks: the new table has the allocations
+of other threads. A table lives as long as a launch may use it: until another one has its context's
+memory.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class Allocations:
             place.value = table.ctypes.data
 
     def describe(self, address: int, own: tuple[int, int] | None) -> str:
-        """Where an address lies, in words: in front of an allocation, behind it, or at null.
+        """Describe where an address lies: in front of an allocation, behind it, or at null.
 
         Args:
             own: the start and the size of the one that is meant, if that is known.
@@ -94,7 +95,7 @@ class Allocations:
 
 
 def access_text(site: KernelErrorSite, numbers: list[int], known: Allocations) -> str:
-    """What a check says of an access, by the numbers of its detail, or an address, and the start
+    """The message of a failed check, from the numbers of its detail or an address, and the start
     and the size of the allocation that the access was likely in."""
     if not site.detail.endswith(" at {}"):
         return site.detail.format(*numbers)

@@ -22,7 +22,7 @@ Ctrl-C does, the launch stops: its context records the exception, and the pool's
 signalled (see cpu_leaving.py). The monitor parks when there are no launches; a launch wakes it.
 
 If another library has taken SIGURG since, no thread is signalled, and launches run to their end.
-So they do in a program in C, whose signals gridlane leaves alone (``core/embedding.py``).
+The same holds in a program in C, whose signals gridlane does not change (``core/embedding.py``).
 """
 
 from __future__ import annotations

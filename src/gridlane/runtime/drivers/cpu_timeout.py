@@ -1,13 +1,13 @@
 """The time limit of launches on the CPU device: LLVM IR that is linked with the pool's.
 
-It is there where GRIDLANE_TIMEOUT sets a limit. A launch writes its beginning and its context into
-its thread's record (see cpu_stop.py). A thread of its own checks the records: it stops a launch
-that has lasted longer as Ctrl-C does, and signals all threads that are in it. The first of these
-that is in the kernel's code writes the place of its instruction into the context.
+It exists if GRIDLANE_TIMEOUT sets a limit. A launch writes its beginning and its context into its
+thread's record (see cpu_stop.py). A thread of its own checks the records: it stops a launch that
+has lasted longer as Ctrl-C does, and signals all threads that are in it. The first of these that is
+in the kernel's code writes the place of its instruction into the context.
 
 A beginning is 0 where no launch is timed, and -1 while the checking thread stops the launch, for
 whose end the launch waits: its context ends with it. Kernels of programs in C are stopped as well,
-so the signal is taken in these too.
+so the signal's handler is installed in these too.
 """
 
 from __future__ import annotations

@@ -127,7 +127,7 @@ class InterpDevice(HostDevice):
             self._bytes(target, size)[:] = byte
 
     def stop_thread(self, thread: int, wish: bool) -> None:
-        """Ask the launch of a thread to end early, or withdraw the request."""
+        """Request that the launch of a thread ends early, or withdraw the request."""
         (self.unwanted.add if wish else self.unwanted.discard)(thread)
 
     def load(self, artifact: Artifact) -> InterpKernel:

@@ -1,7 +1,7 @@
-"""The turn of the default stream of host devices, whose work runs on its callers.
+"""The lock of the default stream of host devices, whose work runs on its callers.
 
-Threads that use one stream take turns: its work is done piece after piece, as on a GPU, whoever
-appends it.
+Threads that use one stream take turns: its work is done piece after piece, as on a GPU, whichever
+thread appends it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Lock(Protocol):
         ...
 
     def release(self) -> None:
-        """Give it back."""
+        """Release the lock."""
         ...
 
     def __enter__(self) -> object: ...
@@ -35,10 +35,11 @@ class Lock(Protocol):
 
 
 class Turns:
-    """Who has the turn holds ``lock``, which the same thread may take again.
+    """The turns of threads on the default stream: the thread with the turn holds ``lock``, which it
+    may take again.
 
     Attributes:
-        lock: of this process; another one in the child of a fork, whose parent's threads are gone.
+        lock: of this process; the child of a fork has a new one, as it lacks its parent's threads.
             C has a lock of its own within it where C does such work without Python.
         holder: the thread that keeps the turn for several pieces; 0 if none does.
     """
@@ -49,7 +50,7 @@ class Turns:
         os.register_at_fork(after_in_child=self.begin)
 
     def begin(self) -> None:
-        """Have a lock that nobody holds."""
+        """Create a lock that no thread holds."""
         self.lock = threading.RLock()
         self.holder = 0
 

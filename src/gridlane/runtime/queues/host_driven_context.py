@@ -80,8 +80,8 @@ class HostDrivenContext:
 
     @contextmanager
     def driving(self, stream: Ordered) -> Generator[None]:
-        """Hold the work of other threads that is ordered with a stream, while several submissions
-        of this thread stand for one launch."""
+        """Block the work of other threads that is ordered with a stream, while several submissions
+        of this thread make up one launch."""
         own = stream, get_ident()
         with self._use_ends:
             self._use_ends.wait_for(lambda: not _meets(self.drives, own))

@@ -14,7 +14,7 @@ class Mark:
     """One recording of an event. A device's own subclass adds the time.
 
     Attributes:
-        recorded: whether the stream has come so far that the other fields are known.
+        recorded: whether the stream has reached the recording, so that the other fields are known.
         point: the number of the work after which it is passed.
     """
 

@@ -31,7 +31,7 @@ class Piece(NamedTuple):
         operation: does the work, or submits it to the device; it gets the stream and ``args``,
             which own the objects of the work.
         by_host: whether the host takes part in it after all work so far, so that it is deferred.
-        in_parts: whether it is several submissions, which no other work comes between.
+        in_parts: whether it is several submissions, between which no other work is submitted.
     """
 
     operation: Callable[..., object]
@@ -88,7 +88,8 @@ D = TypeVar("D", bound=StreamDevice)
 
 
 class HostDrivenStream(SoftwareStream[D, Piece], Generic[D]):
-    """A stream. The default one comes after the work of all others, and they after its work.
+    """A stream. The default stream's work is ordered after the earlier work of all others, and
+    their later work after it.
 
     Attributes:
         context: the shared state of the device's streams.
@@ -336,8 +337,8 @@ def _record(
 
 
 def _drive(stream: HostDrivenStream[Any], kernel: Recordable, launch: Launch, keep: object) -> None:
-    """Submit a deferred launch in parts. Other deferred work that is ordered with it comes behind,
-    so it need not hold others' launches in parts."""
+    """Submit a deferred launch in parts. Other deferred work that is ordered with it follows it, so
+    it need not block others' launches in parts."""
     with stream.context.driving(stream):
         kernel.record(stream, *launch)
 

@@ -34,21 +34,21 @@ _SLICE_S = 0.005
 
 class _Stoppable(Protocol):
     def stop_thread(self, thread: int, wish: bool) -> None:
-        """Ask the launch of a thread to end early, or withdraw the request."""
+        """Request that the launch of a thread ends early, or withdraw the request."""
         ...
 
 
 class Lane(Protocol):
-    """What others than Python append work to, behind a piece of the queue that does that work. They
-    also answer for a queue without work, and may do work that comes then themselves."""
+    """A list to which C appends work, behind a piece of the queue that does that work. For a queue
+    without work, C also answers queries, and may do new work itself."""
 
     def close(self) -> None:
-        """Let nobody append to it until it is opened again, nor answer for the queue, and wait for
-        what others do themselves."""
+        """Refuse appends and queries until it is opened again, and wait for the work that C does
+        itself."""
         ...
 
     def withdraw(self) -> None:
-        """Let nobody find it any more."""
+        """Remove it from C's table, so that no thread finds it any more."""
         ...
 
     def settle(self) -> bool:
@@ -76,7 +76,7 @@ class HostQueue(SoftwareQueue[HostPiece]):
     Attributes:
         waits_for: the queue that the worker waits for, in a callback or for an event, and the latch
             that ends that wait.
-        owner: who is told an error of the work before a caller takes it.
+        owner: the object that is notified of an error of the work before a caller takes it.
         stopping: whether its thread may be asked to stop a launch, which the next piece is not.
         apart: whether its work and the default stream's are in no order.
     """
@@ -154,12 +154,13 @@ class HostQueue(SoftwareQueue[HostPiece]):
                 epochs.work.changed()
 
     def close_lane(self) -> None:
-        """Let later work come behind what the lane has."""
+        """Order later work behind the work of the lane."""
         if self.lane is not None:
             self.lane.close()
 
     def if_idle(self, call: Callable[[], object]) -> None:
-        """Call a function if there is neither work nor an error; nobody appends any meanwhile."""
+        """Call a function if there is neither work nor an error; no thread appends work
+        meanwhile."""
         with self.lock:
             if not self.pending and self.error is None:
                 call()
@@ -167,8 +168,8 @@ class HostQueue(SoftwareQueue[HostPiece]):
                     self.close_lane()
 
     def has_only_lane(self) -> bool:
-        """Whether there is no unfinished work, or all of it comes before the end of an open lane's:
-        who appends to that knows when it is done."""
+        """Whether there is no unfinished work, or all of it is ordered before the end of an open
+        lane: a thread that appends to the lane knows when the work is done."""
         return not self.pending or (self.lane is not None and self.lane.is_open())
 
     def has_work(self) -> bool:
@@ -198,8 +199,8 @@ class HostQueue(SoftwareQueue[HostPiece]):
                 epochs.work.changed()
 
     def fail(self, error: BaseException) -> None:
-        """As for every queue. The owner knows the first error before the piece counts as done, and
-        so do those who noted that there is none."""
+        """Record the first error. The owner and the threads that noted "no error" are notified
+        before the piece counts as done."""
         if self.error is None and self.owner is not None:
             self.owner.note(error)
         super().fail(error)
@@ -272,7 +273,7 @@ _waits = threading.Lock()
 
 
 def _forget_empty() -> None:
-    """Remove queues without work, which nobody may wait for any more. Who calls this changes the
+    """Remove queues without work, for which no thread may wait any more. The caller changes the
     number of the work."""
     for each in tuple(BUSY):
         if not each.pending and each.lock.acquire(blocking=False):
@@ -417,7 +418,7 @@ def _begin_in_child() -> None:
 
 
 def _end_lanes() -> None:
-    """Let the pieces of lanes end whose work is done: a child of a fork has not lost them."""
+    """End the pieces of lanes whose work is done: a child of a fork has not lost them."""
     if not sys.is_finalizing():
         for queue in tuple(BUSY):
             queue.has_work()

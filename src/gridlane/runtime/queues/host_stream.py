@@ -156,8 +156,8 @@ class HostStream(SoftwareStream[StreamDevice, HostPiece]):
         self.device.upload(target, source)
 
     def read(self, target: memoryview, source: int) -> None:
-        """Copy to the host, after the work so far; raise the first error of that, as who reads an
-        array would take it for what the work left there."""
+        """Copy to the host, after the work so far; raise the first error of that work, as the
+        caller would take the array for its result."""
         self.drain()
         self.raise_error()
         self.device.download(target, source)
@@ -212,7 +212,7 @@ class OwnHostStream(HostStream):
             self._queue.put_all(pieces)
 
     def _follow(self) -> None:
-        """Let later work come after that of default streams which the caller has left."""
+        """Order later work behind that of default streams which the caller has left."""
         for queue in () if self._queue.apart else tuple(LEFT):
             if queue.pending and queue is not own_queue():
                 _put_after(self._queue, queue)
@@ -262,7 +262,7 @@ found empty since."""
 
 
 def _put_after(queue: HostQueue, other: HostQueue) -> None:
-    """Let the later work of a queue come after the present work of another."""
+    """Order the later work of a queue behind the present work of another."""
     mark = Mark(perf_counter_ns, other)
     other.put((mark, True))
     queue.put((mark.wait, True))
@@ -275,7 +275,8 @@ def _spins(piece: HostPiece) -> bool:
 
 
 def is_behind_waiting(left: HostQueue | None = None) -> bool:
-    """Whether a default stream's work comes after that of streams which may wait for the host.
+    """Whether a default stream's work is ordered behind that of streams which may wait for the
+    host.
 
     Args:
         left: the default stream's own queue.
@@ -289,12 +290,11 @@ def is_behind_waiting(left: HostQueue | None = None) -> bool:
 class DefaultHostStream(HostStream):
     """The stream whose work runs at once, on the caller. Other streams keep their own errors.
 
-    A kernel that may wait for the host is left to a thread, if the host shares memory with kernels,
-    and so is the work that comes after it, or after such a kernel of another stream, until there is
-    a moment without work.
+    A kernel that may wait for the host runs on a thread, if the host shares memory with kernels. So
+    does the work behind it, or behind such a kernel of another stream, until the stream is idle.
 
     Attributes:
-        owner: who is told an error of work that is left to a thread.
+        owner: the object that is notified of an error of work on a thread.
     """
 
     def __init__(self, device: StreamDevice) -> None:
@@ -327,8 +327,8 @@ class DefaultHostStream(HostStream):
             piece[0]()
 
     def _may_wait(self, piece: HostPiece) -> bool:
-        """Whether a piece may wait for what the host does later: it is a kernel that may, or comes
-        after the work of a stream that has such a kernel."""
+        """Whether a piece may wait for a later action of the host: it is a kernel that may wait, or
+        is ordered behind a stream with such a kernel."""
         if not self.device.shares_memory:
             return False
         if _spins(piece):

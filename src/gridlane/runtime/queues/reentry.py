@@ -54,7 +54,7 @@ def refuse_reentry() -> NoReturn:
 
 
 def left_a_handler(error: BaseException) -> bool:
-    """Whether an exception left a signal handler: it says nothing about what that interrupted."""
+    """Whether an exception left a signal handler: it is unrelated to the interrupted code."""
     step = error.__traceback__
     while step is not None:
         if _is_handler(step.tb_frame):
@@ -77,7 +77,7 @@ def _is_handler(frame: FrameType) -> bool:
 
 
 def _parameters(code: CodeType) -> tuple[str, ...]:
-    """Names of positional parameters; ``*args`` stands behind the keyword-only ones."""
+    """Names of positional parameters; ``*args`` follows the keyword-only ones."""
     names = code.co_varnames[: code.co_argcount]
     if not code.co_flags & CO_VARARGS:
         return names

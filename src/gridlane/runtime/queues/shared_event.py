@@ -50,7 +50,7 @@ class SharedEvent:
         self._wait(self._words[1])
 
     def wait(self, stream: Any) -> None:
-        """Let later work of a stream wait for the recorded work."""
+        """Order the later work of a stream behind the recorded work."""
         stream.submit(partial(self._wait, self._words[1]), always=True)
 
     def _wait(self, number: int) -> None:
@@ -63,5 +63,5 @@ class SharedEvent:
             pause = min(2 * pause, _LONGEST)
 
     def elapsed_ms(self, end: Any) -> float:
-        """Refuse: events of several processes tell no time."""
+        """Refuse: events that processes share have no times."""
         fail(INVALID_HANDLE, "an event of several processes tells no time")

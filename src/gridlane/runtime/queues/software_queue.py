@@ -23,7 +23,7 @@ class SoftwareQueue(Generic[T]):
         pending: the unfinished work; the first piece is in progress.
         error: the first exception of a piece.
         thread: the thread that does the work, once it runs.
-        keeps_thread: whether that does the work of no other queue later.
+        keeps_thread: whether the thread serves this queue alone.
     """
 
     def __init__(self) -> None:

@@ -14,8 +14,8 @@ _handles = itertools.count(0x1000)
 
 
 class SoftwareStream(Generic[D, P]):
-    """A stream of a device D, whose work comes in pieces P. The default one comes after the work of
-    all others, and they after its work."""
+    """A stream of a device D, whose work comes in pieces P. The default stream's work is ordered
+    after the earlier work of all others, and their later work after it."""
 
     inline = False
 

@@ -24,7 +24,7 @@ _idle: deque[SimpleQueue[Work]] = deque()
 
 
 def run(work: Work) -> None:
-    """Let a thread do some work: one that waits, or a new one."""
+    """Run work on a thread: an idle one, or a new one."""
     try:
         inbox = _idle.pop()
     except IndexError:
@@ -44,7 +44,7 @@ def _work(first: list[Work]) -> None:
 
 
 def _has_more(inbox: SimpleQueue[Work]) -> bool:
-    """Wait for work for a while. False if there is none, and nobody puts any in."""
+    """Wait for work for a limited time. False if there is none by then."""
     try:
         inbox.put(inbox.get(timeout=_REST_S))
     except Empty:

@@ -83,15 +83,15 @@ class Resident(Protocol):
     """A kernel that does not end by itself."""
 
     def ask_to_leave(self) -> None:
-        """Ask it to leave the device."""
+        """Request that it leaves the device."""
         ...
 
     def leave(self) -> None:
-        """Wait until it has; DeviceError where it does not."""
+        """Wait until it has left; DeviceError if it does not leave."""
         ...
 
     def come_back(self) -> None:
-        """Launch it again, where it was asked to leave."""
+        """Launch it again after a request to leave."""
         ...
 
 
@@ -232,10 +232,10 @@ class Context:
 
     @contextmanager
     def without_residents(self) -> Generator[None, None, None]:
-        """Have the kernels that do not end leave the device for a while.
+        """Remove the kernels that do not end from the device in the with block.
 
         Raises:
-            DeviceError: NOT_PERMITTED, one does not, as its handler runs on.
+            DeviceError: NOT_PERMITTED, one does not leave, as its handler is still running.
         """
         with fork_waits(), self.pausing:
             left = tuple(self.residents)
@@ -300,7 +300,7 @@ class Context:
                 self.explained(error)
 
     def _of_gone_kernels(self) -> list[Reporting]:
-        """The reports that their kernels have left behind."""
+        """The reports of kernels that no longer exist."""
         return [report for report in tuple(self.reporting) if report.dropped]
 
     # --- faults ---

@@ -221,7 +221,7 @@ class CudaDevice:
 
     @property
     def multiprocessors(self) -> Multiprocessors:
-        """Who has some for long."""
+        """The multiprocessors' owners: resident kernels and lattices."""
         return self.context.multiprocessors
 
     def activate(self) -> None:
@@ -245,13 +245,13 @@ class CudaDevice:
         self.context.silent = False
 
     def give_report(self, report: Report) -> None:
-        """Leave that to the caller."""
+        """Leave reading the report to the caller."""
         self.context.reporting.pop(report, None)
         self._reports.discard(report)
 
     def forget_if_read(self, *reports: Report) -> None:
-        """Free the reports of kernels that are gone and of which nothing is left to read; safe at
-        any moment, as finalizers run so.
+        """Free the reports of kernels that no longer exist and whose reports are read; safe at any
+        moment, as finalizers run at any moment.
 
         Args:
             reports: those, of these alone.
@@ -259,8 +259,8 @@ class CudaDevice:
         self._reports.difference_update([each for each in reports if each.is_read])
 
     def check(self, kernel: CudaKernel | None = None) -> None:
-        """Raise the first error that a kernel reported, or that kernel; called when work is done.
-        Launches on the default stream that another thread waits for come first."""
+        """Raise the first error that any kernel, or the given kernel, reported; called when work is
+        done. Launches on the default stream that another thread waits for are checked first."""
         own = () if kernel is None or kernel.report is None else (kernel.report,)
         for each in tuple(self.context.reporting) if kernel is None else own:
             with self.context.reading:
@@ -307,8 +307,8 @@ class CudaDevice:
         return bool(int(call("cuDeviceCanAccessPeer", ours, theirs)))
 
     def enable_peer(self, other: CudaDevice) -> None:
-        """Let kernels here use the other device's memory; DeviceError 704 if they already can, 217
-        if they cannot."""
+        """Enable access of kernels here to the other device's memory; DeviceError 704 if it is
+        enabled already, 217 if it is impossible."""
         other.pool.share_with(self.ordinal)  # first: 704 says nothing of pools
         self.context.call("cuCtxEnablePeerAccess", other.context.handle, 0)
 

@@ -59,11 +59,11 @@ class Device(Protocol):
         ...
 
     def give_report(self, report: Report) -> None:
-        """Leave that to the caller."""
+        """Leave reading the report to the caller."""
         ...
 
     def forget_if_read(self, *reports: Report) -> None:
-        """Free reports of kernels that are gone, where nothing is left to read."""
+        """Free the reports of kernels that no longer exist, if they are read."""
         ...
 
 
@@ -114,7 +114,7 @@ class CudaModule:
 
 
 class CudaKernel:
-    """A kernel of a module; found again at its next use after the context was lost.
+    """A kernel of a module; looked up again at its next use after the context was lost.
 
     Args:
         module: that has it; None loads the artifact's code for it alone.
@@ -186,7 +186,7 @@ class CudaKernel:
             self.device.forget_if_read(self.report)
 
     def report_apart(self) -> None:
-        """Leave reading the report to the caller: waits for the device do not."""
+        """Leave reading the report to the caller: waiting for the device does not read it."""
         if self.report is not None:
             self.device.give_report(self.report)
             self._apart = True
@@ -196,7 +196,7 @@ class CudaKernel:
         self.report = None
 
     def ready(self) -> None:
-        """Find it again if the context was renewed since."""
+        """Look it up again if the context was renewed since."""
         if self.generation != self.context.generation:
             self.context.enter()
             self._find()

@@ -1,8 +1,8 @@
-"""Who has multiprocessors of a GPU for long: kernels that do not end, and blocks of lattices.
+"""The budget of a GPU's multiprocessors, which resident kernels and lattices occupy for long.
 
 The blocks of a lattice take one multiprocessor each, with most of its shared memory. The driver
-puts kernels that do not end on any that have room, so that where there is such a lattice, each of
-these counts as one multiprocessor: blocks that found no room would be waited for without an end.
+places kernels that do not end on any multiprocessor with room. So beside a lattice each of these
+counts as one multiprocessor: the wait for a block without room would not end.
 """
 
 from __future__ import annotations
@@ -31,19 +31,20 @@ class Multiprocessors:
         self._blocks: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 
     def taken(self) -> int:
-        """By blocks of lattices."""
+        """Multiprocessors that blocks of lattices occupy."""
         return sum(self._blocks.values())
 
     def _beside(self) -> int:
-        """Blocks of kernels that do not end."""
+        """The number of blocks of kernels that do not end."""
         return sum(each.size for each in self._kernels)
 
     def left(self, count: int) -> int:
-        """For the blocks of one more lattice, of ``count`` that the device has."""
+        """Multiprocessors for the blocks of one more lattice, of the ``count`` that the device
+        has."""
         return max(count - self.taken() - self._beside(), 0)
 
     def take(self, owner: object, blocks: int, count: int) -> None:
-        """Give a lattice its multiprocessors, until ``give_back`` or its owner's end.
+        """Reserve multiprocessors for a lattice, until ``give_back`` or its owner's end.
 
         Raises:
             DeviceError: COOPERATIVE_TOO_LARGE, there are too few.
@@ -59,7 +60,7 @@ class Multiprocessors:
             self._blocks[owner] = blocks
 
     def give_back(self, owner: object) -> None:
-        """A lattice has ended."""
+        """Release the multiprocessors of a lattice that has ended."""
         self._blocks.pop(owner, None)
 
     def check(

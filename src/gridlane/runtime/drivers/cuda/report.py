@@ -31,7 +31,7 @@ class Report(report.Report):
     """The report block of one loaded kernel, which it outlives while a launch may be in flight.
 
     Attributes:
-        dropped: whether the kernel is gone.
+        dropped: whether the kernel no longer exists.
         ended: whether its launches are known to be done, once it is.
     """
 
@@ -52,7 +52,7 @@ class Report(report.Report):
         return self._explain if kernel is None else kernel.explain
 
     def drop(self, explain: Explain | None) -> None:
-        """Note that the kernel is gone, and what explained its errors."""
+        """Note that the kernel no longer exists; ``explain`` explains its errors from now on."""
         self.dropped, self._explain = True, explain
 
     @property
@@ -62,7 +62,7 @@ class Report(report.Report):
 
     @property
     def is_read(self) -> bool:
-        """Whether nothing more can be in it that the host has not read."""
+        """Whether the host has read all that the kernel may have written."""
         if not self.dropped or self.launched:
             return False
         (head,) = struct.unpack_from("<I", self._bytes, abi.PRINT_HEAD_OFFSET)

@@ -1,4 +1,4 @@
-"""Kernels that run until they are told to end, each on a stream of its own."""
+"""Kernels that run until an order to end, each on a stream of its own."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gridlane.runtime.protocol import Block
 
 
 class Owner(Protocol):
-    """Who gives a kernel its orders.
+    """The object that orders a resident kernel to leave and to return.
 
     Attributes:
         name: of the actor, for errors.
@@ -30,11 +30,11 @@ class Owner(Protocol):
     name: str
 
     def ask_to_leave(self) -> None:
-        """Order the kernel to end for a while."""
+        """Order the kernel to end until ``come_back``."""
         ...
 
     def leave(self) -> bool:
-        """Wait until it has ended; whether it has."""
+        """Wait until it has ended; return whether it has."""
         ...
 
     def come_back(self) -> None:
@@ -50,7 +50,7 @@ class ResidentKernel:
     calls of the driver that would wait for them; see ``Context.without_residents``.
 
     Args:
-        owner: gives it its orders.
+        owner: the object that orders it to leave and to return.
         size: its blocks, a cluster.
         shared: bytes of dynamic shared memory.
 
@@ -101,7 +101,7 @@ class ResidentKernel:
         """Launch it.
 
         Raises:
-            DeviceError: COOPERATIVE_TOO_LARGE, the device does not hold it besides the others.
+            DeviceError: COOPERATIVE_TOO_LARGE, the device has no room for it beside the others.
         """
         with fork_waits(), self.context.pausing:
             residents = self.context.residents
@@ -140,14 +140,14 @@ class ResidentKernel:
     # --- leaving the device for others ---
 
     def ask_to_leave(self) -> None:
-        """Ask it to leave the device."""
+        """Request that it leaves the device."""
         self._owner.ask_to_leave()
 
     def leave(self) -> None:
         """Wait until it has left.
 
         Raises:
-            DeviceError: NOT_PERMITTED, its handler runs on.
+            DeviceError: NOT_PERMITTED, its handler is still running.
         """
         if not self._owner.leave():
             fail(
@@ -158,5 +158,5 @@ class ResidentKernel:
             )
 
     def come_back(self) -> None:
-        """Launch it again, where it was asked to leave."""
+        """Launch it again after a request to leave."""
         self._owner.come_back()

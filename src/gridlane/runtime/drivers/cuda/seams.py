@@ -1,7 +1,7 @@
-"""What is watched of NVIDIA GPUs: launches and copies by Python, and launches of graphs.
+"""The seams of NVIDIA GPUs for observers: launches and copies by Python, and launches of graphs.
 
 Launches that the driver starts without Python pass through no seam. Those prepared so far expire
-when somebody begins to watch, and none is prepared until nobody does.
+when an observer starts, and none is prepared until the last observer stops.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _copy(kind: str, sized: int) -> observing.Wrap:
 
 
 class _Graph:
-    """A graph as what is launched: its kernels are the driver's affair."""
+    """A launched graph, in place of a kernel: the driver alone knows its kernels."""
 
     def __init__(self, graph: Any) -> None:
         self.artifact = Artifact("cuda", "graph", b"", f"graph {id(graph):#x}", (), 0)
@@ -97,7 +97,7 @@ def watch(devices: type) -> None:
 
 
 def watch_context(context: Context) -> None:
-    """Expire the context's prepared launches when somebody begins to watch."""
+    """Expire the context's prepared launches when an observer starts."""
     expire = weakref.WeakMethod(context.expire)
     observing.then(lambda: call() if observing.observers and (call := expire()) else None)
 

@@ -72,7 +72,7 @@ class Device(Protocol):
         ...
 
     def check(self, kernel: CudaKernel | None = None) -> None:
-        """Raise the first error that a kernel reported, or that kernel; called when work is
+        """Raise the first error that any kernel, or the given kernel, reported; called when work is
         done."""
         ...
 
@@ -357,7 +357,7 @@ class CudaEvent:
         self.context.call("cuEventSynchronize", self.native)
 
     def wait(self, stream: CudaStream) -> None:
-        """Make the later work of a stream wait for it."""
+        """Order the later work of a stream behind it."""
         _check_kind(stream)
         stream.context.call("cuStreamWaitEvent", stream.native, self.native, 0)
         if self.capture is not None and stream.capture is None:

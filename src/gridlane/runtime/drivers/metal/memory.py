@@ -14,7 +14,7 @@ from gridlane.runtime.drivers.metal.context import Context
 
 class Residency:
     """Keep every buffer resident, so that kernels may reach it by pointer: by a residency set if
-    the device has them, else by telling each encoder of each buffer."""
+    the device has them, else by declaring each buffer to each encoder."""
 
     def __init__(self, context: Context) -> None:
         metal = context.metal
@@ -43,7 +43,7 @@ class Residency:
             self.set.commit()
 
     def tell(self, encoder: Any) -> None:
-        """Tell an encoder of every buffer."""
+        """Declare every buffer to an encoder."""
         for buffer in self.buffers:
             encoder.useResource_usage_(buffer, self._both)
 

@@ -20,7 +20,8 @@ class Device(transfers.Memory, StreamDevice, Protocol):
 
 
 class SingleBufferStream(HostDrivenStream[Device]):
-    """A stream. The default one comes after the work of all others, and they after its work.
+    """A stream. The default stream's work is ordered after the earlier work of all others, and
+    their later work after it.
 
     Attributes:
         point: the number of its last work in the queue.

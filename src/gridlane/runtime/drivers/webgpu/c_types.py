@@ -1,4 +1,4 @@
-"""The C types that wgpu uses, told to its cffi in one go.
+"""The C types that wgpu uses, declared to its cffi at once.
 
 wgpu names types by text, such as ``"WGPULimits *"``. cffi parses each new text together with a
 declaration of every type that it knows, some 400 of them, in about 30 milliseconds: the first
@@ -24,7 +24,7 @@ _NAME = "gridlane_types"
 
 
 def tell_types(ffi: Any) -> int:
-    """Tell a cffi ``FFI`` the types of wgpu's header; how many texts it knows then.
+    """Declare the types of wgpu's header to a cffi ``FFI``; return how many texts it knows then.
 
     It is only for speed: 0 where this cffi keeps types in another way, or the header is another.
     """

@@ -1,6 +1,6 @@
-"""Fences of a WebGPU queue: wgpu tells a callback that the work before a point is done.
+"""Fences of a WebGPU queue: wgpu calls a callback when the work before a point is done.
 
-Two other ways do not serve. What wgpuDevicePoll returns is true while kernels run, and wgpu-py's
+Two other ways do not work. The result of wgpuDevicePoll is true while kernels run, and wgpu-py's
 ``on_submitted_work_done`` (0.32) passes a callback of another type than the library calls.
 """
 
@@ -28,7 +28,7 @@ _SHARE = 32
 
 
 def _told(status: int, *rest: Any) -> None:
-    """What wgpu calls; the last but one argument is the number of the fence."""
+    """The callback of wgpu; its last argument but one is the number of the fence."""
     fence = _OPEN.pop(int(_ffi().cast("uintptr_t", rest[-2])), None)
     if fence is not None:
         fence.status, fence.reached = status, True
@@ -57,7 +57,7 @@ class Fence:
 
     Attributes:
         reached: whether the work before the point is done.
-        status: what wgpu says of it.
+        status: the status that wgpu reports.
     """
 
     __slots__ = ("_device", "_lib", "_queue", "reached", "status")
@@ -70,7 +70,7 @@ class Fence:
         self.ask(next(_NUMBERS))
 
     def ask(self, number: int) -> None:
-        """Ask wgpu to tell when the work so far is done."""
+        """Request a callback of wgpu for the end of the work so far."""
         ffi = _ffi()
         info = ffi.new("WGPUQueueWorkDoneCallbackInfo *")
         info.mode = self._lib.WGPUCallbackMode_AllowProcessEvents
@@ -80,10 +80,10 @@ class Fence:
         self._lib.wgpuQueueOnSubmittedWorkDone(self._queue, info[0])
 
     def passed(self) -> bool:
-        """Let wgpu call back, without waiting; whether the work is done.
+        """Process wgpu's callbacks, without waiting; return whether the work is done.
 
         Raises:
-            RuntimeError: wgpu says that the work failed.
+            RuntimeError: wgpu reports that the work failed.
         """
         if not self.reached:
             self._lib.wgpuDevicePoll(self._device, False, _ffi().NULL)
@@ -104,8 +104,8 @@ class Fence:
 
 
 def _ask_again() -> None:
-    """Raise what a signal handler raised in the callback. It may have come before the fence was
-    marked, so wgpu is asked again about all that are open."""
+    """Raise what a signal handler raised in the callback. The exception may precede the mark of the
+    fence, so the callbacks of all open fences are requested again."""
     error = _INTERRUPTIONS.pop()
     for number, fence in list(_OPEN.items()):
         fence.ask(number)
