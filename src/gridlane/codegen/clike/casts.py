@@ -1,4 +1,4 @@
-"""Conversions: each rounds once, and saturates where the IR says so."""
+"""Conversions: each rounds once, and saturates as the IR defines."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def cast(state: Emission, op: arith.Cast) -> None:
 
 
 def converted(state: Emission, text: str, source: DType, target: DType) -> str:
-    """A scalar converted as ``ir.ops.arith.Cast`` says."""
+    """A scalar converted by the rules of ``ir.ops.arith.Cast``."""
     if source is target:
         return text
     if source is bf16:

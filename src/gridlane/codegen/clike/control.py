@@ -53,8 +53,8 @@ def _go_on_leaving(state: Emission, op: Op) -> None:
 
 @emits(control.ScopeOp)
 def scope(state: Emission, op: control.ScopeOp) -> None:
-    """Emit a block that ``break`` leaves. Where a loop or scope inside leaves it, a flag tells the
-    ops after that one, and the loops and scopes around it, to break too."""
+    """Emit a block that ``break`` leaves. If a loop or scope inside leaves it, a flag makes the ops
+    after that one, and the loops and scopes around it, break too."""
     construct = Construct(op)
     if op in state.crossings.scopes:
         construct.flag = state.variable(state.dialect.types[b1], "false")

@@ -73,7 +73,7 @@ class Dialect(ABC):
         has_warps: lanes exchange by ops of the language, also in divergent control flow. Elsewhere
             passes have lowered these ops to barriers of the block.
         once: the opening and the end of a block that ``break`` leaves.
-        numbers_buffers: pointers do not tell their buffer, so code is for pointers in certain
+        numbers_buffers: a pointer does not determine its buffer, so code is for pointers in certain
             buffers (``Variant.buffers``).
         tables_in_memory: long constant tables follow the parameter block.
     """
@@ -179,7 +179,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def from_address(self, space: Space, text: str) -> str:
-        """A u64 as an address; "" gives the null pointer."""
+        """A u64 as an address; "" is the null pointer."""
 
     @abstractmethod
     def global_address(self, state: Emission, symbol: str) -> str:
@@ -271,8 +271,8 @@ class Dialect(ABC):
 
 @dataclass(slots=True)
 class Construct:
-    """A loop or scope that is being emitted. ``flag`` tells the loops and scopes inside a scope
-    that the scope is being left."""
+    """A loop or scope that is being emitted. ``flag`` is true while a scope is left through the
+    loops and scopes inside it."""
 
     op: Loop | ScopeOp
     flag: str = ""

@@ -1,12 +1,12 @@
-"""Which values stand in the expression that uses them, and which constants get names.
+"""Decide which values are folded into the expression that uses them, and which constants get names.
 
-A pure value that one op of the same region uses, in a text that has its operand once, needs no
-line of its own. What reads memory or a variable keeps its line, and so its place among writes.
-Where ``precise`` of a variable keeps float operations as they are, a value that comes of floats
-stands in another such value alone, so that all of the expression belongs to a precise variable.
+A pure value that one op of the same region uses, in a text that has its operand once, needs no line
+of its own. What reads memory or a variable keeps its line, and so its place among writes. If
+``precise`` of a variable keeps float operations as they are, a value that is computed from floats
+is folded only into another such value, so that the whole expression belongs to a precise variable.
 
-In a language that computes what is made of literals alone, no op gets literals alone, and a literal
-stands where the text of an op only computes with it: not where its bits are taken.
+In a language that folds expressions of literals, no op has literals alone as operands, and a
+literal is used only in arithmetic, not where its bits are read.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Folding:
 
     Attributes:
         users: the ops that have a value as an operand, once for each time.
-        folded: what may stand in the expression that uses it.
+        folded: the values that may be folded into the expression that uses them.
         named: the constants that get names.
         exact: bools whose expressions have no float in them.
     """
@@ -79,7 +79,7 @@ class Folding:
 
 
 def folding_of(function: Function, precise: bool) -> Folding:
-    """Look at a function.
+    """Analyse a function.
 
     Args:
         precise: variables keep float operations as they are, and other places do not.
@@ -142,7 +142,7 @@ def _is_near(op: arith.Shl | arith.Shr) -> bool:
 
 
 def _is_precise(op: Op) -> bool:
-    """Whether the op's own value comes of floats, and so belongs to a precise variable."""
+    """Whether the op's own value is computed from floats, and so belongs to a precise variable."""
     return isinstance(op, _FOLDED) and op.results[0].type in (f32, b1)
 
 

@@ -33,7 +33,8 @@ _OPEN = FastMath.NSZ | FastMath.NNAN
 
 
 def kept_apart(state: Emission, op: Op, number: int) -> str:
-    """The text of an operand, hidden so that its op merges with ``op`` only if both allow it."""
+    """The text of an operand, hidden so that compilers fuse its op with ``op`` only if both allow
+    it."""
     value = list(op.operands())[number]
     text, source = state.name(value), value.op
     if not isinstance(op, (*ROUNDED, *COMPARES)) or value.type is not f32:
@@ -87,7 +88,7 @@ def hidden_zero(state: Emission, value: Value) -> str:
 
 
 def hidden_result(state: Emission, value: Value) -> str:
-    """The text of a value that goes to a caller, which may compute with it."""
+    """The text of a value that is returned to a caller, which may compute with it."""
     if not state.dialect.merges:
         return hidden_zero(state, value)
     text, seen = state.name(value), value.type is f32 and value not in state.apart

@@ -35,7 +35,7 @@ def require_types(function: Function, dialect: Dialect) -> None:
 
 
 def _comes_or_goes(op: Op, dtype: DType, dialect: Dialect) -> bool:
-    """Whether an op is an edge for a scalar, whose bits are held in another type there."""
+    """Whether an op is an edge of the kernel for a scalar, where another type holds its bits."""
     return dtype in dialect.edges and isinstance(op, EDGES)
 
 

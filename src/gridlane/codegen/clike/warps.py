@@ -1,7 +1,7 @@
 """Exchange between the lanes of a warp, expanded into one op: reading another lane's word.
 
-Divergent lanes take no part, whatever the mask says, as in the IR; a read from such a lane gives
-zero.
+Divergent lanes do not participate, whatever the mask is, as in the IR; a read from such a lane
+returns zero.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def match_any(state: Emission, op: warp.MatchAny) -> None:
 
 @emits(warp.MatchAll)
 def match_all(state: Emission, op: warp.MatchAll) -> None:
-    """Emit whether all lanes hold the first lane's value. It is true if no lane takes part."""
+    """Emit whether all lanes hold the first lane's value. It is true if no lane participates."""
     part = members(state, op.mask)
     trailing = combined(state, arith.Clz, u32, [f"({part} & (~{part} + 1u))"])
     first = state.let(u32, f"(31u - {trailing}) & 31u")
@@ -173,7 +173,7 @@ def active_mask(state: Emission, op: warp.ActiveMask) -> None:
 
 @emits(warp.WarpReduce)
 def warp_reduce(state: Emission, op: warp.WarpReduce) -> None:
-    """Reduce over the lanes that take part, one after the other."""
+    """Reduce over the participating lanes, one after the other."""
     dtype, part = _scalar(op.value), members(state, op.mask)
     words = in_words(state, state.name(op.value), dtype)
     total = state.variable(state.dialect.types[dtype], state.zero(dtype))

@@ -1,5 +1,5 @@
 """LLVM in a helper process: a process keeps 0.1 to 1 MiB for each module that LLVM has optimised in
-it, which no call of llvmlite gives back. A helper ends after some modules, and its memory with it.
+it, which no call of llvmlite releases. A helper ends after some modules, and its memory with it.
 
 The first modules of a process are compiled in it, as most programs have few. A helper that dies, or
 cannot be started, is replaced by one more, and then by this process.
@@ -134,7 +134,7 @@ def _read(pipe: IO[bytes]) -> tuple[int, bytes]:
 
 
 def serve() -> None:
-    """Compile what comes on standard input until it ends."""
+    """Compile the requests on standard input until it ends."""
     requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what LLVM prints is no answer
     machine.initialise_all()

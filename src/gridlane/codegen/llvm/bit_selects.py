@@ -1,9 +1,9 @@
 """Keeps LLVM from folding a bit select into a select by lanes, which it miscompiles.
 
-With AVX-512, LLVM (15 to 22 at least, llvm-project issue 157929) folds
-``choose(mask, (x & k) | (y & ~k), x)`` into one masked ``vpternlog``. Where an operand comes from
-memory, some of these have the truth table of another operand order. Such an instruction is
-recognised in object code; code that has one is compiled again with the selected values hidden.
+With AVX-512, LLVM (15 to 22 at least, llvm-project issue 157929) folds ``choose(mask, (x & k) | (y
+& ~k), x)`` into one masked ``vpternlog``. If an operand is in memory, some of these have the truth
+table of another operand order. Such an instruction is recognised in object code; code that has one
+is compiled again with the selected values hidden.
 """
 
 from __future__ import annotations

@@ -125,7 +125,7 @@ def _halves(body: Body, value: str, lanes: int) -> tuple[str, str]:
 
 
 def sum_to_odd(body: Body, a: str, b: str, lanes: int) -> str:
-    """The f64 sum rounded to odd; Knuth's two-sum gives the error."""
+    """The f64 sum rounded to odd, with the error by Knuth's two-sum."""
     real, whole, mask = widen("double", lanes), widen("i64", lanes), widen("i1", lanes)
     total, error = _sum(body, a, b, lanes)
     zero = splat(literal(0.0, f64), "double", lanes)

@@ -157,8 +157,8 @@ def _features_of(
 ) -> frozenset[str]:
     """The features, among some, that LLVM attributes to a processor.
 
-    LLVM's interface does not tell, but its inliner does: it inlines a function that is compiled
-    with a feature only into a function that has the feature too.
+    LLVM's interface does not list them, but its inliner reveals them: it inlines a function that is
+    compiled with a feature only into a function that has the feature too.
     """
     attributes = f'"target-cpu"="{processor}" "target-features"="{features}'
     lines = [f'attributes #{len(asked)} = {{ {attributes}" }}']

@@ -74,7 +74,7 @@ def widen(name: str, lanes: int) -> str:
 
 
 def mangle(name: str, lanes: int = 0) -> str:
-    """The part of an intrinsic's name that stands for a type.
+    """The part of an intrinsic's name that encodes a type.
 
     >>> mangle("float", 16), mangle("i32")
     ('v16f32', 'i32')

@@ -130,7 +130,8 @@ class Code(Assembler):
 
     def relation(self, opcode: Opcode, dtype: DType, a: int, b: int) -> int:
         """Emit a comparison of floats. Where subnormal f32 are flushed to 0, their products with a
-        large number are not; the plain comparison tells operands apart whose products overflow."""
+        large number are not; the plain comparison distinguishes operands whose products
+        overflow."""
         plain = self.compare(opcode, a, b)
         if dtype is not f32 or self.flush_zero is None:
             return plain

@@ -176,7 +176,7 @@ def fused_through_f64(code: Code, dtype: DType, operands: list[int]) -> int:
 
 
 def _sum_to_odd(code: Code, a: int, b: int) -> int:
-    """The f64 sum rounded to odd; Knuth's two-sum gives the error."""
+    """The f64 sum rounded to odd, with the error by Knuth's two-sum."""
 
     def less(x: int, y: int) -> int:
         return code.real(Opcode.FSub, f64, x, y)

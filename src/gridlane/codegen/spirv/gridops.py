@@ -107,8 +107,8 @@ def thread_number(state: Emission) -> int:
 
 
 def unknown_zero(state: Emission, bits: int, first: int = 0) -> int:
-    """An unsigned integer that is 0, of which no compiler knows any bit. That of the other
-    ``first`` word, 0 or 1, is another to the compiler."""
+    """An unsigned integer that is 0, of which no compiler knows any bit. For the compiler the zeros
+    of ``first`` 0 and ``first`` 1 are different values."""
     code, low = state.code, push_constant(state, "zero", first)
     if bits < 64:
         return code.unsigned_resized(low, 32, bits)

@@ -109,7 +109,7 @@ def emit_kernel(
 
 
 def _load_params(state: Emission, kernel: Function, slots: tuple[ParamSlot, ...]) -> None:
-    """Load the used parameters, from the block whose address the launch gives."""
+    """Load the used parameters, from the block whose address the launch passes."""
     used = uses(kernel.body)
     for param, slot in zip(kernel.params, slots, strict=True):
         if used[param.value]:

@@ -43,7 +43,7 @@ class Place:
     Attributes:
         bits: the width of a word.
         offsets: the offset of each array, in bytes.
-        size: bytes without the dynamic shared memory, which comes after them.
+        size: bytes without the dynamic shared memory, which follows them.
         dynamic: the dynamic shared memory is in it.
         atomic: it has atomics, or words that narrower values share.
         quads: its words are in groups of four, since some loads take four.

@@ -1,7 +1,7 @@
 """Exchange between the lanes of a warp, where a subgroup is one: 32 consecutive threads.
 
-Elsewhere ``passes.warps_by_blocks`` has replaced these ops. A ballot gives the convergent lanes. A
-shuffle from another lane is undefined, so its result is used for lanes of the ballot only.
+Elsewhere ``passes.warps_by_blocks`` has replaced these ops. A ballot returns the convergent lanes.
+A shuffle from another lane is undefined, so its result is used for lanes of the ballot only.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ def match_any(state: Emission, op: warp.MatchAny) -> None:
 
 @emits(warp.MatchAll)
 def match_all(state: Emission, op: warp.MatchAll) -> None:
-    """Match all: all lanes are equal if all equal the first that takes part."""
+    """Match all: all lanes are equal if all equal the first participating one."""
     code, zero = state.code, state.code.const(0, u32)
     members = _members(state, op, op.mask)
     first = code.masked(u32, code.ext(Glsl.FindILsb, u32, members), WARP - 1)
@@ -176,7 +176,7 @@ def match_all(state: Emission, op: warp.MatchAll) -> None:
 
 @emits(warp.WarpReduce)
 def warp_reduce(state: Emission, op: warp.WarpReduce) -> None:
-    """Reduce over the lanes that take part, one after the other."""
+    """Reduce over the participating lanes, one after the other."""
     code, dtype = state.code, _scalar(op.value)
     members = _members(state, op, op.mask)
     zero = code.const(0, u32)

@@ -1,7 +1,7 @@
-"""Which f32 have bits that LLVM may learn from a comparison of integers.
+"""Find the f32 whose bits LLVM may learn from a comparison of integers.
 
-Behind ``if (bits == 1)`` LLVM knows the bits, and the number that they are of: also of a copy in
-memory, and of a number that other integers tell, as ``bits - 1 == 0`` does.
+Behind ``if (bits == 1)`` LLVM knows the bits and their number, also that of a copy in memory, and
+of a number that other integers determine, as in ``bits - 1 == 0``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def compared_bits(ops: Sequence[Op]) -> set[Value]:
 
 
 class _Links:
-    """Groups of values, variables and memory that may tell of each other."""
+    """Groups of values, variables and memory: LLVM may know one member's bits from another's."""
 
     def __init__(self) -> None:
         self._of: dict[Hashable, Hashable] = {}
@@ -33,7 +33,7 @@ class _Links:
         self.floats: list[Value] = []
 
     def find(self, one: Hashable) -> Hashable:
-        """What stands for the group of a value."""
+        """The representative of a value's group."""
         while one in self._of:
             one = self._of[one]
         return one

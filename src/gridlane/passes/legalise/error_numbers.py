@@ -1,4 +1,4 @@
-"""Drops the numbers of errors, for targets whose reports carry none: the message stands alone."""
+"""Drops the numbers of errors, for targets whose reports carry none: the message has no detail."""
 
 from __future__ import annotations
 

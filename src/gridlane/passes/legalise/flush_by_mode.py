@@ -7,11 +7,11 @@ where it changes nothing but subnormal numbers, such as a product by 1. Where th
 count, as in a store, they are flushed explicitly; another op that flushes, a comparison or a
 conversion to an integer does it itself.
 
-LLVM knows of the mode, but not everywhere. Of a comparison and a choice of the same values it makes
-an instruction that flushes the choice. So a kernel with comparisons of numbers that are not flushed
-does not qualify if the bits of any such number count. And LLVM compares constants, and computes
-square roots and fused products of such, without the mode, and makes of a quotient by 2^-127 a
-product by 2^127, so what may be a constant is flushed explicitly for them.
+LLVM knows of the mode, but not everywhere. It turns a comparison and a choice of the same values
+into an instruction that flushes the choice. So a kernel with comparisons of numbers that are not
+flushed does not qualify if the bits of any such number count. LLVM also folds comparisons, square
+roots and fused products of constants without the mode, and turns a quotient by 2^-127 into a
+product by 2^127, so a value that may be a constant is flushed explicitly for them.
 
 The mode is that of f64 as well. A kernel may have f64 that is computed of integers and constants,
 if its size shows that neither it nor the f32 that is made of it can be a subnormal number.
@@ -79,8 +79,8 @@ _ASKS = arith.Compare, arith.Cast
 
 
 def flush_by_mode(module: Module) -> None:
-    """Leave the ops that flush to the processor's mode, if it suits all of the kernel, which is the
-    only function; else expand them. That some are left tells the code generator to set it."""
+    """Leave the ops that flush to the processor's mode, if it suits the whole kernel, which is the
+    only function; else expand them. The code generator sets the mode if some are left."""
     functions = list(module.functions.values())
     if not any(flushes(op) for function in functions for op in function.body.walk()):
         return
@@ -223,7 +223,7 @@ class _Flow:
         return flushes(op) or isinstance(op, _ASKS)
 
     def _delays(self, op: Op) -> bool:
-        """Whether an op hands on a value that is flushed later."""
+        """Whether an op passes on a value that is flushed later."""
         if isinstance(op, memory.WriteVar):
             return op.var in self.lazy
         return any(value in self.late for value in op.results)

@@ -1,7 +1,7 @@
 """Finds the buffer of each pointer into global memory, for devices whose memory is several buffers.
 
-A pointer is in the buffer of the parameter that it derives from; ``Module.buffers`` says which that
-is. A pointer that a kernel makes of a number, or loads, may be in any. Where all parameters are in
+A pointer is in the buffer of the parameter that it derives from, which ``Module.buffers`` names. A
+pointer that a kernel computes from a number, or loads, may be in any. Where all parameters are in
 the first buffer, nothing changes.
 """
 

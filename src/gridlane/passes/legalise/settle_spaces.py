@@ -1,7 +1,7 @@
 """Infers the address space of each generic pointer of a kernel: shaders have no generic pointers.
 
-A pointer has the space of the pointer that it derives from. An address that comes from a number or
-from memory is in global memory, so other memory needs no addresses as numbers.
+A pointer has the space of the pointer that it derives from. An address from a number or from memory
+is in global memory, so other memory needs no numeric addresses.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Which values LLVM may know as constants that are subnormal f32, or whose bits are of such ones.
+"""Find the values that LLVM may know as subnormal f32 constants, or as the bits of such constants.
 
-It knows more than what is computed of constants: it gives a load what a store has written, which
-includes the numbers of lanes, and learns what a branch has compared (``compared_bits.py``).
+LLVM knows more than the values that are computed from constants: it forwards stores to loads, the
+numbers of lanes included, and learns from comparisons of branches (``compared_bits.py``).
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _is_one(
     unknown: set[Value],
     folded: tuple[type[Op], ...],
 ) -> bool:
-    """Whether an op's result is one; notes the integers that LLVM cannot know."""
+    """Whether an op's result is such a constant; notes the integers that LLVM cannot know."""
     if isinstance(op, arith.Const):
         return op.value != 0 and not is_normal_constant(op.results[0])
     if isinstance(op, memory.ReadVar):

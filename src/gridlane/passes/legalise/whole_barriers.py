@@ -1,10 +1,10 @@
 """Lowers numbered barriers of some threads to barriers of all that reach them.
 
 Control flow is structured: the threads that a numbered barrier joins reach the same op, so a
-barrier of those that reach it joins them. Whether they are as many as the kernel says is tested, as
-others may be meant that reach another op. Where threads arrive without waiting, or come to one
-barrier at several places, structure/barriers_by_turns.py lowers them before, on devices whose warps
-take turns.
+barrier of those that reach it joins them. Their number is compared with the kernel's count, as the
+kernel may mean threads that reach another op. If threads arrive without waiting, or reach one
+barrier at several places, structure/barriers_by_turns.py lowers the barriers before this pass, on
+devices whose warps take turns.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def whole_barriers(module: Module) -> None:
 def whole_barriers_together(module: Module) -> None:
     """Lower numbered barriers where each waits for all threads that have not ended.
 
-    Two parts of the block that wait apart would meet, so all come to each barrier."""
+    Two parts of the block that wait separately would meet, so all threads reach each barrier."""
     parts = any(isinstance(op, BarrierPart) for op in _ops(module))
     whole_barriers(module)
     if parts:
@@ -94,8 +94,8 @@ class _Lowering:
         return reduction
 
     def _by_number(self, op: BarrierPart) -> tuple[Value, Value]:
-        """How many threads come to this thread's barrier, and their reduction, by a barrier of the
-        threads for each number."""
+        """The number of threads that reach this thread's barrier, and their reduction, by a barrier
+        of the threads for each number."""
         b = self.builder
         number, came, matching = (
             b.variable(name, type_) for name, type_ in (("n", u32), ("came", i32), ("made", i32))

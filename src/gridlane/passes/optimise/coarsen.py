@@ -25,8 +25,8 @@ _FINE = (control.If, memory.Load, memory.Store, memory.ReadVar, memory.WriteVar)
 
 
 def coarsen_blocks(module: Module) -> None:
-    """Make each block do ``COARSE`` blocks along x, where the kernel is suitable;
-    ``Module.coarse`` says whether."""
+    """Make each block do the work of ``COARSE`` blocks along x, if the kernel is suitable;
+    ``Module.coarse`` records whether it is."""
     kernel = module.kernel
     body = _without_early_return(kernel.body)
     if body is not None and _is_apart(module, body):

@@ -16,7 +16,7 @@ MODULAR = tuple(cls for cls in REGISTRY.values() if cls.modular)
 
 
 def index_words(module: Module) -> None:
-    """Give every ``offset`` an index of at most 32 bits, and drop dead ops."""
+    """Narrow the index of every ``offset`` to at most 32 bits, and drop dead ops."""
     for function in module.functions.values():
         _Indices(function).rewrite()
         drop_dead(function.body)

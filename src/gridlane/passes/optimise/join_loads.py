@@ -2,7 +2,7 @@
 
 A processor that computes the addresses of a vector's lanes one by one then computes one address for
 four words. Four words of one array form an aligned vector for every index where the index without
-its constant is a multiple of four; the constant gives a word's place in it.
+its constant is a multiple of four; the constant is the position of a word in it.
 """
 
 from __future__ import annotations
@@ -83,7 +83,8 @@ class _Numbers:
         self._known: dict[Value, Value] = {}
 
     def same(self, value: Value, depth: int = DEPTH) -> Value:
-        """The first value asked for that equals a value, as far as ``depth`` ops show."""
+        """The first value of the queries so far that equals a value, as far as ``depth`` ops
+        show."""
         if value not in self._known:
             key = self._key(value, depth - 1) if depth else None
             self._known[value] = value if key is None else self._first.setdefault(key, value)

@@ -47,7 +47,7 @@ class _Rewriter:
 
     Attributes:
         flag: whether the scope is being left.
-        is_asked: whether an op tests the flag.
+        is_asked: whether an op reads the flag.
     """
 
     def __init__(self, function: Function, scope: control.ScopeOp) -> None:

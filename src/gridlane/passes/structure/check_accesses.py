@@ -171,7 +171,7 @@ class _Checks:
         b.emit(control.StopIf(outside, code, (offset,)))
 
     def within_dynamic(self, access: _Access, chain: list[_Step]) -> None:
-        """Check an access to the shared memory whose size the launch gives."""
+        """Check an access to the dynamic shared memory, whose size the launch sets."""
         b, offset = self.builder, self.offset(chain)
         size = b.cast(b.value(grid.DynamicSharedSize()), u64)
         first = b.cast(offset, u64)

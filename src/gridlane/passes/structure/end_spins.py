@@ -63,7 +63,7 @@ class _Limits(ABC):
 
     @abstractmethod
     def parts(self) -> tuple[Region, Region]:
-        """What stands before a loop, and at the start of its body."""
+        """The ops in front of a loop, and those at the start of its body."""
 
     def error(self, why: str) -> int:
         """The error of a thread that has waited too long."""

@@ -1,7 +1,7 @@
 """Turns structured control flow, stage ``kernel``, into blocks of stage ``cfg``.
 
-It is the way back of ``structurize``: what removes recursion takes functions apart between calls,
-and what splits kernels at their grid barriers between these, which only a graph allows.
+It is the inverse of ``structurize``. The removal of recursion divides functions at their calls, and
+the split at grid barriers divides kernels at these, which only a graph allows.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class _Flattening:
         self.reached: set[int] = set()
 
     def label(self) -> int:
-        """A label of a block to come."""
+        """The label of a later block."""
         self.labels += 1
         return self.labels
 
@@ -147,7 +147,7 @@ class _Flattening:
         self.open(after, loc)
 
     def _go_on(self, after: int, loc: Loc) -> bool:
-        """Continue in a block if something goes to it; return whether nothing does."""
+        """Continue in a block if it has predecessors; return whether it has none."""
         if after not in self.reached:
             return True
         self.open(after, loc)

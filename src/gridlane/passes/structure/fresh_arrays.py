@@ -7,8 +7,8 @@ as nothing refers to the array when the op runs again. Two cases differ:
   caller's.
 - A variable still points into the array of an earlier iteration when the op in a loop runs. The op
   then has as many slots as there are such pointers, and one more: it chooses one that none of them
-  points into. A number beside each pointer says which slot it points into, since addresses are no
-  numbers on all devices.
+  points into. A number beside each pointer names the slot that it points into, since not all
+  devices have numeric addresses.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from gridlane.passes.structure.pointer_lives import Holder, Origins, live_at, ro
 
 
 def freshen_local_arrays(module: Module) -> None:
-    """Keep local arrays apart that a function returns, or that a loop still refers to."""
+    """Separate the local arrays that a function returns, or to which a loop still refers."""
     if not any(_arrays(function) for function in module.functions.values()):
         return
     _inline_returning(module)

@@ -1,15 +1,15 @@
-"""Ends loops of a function when the host asks for that.
+"""Ends loops of a function at a request of the host.
 
-Nothing stops a thread of a GPU from outside. So the loops of one function, and of those that it
-calls, look at a word in memory from time to time. A thread that finds the word changed since its
-first look raises an error. What the word was before does not matter to it, so that a request for
-one run of the function is none for the next.
+The host cannot stop a thread of a GPU. So the loops of one function, and of those that it calls,
+poll a word in memory. A thread raises an error if the word has changed since its first poll. The
+word's earlier value does not matter, so a request for one run of the function does not affect the
+next.
 
-Threads that meet in a loop, as at a barrier, leave it together to look: such loops have a count of
+Threads that meet in a loop, as at a barrier, leave it together to poll: such loops have a count of
 their own, which is the same for all of them.
 
-Loops that end by themselves soon, by their trip counts, have no look. Where they stand in another
-loop, their iterations count among that one's, so that two looks are not far apart.
+Loops with small trip counts do not poll. Inside another loop, their iterations count among the
+outer loop's, so that two polls are not far apart.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ host's memory takes some microseconds."""
 
 
 def heed_requests(module: Module, name: str, error: str) -> None:
-    """Let the loops of a function look at the word whose address is its first parameter.
+    """Make the loops of a function poll the word whose address is its first parameter.
 
     Args:
         name: of the function; its calls are inlined.
@@ -47,14 +47,14 @@ def heed_requests(module: Module, name: str, error: str) -> None:
 
 
 def iterations(region: Region) -> int | None:
-    """The most loop iterations that a thread runs in a region; None where a loop needs a look."""
+    """The most loop iterations that a thread runs in a region; None if a loop needs a poll."""
     counts = [_iterations_of(op, region.ops[:n]) for n, op in enumerate(region.ops)]
     known = [count for count in counts if count is not None]
     return sum(known) if len(known) == len(counts) else None
 
 
 def _iterations_of(op: Op, before: list[Op]) -> int | None:
-    """The same of an op that follows others."""
+    """The most loop iterations of an op that follows others; see ``iterations``."""
     inside = [iterations(each) for each in op.regions()]
     known = [count for count in inside if count is not None]
     if len(known) < len(inside):
@@ -69,8 +69,8 @@ class _Looks:
     """Rewrites a function.
 
     Attributes:
-        count: iterations since the last look, but for loops in which threads meet.
-        seen: the word at the last look; 0 before the first. The word is never 0.
+        count: iterations since the last poll, except those of loops in which threads meet.
+        seen: the word at the last poll; 0 before the first. The word is never 0.
     """
 
     def __init__(self, module: Module, name: str, error: str) -> None:
@@ -80,7 +80,7 @@ class _Looks:
         self.seen = self.builder.variable("request", u32)
 
     def rewrite(self) -> None:
-        """Give each loop that needs one a look."""
+        """Add a poll to each loop that needs one."""
         b, body = self.builder, self.function.body
         b.loc = self.function.loc
         with b.inside(Region()) as start:
@@ -93,7 +93,7 @@ class _Looks:
         body.ops[:0] = start.ops
 
     def _region(self, region: Region, common: Var | None = None) -> int:
-        """Rewrite what is in a region; the iterations of its loops without a look. ``common``: the
+        """Rewrite a region; return the iterations of its loops without a poll. ``common``: the
         count of the loops around it in which threads meet."""
         quiet, ops = 0, list(region.ops)
         for number, op in enumerate(ops):
@@ -112,19 +112,19 @@ class _Looks:
         return quiet
 
     def _begin(self, looks: control.ScopeOp, count: Var) -> None:
-        """Let a count begin at a loop."""
+        """Start a count in front of a loop."""
         b = self.builder
         with b.inside(Region()) as start:
             b.write(count, b.const(0, i32))
         looks.body.ops[:0] = start.ops
 
     def _look(self, loop: control.Loop, weight: int, count: Var) -> control.ScopeOp:
-        """The loop with looks. ``weight``: what an iteration adds to ``count``, less than what is
-        between two looks: one iteration is.
+        """The loop with polls. ``weight``: the iterations that one iteration adds to ``count``;
+        fewer than those between two polls.
 
-        It is in another loop, which looks and enters it again: a look in the loop itself would cost
-        each iteration more, as threads reconverge behind a branch, and would keep compilers from
-        moving memory accesses over it.
+        It is in another loop, which polls and enters it again: a poll in the loop itself would slow
+        each iteration, as threads reconverge behind a branch, and would keep compilers from moving
+        memory accesses over it.
         """
         b, label = self.builder, self.labels.fresh()
         b.loc = loop.loc or next((op.loc for op in loop.body.walk() if op.loc), b.loc)
@@ -149,8 +149,7 @@ class _Looks:
         return control.ScopeOp(whole, label, loc=b.loc)
 
     def _begin_part(self, loop: control.Loop, test: control.If, weight: int, count: Var) -> None:
-        """End a counted loop after some iterations, in front of it: the test of each is the one
-        that it has, for another number."""
+        """End a counted loop after some iterations: its test stays, with another number."""
         b, ge = self.builder, test.condition.op
         assert isinstance(ge, arith.Ge) and isinstance(ge.lhs.op, memory.ReadVar)
         counter, stop = b.read(ge.lhs.op.var), ge.rhs
@@ -172,7 +171,7 @@ class _Looks:
         return b.value(arith.Ge(b.read(count), b.const(BETWEEN, i32)))
 
     def _heed(self, count: Var) -> None:
-        """Look, where it is time for that."""
+        """Poll, if the count requires it."""
         b = self.builder
         with b.if_(self._is_due(count)):
             b.write(count, b.const(0, i32))

@@ -200,7 +200,7 @@ class _Inliner:
 
     def leave_instead_of_return(self, scope: control.ScopeOp, outputs: list[Var]) -> None:
         """Replace the returns in a scope by writes of the outputs and a leave of the scope, which
-        gets a label if a return stands in an inner one."""
+        gets a label if an inner scope has a return."""
         waiting = [(scope.body, False)]
         while waiting:
             region, is_inner = waiting.pop()

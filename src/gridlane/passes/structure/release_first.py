@@ -306,7 +306,7 @@ def _to_scope(region: Region, leaves: Var, label: int) -> None:
 
 
 def name_scopes(region: Region, labels: Labels, innermost: int = 0) -> None:
-    """Give each scope a label, and each exit from one its target."""
+    """Label each scope, and set the target of each exit from one."""
     for op in region.ops:
         if isinstance(op, control.Leave):
             op.target = op.target or innermost

@@ -2,9 +2,8 @@
 around the rest of the kernel, and those of a loop at its end by breaks; in one with barriers those
 of whole blocks.
 
-``if c: return`` in front of the work is how compilers write ``if not c: work``, for which there is
-a copy without masks. And a kernel with a return has to know at each barrier which threads run, even
-those that it passed long before.
+Compilers write ``if not c: work`` as ``if c: return`` in front of the work; the branch has a copy
+without masks. Moreover, a kernel with a return must track at each barrier which threads run.
 """
 
 from __future__ import annotations

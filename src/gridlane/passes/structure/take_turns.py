@@ -1,7 +1,7 @@
-"""Lets the warps of a block take turns where they wait for each other in spin loops.
+"""Schedules the warps of a block in turns if they wait for each other in spin loops.
 
-A device that runs the warps of a block one after the other gives a warp that waits no end, if one
-behind it is to end the wait. So each iteration of such a loop but the first lets the others run.
+On a device that runs the warps of a block one after the other, a warp that waits for a later one
+would never end. So each iteration of such a loop except the first yields to the others.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gridlane.passes.structure.release_first import is_spin
 
 
 def take_turns(module: Module) -> None:
-    """Put an op into each spin loop that lets the other warps run."""
+    """Insert an op into each spin loop that yields to the other warps."""
     functions = module.functions.values()
     ops = [op for function in functions for op in function.body.walk()]
     if not may_take_turns(ops):

@@ -2,11 +2,11 @@
 
 Mesa's llvmpipe, and lavapipe with it, count the iterations of all loops of a thread together, end
 each loop after one iteration from the 65,535th on, and report nothing
-(LP_MAX_TGSI_LOOP_ITERATIONS). So each loop gets a ticket. A thread that is to leave the loop takes
-the ticket, and leaves at the top of the next iteration. A thread that is after the loop with
-another ticket was put out. Tickets count from a zero that no compiler can fold, and the test for
-leaving differs from the test for the right ticket: otherwise a compiler could prove that every
-thread has its ticket.
+(LP_MAX_TGSI_LOOP_ITERATIONS). So each loop gets a ticket. A thread whose condition ends the loop
+takes the ticket, and leaves at the top of the next iteration. A thread that is behind the loop with
+another ticket was ended by the device. Tickets count from a zero that no compiler can fold, and the
+test for leaving differs from the test for the right ticket: otherwise a compiler could prove that
+every thread has its ticket.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def _choose(state: Emission, condition: str, a: Rep, b: Rep, type_: Type) -> Rep
 
 @emits(arith.Bitcast)
 def bitcast(state: Emission, op: arith.Bitcast) -> None:
-    """Emit a bitcast; a vector type goes through one integer of its whole size."""
+    """Emit a bitcast; a vector is cast by way of one integer of its whole size."""
     source, target = op.value.type, op.type
     if isinstance(source, DType) and isinstance(target, DType):
         elementwise(state, op)

@@ -68,7 +68,8 @@ def is_one(state: Emission, op: Atomic) -> bool:
 
 
 def _place(state: Emission, pointer: Value) -> tuple[Operand, Callable[[str], str]]:
-    """What tells the lanes' addresses apart, and what makes the address of a lane's scalar.
+    """The values that distinguish the lanes' addresses, and a function from a lane's value to its
+    address.
 
     In shared memory these are the low 32 bits of the index, as a block's memory is smaller: a
     vector of them is half as large as one of addresses, and the processor adds the base.

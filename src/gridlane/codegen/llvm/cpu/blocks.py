@@ -106,7 +106,7 @@ class Blocks:
         return 1 + sum(self._cost(operand) for operand in op.operands())
 
     def _variables(self) -> None:
-        """Give every variable its memory: block-wide, crossing segments, or local to one."""
+        """Allocate the memory of every variable: block-wide, crossing segments, or local to one."""
         state, planner = self.state, self.planner
         homes: dict[Var, set[Segment | None]] = {}
         for op in state.shapes.places.order:

@@ -119,7 +119,8 @@ def _ranges(state: Emission, op: control.CheckAccess) -> int:
 
 
 def _store_shared(state: Emission, span: str) -> None:
-    """Emit the range of the block's shared memory: static arrays, and what the launch gives."""
+    """Emit the range of the block's shared memory: static arrays, and the launch's dynamic
+    bytes."""
     body = state.body
     start = body.op(f"ptrtoint ptr {state.known['shared']} to i64")
     where = body.op(f"getelementptr i8, ptr {state.known['context']}, i64 {abi.DYNAMIC_OFFSET}")
@@ -243,7 +244,7 @@ def _limit(state: Emission, size: str, bytes_: int, lanes: int) -> str:
 
 
 def _look_up(state: Emission, op: control.CheckAccess) -> None:
-    """Emit the search for the addresses of the running lanes; one lane stands for all of a uniform
+    """Emit the search for the addresses of the running lanes; one lane represents all of a uniform
     address."""
     body, lanes = state.body, state.lanes
     alone = isinstance(state.rep(op.pointer), Uniform)

@@ -153,8 +153,8 @@ def _both_sides(state: Emission, op: control.If, condition: str) -> None:
 
 
 def _is_guard(state: Emission, op: control.If) -> bool:
-    """Whether an If is of the ``if i < n`` kind: all lanes run it, and one scalar comparison tells
-    whether all of them pass, which is the common case."""
+    """Whether an If is of the ``if i < n`` kind: all lanes run it, and one scalar comparison
+    decides whether all of them pass, which is the common case."""
     if state.mask is not None or op.orelse.ops or state.copies >= _MAX_COPIES:
         return False
     return is_testable(state, op.condition)
@@ -260,7 +260,7 @@ def emit_loop(state: Emission, op: control.Loop) -> None:
 
 
 def _lanes_apart(state: Emission, op: control.Loop) -> None:
-    """Emit a loop whose lanes may do different things, by masks or one lane after the other."""
+    """Emit a loop whose lanes may diverge, by masks or one lane after the other."""
     serial_plan = serial(state, op)
     if serial_plan is None:
         _loop(state, op)

@@ -1,9 +1,9 @@
-"""Where the instructions that reach memory come from, and the branches of loops, as the lines of
-debug metadata.
+"""Source locations of the instructions that access memory and of the branches of loops, as the
+lines of debug metadata.
 
 A fault of a kernel is reported with its line, and so is one that is stopped in an endless loop.
-While a kernel is emitted, its instructions have marks behind them, which the text of the kernel is
-without; ``with_places`` makes metadata of them.
+During emission marks follow the instructions; the kernel's text is without them, and
+``with_places`` turns them into metadata.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Whether the lanes of a warp may exchange data through memory without a barrier, so that a chunk
 has to be a warp.
 
-A warp runs in lockstep: all of its lanes load before one of them stores what stands behind in the
-program. With fewer lanes in a chunk, the first chunk has stored before the next one loads. That is
-the same unless an access may touch what another lane's has touched since the last barrier.
+A warp runs in lockstep: all of its lanes execute a load before one of them executes a later store.
+With fewer lanes in a chunk, the first chunk has stored before the next one loads. That is the same
+unless an access may touch what another lane's has touched since the last barrier.
 
 A walk over the kernel in program order keeps the accesses since then, with their addresses as sums
 of what is unknown, times constants. Two of shared memory may meet unless their distance is constant
@@ -184,7 +184,8 @@ class _Walk:
                 self.sums[result] = self.unknown()
 
     def pure(self, op: Op) -> None:
-        """Note a pure op's result; where a pointer comes from."""
+        """Note a pure op's result; of a pointer, the array and the offset that it is derived
+        from."""
         result = op.results[0] if len(op.results) == 1 else None
         if result is None:
             return

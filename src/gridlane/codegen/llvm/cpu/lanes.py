@@ -126,7 +126,7 @@ class Emission:
     Attributes:
         mask: the i1 vector of the running lanes, or None when all of them run.
         open: whether the current block still takes instructions.
-        holders: for (construct, "breaks" | "continues"), what tells the lanes that have left it;
+        holders: for (construct, "breaks" | "continues"), the record of the lanes that have left it;
             the function is (None, "breaks"). See leaving.py.
         waiting: memory of the number of the way that each lane has taken, where they are numbered.
         ways: the last such number.
@@ -139,7 +139,7 @@ class Emission:
         calls: how often it calls them.
         exchanges: whether lanes may exchange data through memory; see exchanges.py.
         stored: where the kernel stores vectors; see moves.py.
-        likely: what varying values also are, as a test of theirs says.
+        likely: the linear form that varying values have if a test at run time holds.
         stale: values of earlier segments, whose representations are those of another chunk.
         repeats_loops: whether LLVM may unroll loops of unknown trip count.
         alone: whether the code is that of one lane, of the number ``alone_lane``; see serial.py.

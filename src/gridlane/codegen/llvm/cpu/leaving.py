@@ -77,7 +77,7 @@ def leave(state: Emission, way: WayOut) -> bool:
 
 
 def arrive(state: Emission, way: WayOut) -> None:
-    """Let the lanes go on that wait at the end of a way, which is here."""
+    """Resume the lanes that wait at the end of an exit, which is here."""
     holder = state.holders.get(way)
     if state.waiting is None or holder is None:
         return
@@ -104,7 +104,7 @@ def running(state: Emission, before: str | None, ways: set[WayOut]) -> str | Non
     """The lanes that run an iteration of a loop.
 
     Args:
-        before: the lanes that entered it; the ways out of it tell them too, if they are masks.
+        before: the lanes that entered it; its exits record them too, if they are masks.
     """
     return remaining(state, None if state.waiting is None else before, ways)
 

@@ -53,7 +53,8 @@ def tested(state: Emission, value: Value, strides: tuple[int, ...]) -> Likely | 
 def choose(
     state: Emission, holds: str, vector: str, fast: Callable[[], str], slow: Callable[[], str]
 ) -> str:
-    """Run one of two ways, by a test; the vector that comes of it, or "" where none does."""
+    """Emit a branch between two versions, by a test; return the vector that results, or "" if none
+    does."""
     body = state.body
     linear, other, after = body.label("row"), body.label("lanes"), body.label("met")
     body.branch_if(holds, linear, other)
@@ -111,7 +112,7 @@ def _and(state: Emission, op: arith.And, result: Value) -> Likely | None:
 
 
 def _is_short(state: Emission, value: Likely, type_: DType) -> bool:
-    """Whether the lanes wrap around once at most, so that the last one tells of the others."""
+    """Whether the lanes wrap around once at most, so that the last one determines the others."""
     return abs(value.stride) * (state.lanes - 1) < 1 << (type_.bits - 1)
 
 

@@ -49,7 +49,7 @@ class Moves:
 
     @property
     def name(self) -> str:
-        """The part of a function's name that tells its moves from others."""
+        """The part of a function's name that distinguishes its moves from others."""
         return f"{self.pieces} x {self.piece} {self.order or 'plain'}"
 
 
@@ -112,8 +112,8 @@ def stored_vectors(ops: Iterable[Op]) -> frozenset[Value | None]:
 
 
 def load_one(body: Body, address: str, moves: Moves) -> list[str]:
-    """The pieces of the vector at an address. The last one tells whether others are there: it is
-    first."""
+    """The pieces of the vector at an address. The last one is loaded first: it determines whether
+    the others are valid."""
     pieces: list[str] = []
     for number in reversed(range(moves.pieces)):
         pieces.append(_load(body, _piece_of(body, address, number, moves), moves))

@@ -1,8 +1,8 @@
 """Splits a kernel at its barriers.
 
-Control flow round a barrier runs once for the block (a skeleton); between barriers stand segments,
-each a loop over the chunks. A plan is the tree of these. What the skeleton's own branches need is
-computed once for the block.
+Control flow round a barrier runs once for the block (a skeleton); between barriers are segments,
+each a loop over the chunks. A plan is the tree of these. The operands of the skeleton's own
+branches are computed once for the block.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class Planner:
         return all(self._hoistable(operand, seen) for operand in op.operands())
 
     def _at_skeleton(self, op: Op) -> bool:
-        """Whether only the skeleton's control flow stands round an op."""
+        """Whether only the skeleton's control flow surrounds an op."""
         path = self.shapes.places.path[op]
         return all(container in self._skeleton for container, _ in path[1:])
 
@@ -155,8 +155,8 @@ class Planner:
         return plan
 
     def _may_pass(self, op: Op) -> bool:
-        """Whether a scalar op may run before the segment that stands in front of it: one that
-        neither changes anything nor sees changes that a segment can make."""
+        """Whether a scalar op may run before the segment in front of it: one that neither changes
+        anything nor sees changes that a segment can make."""
         return op in self.scalar and (op.pure or isinstance(op, memory.ReadVar))
 
     def _skeleton_op(self, op: Op) -> Skeleton:

@@ -1,8 +1,8 @@
 """Prefetches of the next iteration, in loops whose lanes each run scalar code.
 
 A processor starts the loads of later iterations by itself while few instructions lie between. The
-scalar code of all lanes, as that of atomics is, is more than it looks ahead, and in a loop in
-strides of the grid no pattern of lines tells it which come next.
+scalar code of all lanes, as that of atomics is, is longer than its lookahead, and a loop in strides
+of the grid has no pattern of lines that it could predict.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Registers of ``mma`` in memory, where functions read and write them: LLVM would copy the vectors
 of each call otherwise.
 
-An array holds what one op makes, on the stack, or in scratch of each chunk if other segments use it
-as well. Its memory is used again behind the last use. Results that other ops than those of matrices
-use are loaded as well, where they are made or in each segment.
+An array holds the results of one op, on the stack, or in scratch of each chunk if other segments
+use them as well. Its memory is used again behind the last use. Results that other ops than those of
+matrices use are loaded as well, where they are made or in each segment.
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ class Registers:
     # ---- across segments
 
     def cross(self, state: Emission, ops: Iterable[Op]) -> None:
-        """Give the results of ops, which other segments use, memory in each chunk's scratch."""
+        """Allocate memory in each chunk's scratch for the results of ops that other segments
+        use."""
         own_ops, arrays = set(ops), list[_Array]()
         for op in self.places.order:
             if op not in own_ops:

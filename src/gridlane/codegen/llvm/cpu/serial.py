@@ -5,16 +5,16 @@ vector are gathers, which processors take apart into a load for each lane, and l
 wait for those with long ones. Scalar code has neither, and a processor begins the loads of the next
 lane while the sums of the last one are under way. An estimate of both ways decides.
 
-A lane computes the same in both: what a library computes stays with vectors. So do loops that order
-lanes, by fences or ordered atomics, or through shared memory.
+Both have the same results: loops with calls of a vector library stay vectors. So do loops that
+order lanes, by fences or ordered atomics, or through shared memory.
 
 A lane then runs the whole loop before the next one starts, so none may wait in it for another one.
 To wait, a lane has to see what the other one does: by a volatile load, the old value of an atomic,
 a fence or an op of warps, none of which is in such a loop. A plain load may repeat the value that
-it had. Nor does a kernel whose lanes exchange data through memory have such loops with stores.
-What the lanes do to memory else may come in any order: plain stores of others race with it, and
-relaxed atomics whose old values nothing uses add up to the same, but for the rounding of floats,
-which depends on the order of lanes in either way.
+it had. A kernel whose lanes exchange data through memory has no such loops with stores. Other
+effects of the lanes on memory may be in any order: plain stores of others race with it, and relaxed
+atomics whose old values nothing uses add up to the same, but for the rounding of floats, which
+depends on the order of lanes in either way.
 """
 
 from __future__ import annotations
@@ -207,7 +207,7 @@ def _wait(ops: list[Op], carried: set[Var]) -> float:
 
 
 def _latency(op: Op) -> float:
-    """Cycles until a result is there."""
+    """Cycles until a result is available."""
     if isinstance(op, memory.Load):
         return LOADED
     if isinstance(op, arith.Div | math.Sqrt):

@@ -92,7 +92,7 @@ def coroutine(name: str, allocas: list[str], lines: list[str]) -> list[str]:
 
 
 def scheduler(name: str, chunks: int) -> list[str]:
-    """The work of the entry: for each block, give the chunks their turns until all have ended."""
+    """The work of the entry: for each block, run the chunks in turns until all have ended."""
     return f"""
   %handles = alloca [{chunks} x ptr]
   %waiting = alloca [{chunks} x i8]

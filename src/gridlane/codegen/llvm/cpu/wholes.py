@@ -102,7 +102,7 @@ def _stride(state: Emission, value: Value) -> int:
 
 
 def _at_lane(state: Emission, value: Value, type_: DType, lane: int, wraps: list[str]) -> str:
-    """A linear value in a lane; appends an i1 that tells whether it wrapped."""
+    """A linear value in a lane; appends an i1: whether it wrapped."""
     rep = state.rep(value)
     if isinstance(rep, Uniform):
         return rep.name

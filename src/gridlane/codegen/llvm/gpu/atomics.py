@@ -1,7 +1,7 @@
 """Atomics and fences with their scopes.
 
-Every atomic is relaxed, and fences around it give it its order: that is valid on every GPU, and
-LLVM drops the order of atomics for some. A target whose atomics need more has its own emitters.
+Every atomic is relaxed, and fences around it define its order: that is valid on every GPU, and LLVM
+drops the order of atomics for some. A target whose atomics need more has its own emitters.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ACQUIRES = (MemoryOrder.ACQUIRE, MemoryOrder.ACQ_REL, MemoryOrder.SEQ_CST)
 
 @contextmanager
 def ordered(state: Emission, op: Atomic | AtomicCas | AtomicCasPair) -> Generator[None]:
-    """Emit a relaxed atomic between the fences that give it its order."""
+    """Emit a relaxed atomic between the fences that define its order."""
     scope = state.overlay.scopes[op.scope]
     with traced(state, op, op.pointer):
         if op.order in _RELEASES:

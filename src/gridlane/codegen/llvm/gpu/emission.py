@@ -86,7 +86,7 @@ class Emission:
 
     @property
     def leaving(self) -> str:
-        """The instruction that ends the kernel; a function that other code calls tells it."""
+        """The instruction that ends the kernel; an exported function returns the status 0."""
         return "ret void" if self.module.export is None else "ret i32 0"
 
     def node(self, text: str) -> int:

@@ -17,7 +17,7 @@ def wants_lines(state: Emission) -> bool:
 
 
 def line_mark(state: Emission, loc: Loc) -> str:
-    """The suffix of an instruction that gives its line; "" when lines are off."""
+    """The suffix of an instruction with its line; "" if lines are off."""
     if not wants_lines(state) or not loc.line or "unit" not in state.lines:
         return ""
     number = state.lines.get(loc)
@@ -81,7 +81,7 @@ def _file(state: Emission, path: str) -> int:
 
 
 def _scope(state: Emission, path: str) -> int:
-    """The node of the kernel, or of the part of it that comes from another file."""
+    """The node of the kernel, or of the part of it from another file."""
     file = _file(state, path)
     if file == state.lines["home"]:
         return state.lines["program"]

@@ -1,7 +1,7 @@
 """The differences between GPUs: an overlay of tables, attributes and small functions of text.
 
-The modules beside this one emit a thread's program for any GPU, and ask the overlay for the parts
-that a target spells differently. An overlay's own emitters take precedence over the general ones.
+The modules beside this one emit a thread's program for any GPU, and call the overlay for the parts
+that differ between targets. An overlay's own emitters take precedence over the general ones.
 """
 
 from __future__ import annotations

@@ -1,16 +1,15 @@
 """Splits a long function into internal functions of bounded length.
 
-What LLVM's passes cost grows faster than the loops and blocks of a function. The emitter cuts the
-text of a large kernel into pieces (``text.Body.cut``), which may nest. Here each piece becomes a
-function that the code around it calls:
+The cost of LLVM's passes grows faster than the number of loops and blocks of a function. The
+emitter cuts the text of a large kernel into pieces (``text.Body.cut``), which may nest. Here each
+piece becomes a function that the code around it calls:
 
 - Pieces exchange values in the frame, a block of memory whose address all of them get. A value that
-  other pieces use is stored in its place there where it is made. A piece loads what it uses at its
-  start, and what the pieces in it make after their calls.
+  other pieces use is stored in the frame behind its definition. A piece loads the values that it
+  uses at its start, and the results of its inner pieces after their calls.
 - Slots, the stack memory of variables and masks that LLVM promotes to registers, are stack memory
   of each function that accesses them. What is live at a piece's start or end goes through the
-  frame.
-- A piece returns the number of the label at which its caller goes on.
+  frame. - A piece returns the number of the label at which its caller continues.
 
 LLVM's verifier rejects text that is inconsistent, so that an error here is not a wrong answer.
 """
@@ -162,7 +161,7 @@ class _Outliner:
                     pending = []
 
     def _call(self, piece: Piece) -> Iterator[str]:
-        """Call a piece and go on where it says."""
+        """Call a piece and continue at the label that it returns."""
         for name in self.entering[piece]:
             yield from self.frame.copy_out(name)
         result = f"%exit.{piece.number}"

@@ -20,7 +20,7 @@ class Frame:
         return name in self._places
 
     def add(self, name: str, type_: str) -> None:
-        """Give a value or a slot a place, if it has none."""
+        """Allocate a place for a value or a slot, if it has none."""
         if name in self._places:
             return
         size = bytes_of(type_)

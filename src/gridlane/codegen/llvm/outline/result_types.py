@@ -61,7 +61,7 @@ def bytes_of(type_: str) -> int:
 
 
 def _first(text: str) -> tuple[str, str]:
-    """The type at the start of a text, after flags, and what comes after it."""
+    """The type at the start of a text, after flags, and the text after it."""
     while True:
         text = text.lstrip()
         word, _, rest = text.partition(" ")

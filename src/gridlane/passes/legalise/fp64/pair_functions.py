@@ -21,7 +21,7 @@ def called(w: Writer, name: str, formula: Callable[..., Pair], *operands: Operan
 
 
 def called_for(w: Writer, name: str, formula: Callable[..., Expression], a: Pair) -> Expression:
-    """A call of the function of a pair that gives another scalar."""
+    """A call of a pair's function whose result is a scalar."""
     (output,) = _called(w, name, formula, (a,))
     return output
 

@@ -1,7 +1,7 @@
 """Holds 64-bit integers in pairs of u32, for targets whose integers have 32 bits.
 
 After the pass no op computes with i64 or u64. They remain at the edges, where ``bitcast`` to and
-from ``vec<u32, 2>`` (low word first) tells a code generator how to read them:
+from ``vec<u32, 2>`` (low word first) marks them for the code generator:
 
 - a parameter of the kernel, or the result of ``address``, is the operand of a bitcast alone;
 - the operand of ``from_address``, the index of ``offset`` and the operands of ``print`` may be the

@@ -84,7 +84,7 @@ class Wide:
         return Wide(low, pick(near.far, fill, moved))
 
     def left_by(self, amount: int) -> Wide:
-        """Shift left by a number that is known; 64 and more give 0."""
+        """Shift left by a constant; shifts by 64 and more return 0."""
         zero = self.lo.writer.const(0, u32)
         if amount >= WORD:
             return Wide(zero, _left(self.lo, amount - WORD))
@@ -92,14 +92,14 @@ class Wide:
         return Wide(_left(self.lo, amount), _or(_left(self.hi, amount), carried))
 
     def right_by(self, amount: int) -> Wide:
-        """Shift right by a number that is known, filling with zeros."""
+        """Shift right by a constant, filling with zeros."""
         zero = self.lo.writer.const(0, u32)
         if amount >= WORD:
             return Wide(_right(self.hi, amount - WORD), zero)
         return Wide(self._across(amount), _right(self.hi, amount))
 
     def right_with_sign_by(self, amount: int) -> Wide:
-        """Shift right by a number that is known, filling with the sign."""
+        """Shift right by a constant, filling with the sign."""
         signed = self.hi.reread(i32)
         high = (signed >> min(amount, WORD - 1)).reread(u32)
         if amount >= WORD:

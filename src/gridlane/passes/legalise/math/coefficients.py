@@ -1,7 +1,7 @@
 """Polynomials and constants of legalize_math; do not edit.
 
-benchmarks/fit_math.py prints this file. Coefficients stand lowest power first, by the type that
-they are for, rounded to it. Constants are fractions that are right to 240 bits.
+benchmarks/fit_math.py prints this file. Coefficients are listed lowest power first, for each type,
+rounded to it. Constants are fractions that are right to 240 bits.
 """
 
 from __future__ import annotations

@@ -115,7 +115,7 @@ def _taken_apart(w: Writer, x: Expression) -> tuple[Expression, Expression]:
 
 
 def _sum_to_odd(w: Writer, a: Expression, b: Expression) -> Expression:
-    """The f32 sum rounded to odd; Knuth's two-sum gives the error."""
+    """The f32 sum rounded to odd, with the error by Knuth's two-sum."""
     total = a + b
     back = total - a
     error = (a - (total - back)) + (b - back)

@@ -87,8 +87,8 @@ class Lanes:
         return self._EXCHANGES[type(op)](self, op, operands, active)
 
     def _said(self, *flags: Value) -> list[Value]:
-        """For each flag the u32 of the warp's lanes where it is true. All threads pass two
-        barriers; stores before the first are visible between them."""
+        """The ballot of each flag: the u32 of the warp's lanes where it is true. All threads pass
+        two barriers; stores before the first are visible between them."""
         b = self.builder
         words = [self._slot(name, u32, self.warp) for name, _ in zip(_WORDS, flags, strict=False)]
         for word, flag in zip(words, flags, strict=True):
@@ -168,7 +168,7 @@ class Lanes:
     def shuffles(
         self, ops: Sequence[warp.Shuffle], operands: Sequence[list[Value]], active: Value
     ) -> list[tuple[Value, ...]]:
-        """The results of shuffles of one value; lanes that are not active give zero."""
+        """The results of shuffles of one value; inactive lanes have the value zero."""
         b, value = self.builder, operands[0][1]
         sources = [
             source_of(b, op.mode, self.lane, lane, width)
@@ -207,7 +207,7 @@ class Lanes:
         return (b.and_(b.and_(here, mask), same),)
 
     def _match_all(self, op: Op, operands: list[Value], active: Value) -> tuple[Value, ...]:
-        """Match all lanes: all are equal when all equal the first that takes part."""
+        """Match all lanes: all are equal if all equal the first participating one."""
         b, (mask, value) = self.builder, operands
         self._tell(value)
         (here,) = self._said(active)

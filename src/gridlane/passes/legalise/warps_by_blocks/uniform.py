@@ -230,7 +230,7 @@ class _Exits:
         self.gone: Var | None = None
 
     def rewrite(self, region: Region) -> bool:
-        """Replace the exits in a region; whether there are any."""
+        """Replace the exits in a region; return whether it has any."""
         return self._region(region, False, ())
 
     def _region(self, region: Region, in_loop: bool, scopes: Scopes) -> bool:

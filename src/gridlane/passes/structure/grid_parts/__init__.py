@@ -5,10 +5,10 @@ that control reaches next. Values that live across a barrier are stored in devic
 few ops compute from the parameters and the thread's position are computed again. ``core.grid_plan``
 describes how the host drives the parts; docs/design/blocks.md has a diagram.
 
-Threads that end wait for no other thread. Where some may end, or pass a barrier and end, while
-others continue, each thread keeps a word that says whether it has ended; later parts branch to
-their end at once for such a thread. All parts have one exit, where the threads of a block meet if
-they store shared memory.
+Threads that end wait for no other thread. If some may end, or pass a barrier and end, while others
+continue, each thread has a word that records whether it has ended; later parts branch to their end
+at once for such a thread. All parts have one exit, where the threads of a block meet if they store
+shared memory.
 """
 
 from __future__ import annotations

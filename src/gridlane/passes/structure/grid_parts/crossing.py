@@ -259,7 +259,7 @@ _REPEATED = arith.__name__, grid.__name__, memory.__name__
 
 
 def _is_repeatable(op: Op) -> bool:
-    """Whether an op gives the same result in each part, and is cheap."""
+    """Whether an op has the same result in each part, and is cheap."""
     return op.pure and not op.cross_lane and type(op).__module__ in _REPEATED
 
 

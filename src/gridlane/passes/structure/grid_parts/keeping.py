@@ -118,7 +118,7 @@ class Words:
         common: of variables of all threads, the numbers of their scalars.
         sizes: of a thread.
         common_count: the scalars of all threads.
-        ended: the number of the word that says whether the thread has ended; None if all end
+        ended: the number of the word that records whether the thread has ended; None if all end
             together.
     """
 
@@ -130,7 +130,7 @@ class Words:
     ended: int | None = None
 
     def add_whether_ended(self) -> None:
-        """Allocate the word that says whether a thread has ended."""
+        """Allocate the word that records whether a thread has ended."""
         self.ended = self.sizes.add(u32)
 
     def add(self, live: Live) -> None:

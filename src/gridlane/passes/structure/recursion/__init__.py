@@ -1,10 +1,10 @@
 """Turns cycles of calls into loops with a stack, at stage ``cfg``.
 
 The functions of a cycle become one function, whose graph has the blocks of all of them. A call
-saves the variables that live across it on a stack of the thread, and goes to a block that chooses
-where to go on; a return takes the place of its call from the stack, and goes there as well. So all
-threads of a warp meet between calls, and no target needs calls of its own. A stack that is full
-ends the thread with a located error.
+saves the variables that live across it on a stack of the thread, and branches to a dispatch block,
+which selects the next block; a return pops the position of its call from the stack and branches
+there as well. So all threads of a warp reconverge between calls, and no target needs recursive
+calls. A stack that is full ends the thread with a located error.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def remove_recursion(module: Module, stack_bytes: int, root: str = "") -> None:
 
 
 def _hand_on(module: Module, stacks: dict[str, Value], words: int, root: str) -> None:
-    """Give the kernel a stack, and hand it on to the functions that have it as last parameter.
+    """Add a stack to the kernel, and pass it to the functions that have it as last parameter.
 
     Args:
         stacks: the parameter of each of them; receives those of functions between.

@@ -41,8 +41,8 @@ class Cycle:
 
 
 def handed_on(functions: list[Function]) -> dict[str, list[Param]]:
-    """The parameters that all calls of a cycle hand on as they are, by the function; those that
-    stand for one value are at one place of all lists."""
+    """The parameters that all calls of a cycle pass on unchanged, by the function; parameters with
+    one value have one index in all lists."""
     called = {function.name: function for function in functions}
     group = {param.value: {param.value} for f in functions for param in f.params}
     changing: set[Value] = set()
@@ -70,7 +70,7 @@ def _is_kept(group: set[Value], functions: list[Function], changing: set[Value])
 class _Loop:
     """The function that a cycle becomes for calls of one of its functions.
 
-    A place to go on at has a number: 0 ends the loop, then come the functions, then the calls.
+    Each target of the dispatch has a number: 0 ends the loop, the functions follow, then the calls.
     """
 
     def __init__(self, cycle: Cycle, name: str, words: int) -> None:

@@ -1,10 +1,10 @@
 """Turns control-flow graphs, stage ``cfg``, into structured control flow, stage ``kernel``.
 
-The code of a block comes first, then that of the blocks that it dominates: inside its branch, or
+The code of a block is followed by that of the blocks that it dominates: inside its branch, or
 behind it in the order of the graph (N. Ramsey, "Beyond Relooper", ICFP 2022). So values stay values
-where a block dominates their uses; others move to variables. Where paths meet the code stands once,
-and the threads of all of them reconverge in front of it. What stands behind a loop runs when all
-threads have left the loop.
+if a block dominates their uses; others move to variables. Code at a merge of paths exists once, and
+the threads of all paths reconverge in front of it. Code behind a loop runs when all threads have
+left the loop.
 
 There is no recursion over blocks, and the work is nearly linear in their number.
 """

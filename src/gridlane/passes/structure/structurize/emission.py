@@ -1,7 +1,7 @@
 """Writes the structured code of a graph whose nodes are placed.
 
-Tasks on a stack stand for recursion: each writes a node, and the branch behind it, to the end of a
-region. Of the nodes that control may go on to from a region's end, at most one follows there.
+Tasks on a stack replace recursion: each writes a node, and the branch behind it, to the end of a
+region. At most one successor of a region's end follows it directly.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class _Spot:
     """The end of a region that is being written.
 
     Attributes:
-        follow: the node that control comes to from the region's end, -1 for none.
+        follow: the node that control reaches from the region's end, -1 for none.
         around: the innermost loop or scope.
         depth: the number of branches around.
     """
@@ -146,7 +146,7 @@ class Emission:
 
     def _branch(self, number: int, node: Node, spot: _Spot, home: Region) -> None:
         """Write a branch of a node whose ops are in region ``home``. A side from which control does
-        not come to the region's end stands in the branch alone, and the other one behind it."""
+        not reach the region's end is placed in the branch alone, and the other one behind it."""
         inner = {goal for goal in node.goals if self._is_inside(number, goal)}
         weight = {goal: self.places.size[goal] if goal in inner else 0 for goal in node.goals}
         rests = [goal for goal in node.goals if not self._comes_to_end(goal, goal in inner, spot)]
@@ -165,11 +165,11 @@ class Emission:
         self._go(number, first, replace(nested, region=sides[0], follow=-1))
 
     def _is_inside(self, number: int, goal: int) -> bool:
-        """Whether a node stands inside the branch of another one to it."""
+        """Whether a node is placed inside the branch of another node to it."""
         return goal in self.places.inline and self.places.tree.parent[goal] == number
 
     def _comes_to_end(self, goal: int, is_inside: bool, spot: _Spot) -> bool:
-        """Whether control may come to a region's end from a side of a branch there."""
+        """Whether control may reach a region's end from a side of a branch there."""
         if spot.follow < 0 or not is_inside:
             return goal == spot.follow
         return self.places.comes_to(goal, spot.follow)
@@ -187,8 +187,8 @@ class Emission:
         spot.region.ops.append(op)
 
     def _not(self, node: Node, condition: Value, spot: _Spot, home: Region) -> Value:
-        """The opposite of a node's condition. A comparison of its own becomes the opposite
-        comparison, and goes where nothing else uses it."""
+        """The opposite of a node's condition. If the condition is a comparison of the node, it is
+        replaced by the opposite comparison, and removed if it has no other use."""
         op = condition.op
         is_own = op is not None and any(own is op for own in node.ops[-NEAR:])
         if is_own and isinstance(op, arith.Not):

@@ -197,7 +197,7 @@ def _is_empty(node: Node) -> bool:
 
 
 def _end_at_once(flow: Flow) -> None:
-    """Give each branch to a block that only ends the thread or function an end of its own."""
+    """Copy each block that only ends the thread or function to the branches to it."""
     for node in list(flow.nodes):
         for goal in list(node.goals):
             last = flow.nodes[goal]

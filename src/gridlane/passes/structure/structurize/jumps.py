@@ -1,8 +1,8 @@
 """Resolves jumps, which the emission leaves open, to ``break``, ``continue`` and ``leave``.
 
-A jump to the head or the end of the innermost loop is a ``break`` or ``continue`` if no scope
-stands between; a scope stands only where a ``leave`` needs it. So each scope that turns out to be
-needed may turn more jumps into leaves, of scopes further out.
+A jump to the head or the end of the innermost loop is a ``break`` or ``continue`` if no scope is
+between; a scope is emitted only if a ``leave`` needs it. So each scope that turns out to be needed
+may turn more jumps into leaves, of scopes further out.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Frame:
         goal: of a loop its header.
         follow: of a loop the node behind it, -1 for none.
         is_needed: a leave jumps to the scope's end.
-        is_inside: a needed scope of the same loop stands at or around it.
+        is_inside: it is, or is inside, a needed scope of the same loop.
         scopes: the frames of scopes directly inside, in the same loop.
         flexible: the jumps directly inside that need no scope unless one is in their way.
     """
@@ -72,7 +72,7 @@ class Jumps:
         self.open: dict[Op, Jump] = {}
 
     def jump(self, region: Region, jump: Jump, around: Frame) -> None:
-        """End a region, which stands in a frame, with a jump."""
+        """End a region, which is in a frame, with a jump."""
         place = control.Leave(loc=jump.loc)
         region.ops.append(place)
         self.open[place] = jump

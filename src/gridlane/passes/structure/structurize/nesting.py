@@ -25,7 +25,7 @@ take beyond that is not worth it."""
 
 
 def separate_loops(flow: Flow) -> None:
-    """Give each loop of a reducible flow a header of its own."""
+    """Separate the headers of the loops of a reducible flow."""
     tree = dominators(flow.edges())
     latches: dict[int, list[int]] = {}
     for node in tree.order:
@@ -98,7 +98,7 @@ class _Separator:
         return any(test(op) for node in nodes for op in Region(self.flow.nodes[node].ops).walk())
 
     def _split(self, head: int, inner: list[int]) -> int:
-        """Let all edges to a header but those of the inner loop go to a new one."""
+        """Redirect all edges to a header, except those of the inner loop, to a new header."""
         flow = self.flow
         others = [node for node in self.before[head] if node not in inner]
         new = flow.add(Node(goals=[head], loc=flow.nodes[head].loc))

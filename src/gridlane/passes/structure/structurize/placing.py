@@ -1,11 +1,11 @@
-"""Decides where the code of each node of a reducible graph stands.
+"""Decides the position of the code of each node of a reducible graph.
 
-The code of a node comes in front of that of the nodes that it dominates. These follow its branch:
-inside it, if there is one way to them (``inline``), else behind it, as a merge. A node outside of
-the loop that its dominator is in stands behind the loop. One that ends the thread shortly stays in
-the loop, unless it is the only exit: behind the loop threads run it together, as one atomic.
+The code of a node precedes that of the nodes that it dominates. These follow its branch: inside it,
+if there is one edge to them (``inline``), else behind it, as a merge. A node outside of its
+dominator's loop follows the loop. One that ends the thread shortly stays in the loop, unless it is
+the only exit: behind the loop threads run it together, as one atomic.
 
-A thread that has left a loop then waits for the others of its warp before it goes on. That is
+A thread that has left a loop then waits for the others of its warp before it continues. That is
 harmless where these cannot wait for it: in a loop without volatile loads, atomics, calls, barriers
 and ops of warps no thread sees what another one does.
 """
@@ -39,7 +39,7 @@ class Loops:
     around: list[int]
 
     def of(self, node: int) -> int:
-        """The header of the innermost loop that the code of a node stands in, or -1."""
+        """The header of the innermost loop around the code of a node, or -1."""
         return node if node in self.headers else self.around[node]
 
 
@@ -77,12 +77,12 @@ def loops_of(flow: Flow, tree: Dominators) -> Loops:
 
 @dataclass(slots=True)
 class Places:
-    """Where nodes stand.
+    """The positions of nodes.
 
     Attributes:
         merges: for each node the merges behind its branch, in order.
         behind: for each header the nodes behind its loop, in order.
-        inline: the nodes that stand inside the branch to them.
+        inline: the nodes inside the branch to them.
         size: the ops of each node and the nodes inside and behind it.
         first, last_inner, last: the place of each node in the order of the code, of the last node
             that sees its values, and of the last behind its loop.
@@ -105,7 +105,7 @@ class Places:
         return self.first[home] <= self.first[node] <= self.last_inner[home]
 
     def comes_to(self, node: int, goal: int) -> bool:
-        """Whether control may go from an inline node or what follows it to another node."""
+        """Whether control may reach another node from an inline node or the nodes behind it."""
         arrival = self.arrivals[goal]
         index = bisect_left(arrival, self.first[node])
         return index < len(arrival) and arrival[index] <= self.last[node]

@@ -1,9 +1,9 @@
 """Gives each cycle of a graph one entry.
 
-A strongly connected region with several entries either has the part copied that runs before its
-header does, where that is at most as large as the region, or gets one new entry, a test of a
-variable that says where to go on. Node splitting: J. Janssen and H. Corporaal, "Making graphs
-reducible with controlled node splitting", ACM TOPLAS 19(6), 1997.
+In a strongly connected region with several entries, the part that runs before its header is copied,
+if it is at most as large as the region; otherwise the region gets one new entry, which dispatches
+by a variable. Node splitting: J. Janssen and H. Corporaal, "Making graphs reducible with controlled
+node splitting", ACM TOPLAS 19(6), 1997.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ class _Splitter:
         return not _irreducible(edges)
 
     def _copy(self, region: _Region, copied: list[int]) -> None:
-        """Let the edges into the region go to copies of nodes."""
+        """Redirect the edges into the region to copies of nodes."""
         flow, own = self.flow, set(region.nodes)
         inside = [value for node in copied for op in flow.nodes[node].ops for value in op.results]
         users = self.uses.users
@@ -191,7 +191,7 @@ class _Splitter:
                     flow.nodes[other].replace_goal(entry, number[entry])
 
     def _add(self, node: Node) -> None:
-        """Add a copy, which another region may come to or take values from."""
+        """Add a copy, which another region may branch to or use values of."""
         number = self.flow.add(node)
         self.before.append([])
         for goal in node.goals:
@@ -204,7 +204,7 @@ class _Splitter:
     # ---- dispatch
 
     def _dispatch(self, entries: list[int]) -> None:
-        """Let all edges to the entries go to a new node, which goes on by a variable."""
+        """Redirect all edges to the entries to a new node, which dispatches by a variable."""
         flow = self.flow
         type_ = b1 if len(entries) == 2 else i32
         var = Var("entry", type_)
@@ -234,7 +234,7 @@ class _Splitter:
             node.branch(below.result, *sides)
 
     def _redirect(self, node: Node, number: dict[int, Value], var: Var, header: int) -> None:
-        """Let a node's edges to the entries write their number and go to the header."""
+        """Make a node's edges to the entries write their number and branch to the header."""
         entries = [goal for goal in node.goals if goal in number]
         if len(entries) == 2:
             assert node.condition is not None

@@ -24,8 +24,8 @@ def query(state: Emission, op: clusters.ClusterQuery) -> None:
 
 @emits(clusters.ClusterSync)
 def sync(state: Emission, op: Op) -> None:
-    """Emit the two halves of the barrier, for threads of a warp that come one by one as well: one
-    may have ended."""
+    """Emit the two halves of the barrier, in the form that threads of a warp may reach one by one,
+    as some may have ended."""
     require(state, 90, op, _WHAT)
     state.body.call("void", "llvm.nvvm.barrier.cluster.arrive", [])
     state.body.call("void", "llvm.nvvm.barrier.cluster.wait", [])

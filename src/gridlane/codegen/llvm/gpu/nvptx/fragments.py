@@ -164,8 +164,8 @@ def _takes_ldmatrix(op: matrix.FragmentLoad) -> bool:
 
 
 def _load_matrices(state: Emission, op: matrix.FragmentLoad) -> list[str]:
-    """Emit ldmatrix.x4: lane n gives the address of line n % 8 of matrix n // 8; the matrices are
-    the four words of a tile of a, or of two adjacent tiles of b."""
+    """Emit ldmatrix.x4: lane n supplies the address of line n % 8 of matrix n // 8; the matrices
+    are the four words of a tile of a, or of two adjacent tiles of b."""
     body, type_ = state.body, op.type
     lane = special(body, "laneid")
     low, middle = body.op(f"and i32 {lane}, 7"), body.op(f"and i32 {lane}, 8")

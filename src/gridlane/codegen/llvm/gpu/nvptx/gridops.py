@@ -78,7 +78,7 @@ def barrier(state: Emission, op: Op) -> None:
 
 @emits(grid.BarrierReduce)
 def barrier_reduce(state: Emission, op: grid.BarrierReduce) -> None:
-    """Emit bar.red; all and any give a predicate."""
+    """Emit bar.red; all and any return a predicate."""
     stem = {Reduction.COUNT: "popc", Reduction.ALL: "and", Reduction.ANY: "or"}[op.kind]
     type_ = "i32" if op.kind is Reduction.COUNT else "i1"
     arguments = [("i32", "0"), ("i1", state.name(op.predicate))]
@@ -162,7 +162,8 @@ def grid_sync(state: Emission, op: Op) -> None:
 
 
 def _meeting(state: Emission) -> Callable[[Emission, Op], None]:
-    """The barrier of a block: an aligned one, a tenth of the time less, where whole warps come."""
+    """The barrier of a block: an aligned one, which takes a tenth less time, if whole warps reach
+    it."""
     if state.unaligned is None:
         state.unaligned = meeting_of(state.module.kernel) is not Meeting.ALL
     return _unaligned if state.unaligned else barrier
