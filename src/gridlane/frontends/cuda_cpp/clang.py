@@ -1,6 +1,6 @@
 """CUDA C++ to PTX by clang, of PyPI's ``ziglang`` or of the system, with the headers in include/.
 
-No CUDA toolkit and no header of clang's own CUDA support takes part. Of ``ziglang`` the C and C++
+No CUDA toolkit and no header of clang's own CUDA support is used. Of ``ziglang`` the C and C++
 headers are named one by one, for one host (Linux on x86-64), so that every machine compiles alike.
 """
 
@@ -226,7 +226,7 @@ def _feature(arch: str) -> str:
 
 
 def _of_backend(options: Sequence[str]) -> Iterator[str]:
-    """The options that take part behind the IR."""
+    """The options that affect the steps behind the IR."""
     for before, word in pairwise(("", *options)):
         if before == "-mllvm" or word == "-mllvm" or word.startswith(("-O", "-f")):
             yield word

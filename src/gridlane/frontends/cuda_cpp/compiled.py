@@ -1,4 +1,4 @@
-"""What a compiler of CUDA C++ gets and gives."""
+"""The input and the output of a compiler of CUDA C++."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Compiled:
     Attributes:
         log: the compiler's warnings.
         names: the mangled name of each name expression.
-        headers: the files that it read; None where the compiler does not tell, or where more than
-            their content decides the PTX.
+        headers: the files that it read; None if the compiler does not report them, or if the PTX
+            depends on more than their content.
     """
 
     ptx: str
@@ -50,11 +50,11 @@ class CppCompiler(Protocol):
     name: str
 
     def identity(self) -> str:
-        """What tells this compiler's version from any other."""
+        """The identity of this compiler's version, for cache keys."""
         ...
 
     def searched(self, source: CppSource) -> tuple[str, ...]:
-        """The folders where it looks for a source's headers, in order."""
+        """The folders in which it searches a source's headers, in order."""
         ...
 
     def compile(self, source: CppSource) -> Compiled:

@@ -25,7 +25,7 @@ class Nvcc:
         self.path, self.label = path, label
 
     def identity(self) -> str:
-        """What it says of its version."""
+        """The text in which it reports its version."""
         return f"{self.path} {self.label}"
 
     def searched(self, source: CppSource) -> tuple[str, ...]:

@@ -80,7 +80,7 @@ _FLAGS: dict[str, tuple[str, ...]] = {
 
 @frozen
 class ClangOptions:
-    """What a compilation by clang is told.
+    """The options of a compilation by clang.
 
     Attributes:
         arch: the generation, such as ``80``.
@@ -94,7 +94,7 @@ class ClangOptions:
 
     @property
     def is_relocatable(self) -> bool:
-        """Whether names of the device are those of other units, as nvcc's ``-rdc=true`` says."""
+        """Whether units share their device names, as by nvcc's ``-rdc=true``."""
         said = [each for each in self.words if each in ("-fgpu-rdc", "-fno-gpu-rdc")]
         return said[-1:] == ["-fgpu-rdc"]
 

@@ -1,6 +1,7 @@
-"""What all compilers are given and give: the source's text, the mangled names, the headers read.
+"""The common input and output of all compilers: the source's text, the mangled names, the headers
+read.
 
-Mangled names of C++ names, such as ``scale<float>``, come by a table in the source.
+A table in the source returns the mangled names of C++ names, such as ``scale<float>``.
 
 A variable for each name is appended to the source. It holds the address, so the compiler
 instantiates the template, and its initial value in the PTX is the mangled name.
@@ -63,7 +64,7 @@ def translated(code: str) -> str:
 
 
 def _global(expression: str) -> str:
-    """A name as one of the global namespace, whose own come before those of ``using namespace``,
+    """A name as one of the global namespace, whose own names precede those of ``using namespace``,
     such as std::fill beside a kernel ``fill``."""
     return f"::{expression}" if _NAME.match(expression) else expression
 
@@ -126,7 +127,7 @@ def made_ptx(path: Path, compiler: str) -> str:
     """The text of the PTX that a compiler wrote.
 
     Raises:
-        CompileError: there is none, as an option asks for something else.
+        CompileError: there is none, as an option requests another output.
     """
     text = path.read_text(errors="replace") if path.is_file() else ""
     if not re.search(r"^\s*\.version\b", text, re.MULTILINE):

@@ -1,9 +1,8 @@
-"""Generic addresses as numbers: which memory they are of is in the top byte.
+"""Generic addresses as numbers, whose top byte is a tag of the memory.
 
-An address stays a pointer of the IR where pointers.py finds its variable. Where it becomes a number
-that says nothing of its memory, the variables of that memory lie in one array, and an access with
-such a number chooses among the arrays by the tag. Addresses of global memory are the device's own,
-whose top byte is 0.
+An address stays a pointer of the IR if pointers.py finds its variable. Otherwise it becomes a
+number, the variables of its memory are in one array, and an access with the number chooses among
+the arrays by the tag. Addresses of global memory are the device's own, whose top byte is 0.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ SPACE_OF = {
 
 @dataclass(slots=True)
 class Numbering:
-    """What a translation finds about addresses as numbers; the next attempt begins with it.
+    """The results of a translation about addresses as numbers, with which the next attempt begins.
 
     Attributes:
         spaces: those whose variables have addresses as numbers.
@@ -62,8 +61,8 @@ class Numbering:
         cycles: the functions that call themselves, also by others.
         frames: whether such functions have local variables: each call has its own, in the first
             part of local memory.
-        asks: whether the kernel asks for the size of its shared memory.
-        size: bytes of its variables in shared memory, if it asks.
+        asks: whether the kernel reads the size of its shared memory.
+        size: bytes of its variables in shared memory, if it reads the size.
     """
 
     spaces: set[Space]

@@ -85,7 +85,7 @@ class Caller(Protocol):
         ...
 
     def keeps_pointers(self, function: PtxFunction) -> bool:
-        """Whether addresses that a function is handed stay pointers."""
+        """Whether addresses that a function receives stay pointers."""
         ...
 
     def error(self, site: ErrorSite) -> int:

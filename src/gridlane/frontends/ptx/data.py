@@ -56,7 +56,7 @@ class ModuleData:
 
     Attributes:
         offsets: of the variables by name.
-        size: bytes in all; ``constants``: those of constant memory, which come first.
+        size: bytes in all; ``constants``: those of constant memory, which are the first.
     """
 
     def __init__(self, module: PtxModule) -> None:

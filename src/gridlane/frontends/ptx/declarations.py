@@ -30,11 +30,11 @@ class Declared:
         pointer: the space that a parameter's ``.ptr`` names ("" for generic), or None.
         value: the text of the initial value, or "".
         rows: of an array of several dimensions, the elements of what each inner one is of.
-        is_open: whether it is a parameter without a size, which takes arrays of any; ``count`` is
-            the most that the module's calls can hand in.
+        is_open: whether it is a parameter without a size, which accepts arrays of any size;
+            ``count`` is the most that the module's calls pass.
         linking: ``extern``, ``visible``, ``weak``, ``common`` or "".
         reference: ``texref`` or ``surfref`` of a variable that holds the handle of a texture or
-            surface, which its name stands for; else "".
+            surface, to which its name evaluates; else "".
         is_managed: whether host and device share it.
     """
 
@@ -60,7 +60,7 @@ class Declared:
 
     @property
     def is_reference(self) -> bool:
-        """Whether its name stands for the handle of a texture or surface."""
+        """Whether its name evaluates to the handle of a texture or surface."""
         return self.reference != ""
 
 

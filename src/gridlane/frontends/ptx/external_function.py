@@ -69,7 +69,7 @@ def translate_foreign(
     """The IR of a function.
 
     Args:
-        spaces: of the parameters that are handed pointers, by their numbers.
+        spaces: of the parameters that receive pointers, by their numbers.
         result: the size and alignment of the value for which the first parameter is an address.
 
     Raises:

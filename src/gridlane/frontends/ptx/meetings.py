@@ -1,9 +1,9 @@
 """The barrier of a grid as NVIDIA's ``cooperative_groups.h`` writes it.
 
-There the first thread of a block adds to a word of the launch, whose address ``%envreg1`` and
-``%envreg2`` have, and reads it in a loop until all blocks have added. Where blocks run in no order,
-such a loop has no end, so the block's barrier behind it becomes the grid's, and the loop goes. A
-function that does more with the word than this is left as it is.
+There the first thread of a block adds to a word of the launch, whose address is in ``%envreg1`` and
+``%envreg2``, and reads it in a loop until all blocks have added. If not all blocks run at once,
+such a loop does not end, so the block's barrier behind it becomes the grid's, and the loop is
+removed. A function that does more with the word than this is left as it is.
 """
 
 from __future__ import annotations
@@ -202,7 +202,7 @@ def _behind(body: Body, edges: Sequence[Sequence[int]], spin: Block) -> Instruct
 
 
 def _computes(instruction: Instruction) -> bool:
-    """Whether an instruction neither touches memory that others see nor goes elsewhere."""
+    """Whether an instruction neither accesses memory that others see nor branches."""
     is_parameter = instruction.root == "ld" and instruction.modifiers[:1] == ("param",)
     return instruction.root in _COMPUTES or is_parameter
 

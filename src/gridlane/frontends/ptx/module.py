@@ -112,7 +112,7 @@ class PtxModule:
         files: the source files that ``.loc`` numbers.
         items: all directives behind ``.target``.
         notes: what was read other than to the letter.
-        hints: by names that nothing defines, what an error says of them.
+        hints: by names without a definition, the text of an error about them.
         known: by functions of linked units, the names that their unit has. Others see all.
     """
 
@@ -135,12 +135,13 @@ class PtxModule:
 
     @property
     def has_clusters(self) -> bool:
-        """Whether a kernel asks for clusters of several blocks."""
+        """Whether a kernel requests clusters of several blocks."""
         return _CLUSTERS.search(self.text.code) is not None
 
     @property
     def meets_as_grid(self) -> bool:
-        """Whether a function asks where the blocks of its grid meet."""
+        """Whether a function reads the address of the word at which the blocks of its grid
+        synchronise."""
         return "%envreg2" in self.text.code
 
     @property
@@ -211,7 +212,7 @@ class _Index:
         )
 
     def _close_parameters(self) -> None:
-        """Give parameters without a size that of the largest array that may be handed in."""
+        """Set the size of parameters without one to that of the largest array that calls pass."""
         largest = 0
         for function in list(self.functions.values()):
             if function.is_entry or all(each.count is not None for each in function.params):

@@ -44,14 +44,14 @@ class Parameters:
         """What st.param wrote for the next call, and what the last one returned."""
 
     def begin_block(self) -> None:
-        """Forget what was written for calls: it stands in the block of its call."""
+        """Drop the values that were written for calls: they are used in the block of their call."""
         self._written.clear()
 
     def declare(self, function: Function, text: Text) -> None:
-        """Give an IR function its parameters and results.
+        """Add the parameters and results to an IR function.
 
         Raises:
-            PtxError: a parameter is said to point to memory that a launch cannot hand in.
+            PtxError: a parameter is declared to point to memory that a launch cannot pass.
         """
         hidden = self._result_address
         for number, param in enumerate(self.function.params):

@@ -15,7 +15,7 @@ from gridlane.ir.dominance import Dominators, Edges, depth_first
 
 @frozen
 class Registers:
-    """What registers.py finds.
+    """The results of registers.py.
 
     Attributes:
         handed: those that calls write, and those that are parameters and results of the function.
@@ -45,7 +45,7 @@ _Accesses = dict[int, list[_Access]]
 def registers(
     function: PtxFunction, body: Body, matches: Mapping[int, Match], edges: Edges, tree: Dominators
 ) -> Registers:
-    """Look at all accesses.
+    """Analyse all accesses.
 
     Args:
         matches: the form of each reachable instruction that is none of control flow, by its place.

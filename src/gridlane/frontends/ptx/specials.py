@@ -65,7 +65,7 @@ _REFUSED = {
 
 
 class Counting(Protocol):
-    """What the translation of a kernel knows of its memory; see translate.py."""
+    """The memory of a kernel, as its translation determines it; see translate.py."""
 
     numbering: Numbering
     found: Numbering
@@ -82,7 +82,7 @@ class Reserving(Protocol):
         ...
 
     def handed(self, kind: str) -> Value:
-        """What the kernel gets behind its arguments."""
+        """The further parameters of the kernel, behind its arguments."""
         ...
 
     def value(self, t: Translating, symbol: Symbol, bits: int = 64) -> Value:

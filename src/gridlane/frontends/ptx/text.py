@@ -76,7 +76,7 @@ class Text:
         raise PtxError(message, loc, (("compiled from", source),) if source else ())
 
     def _source(self, position: int) -> Loc | None:
-        """The line that the code at a place was compiled from, if the PTX says it."""
+        """The source line of the code at a place, if the PTX has it."""
         start = max(self.code.rfind(each, 0, position) for each in (".entry", ".func"))
         lines = list(_LINE.finditer(self.code, max(0, start), position))
         if start < 0 or not lines:

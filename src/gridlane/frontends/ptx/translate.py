@@ -107,13 +107,13 @@ class _Translation:
 
     def function(self, function: PtxFunction, spaces: Mapping[Declared, Space]) -> Function:
         """The IR function of a function, which is translated later: one for each combination of
-        spaces that its parameters point to, where they are handed pointers."""
+        spaces that its parameters point to, if they receive pointers."""
         ends = [f"{n}{spaces[p].name[0]}" for n, p in enumerate(function.params) if p in spaces]
         name = ".".join([function.name, *ends])
         return self.made.functions.get(name) or self._declare(Root(function, spaces), name)
 
     def keeps_pointers(self, function: PtxFunction) -> bool:
-        """Whether addresses that a function is handed stay pointers: those of functions that other
+        """Whether addresses that a function receives stay pointers: those of functions that other
         code calls, as their own may. A function that calls itself is one function."""
         return not self.entry.is_entry and function.name not in self.numbering.cycles
 

@@ -1,8 +1,8 @@
-"""What a form's translation works with: the builder, and the values of operands.
+"""The state of a form's translation: the builder, and the values of operands.
 
 A register that is written once, where all its uses follow, is a value of the IR; any other is a
-variable. A value keeps the type that its instruction gives it, and changes to the type of its use;
-an address stays a pointer where pointers.py finds its array.
+variable. A value has the type of its defining instruction, and is converted to the type of its use;
+an address stays a pointer if pointers.py finds its array.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Values:
         """The value of a source operand as a type.
 
         Args:
-            narrows: a wider register gives its low bits, as sources of st and cvt do.
+            narrows: the low bits of a wider register are read, as by sources of st and cvt.
         """
         if isinstance(operand, Number):
             return number(self, operand, dtype)
@@ -409,7 +409,7 @@ class Values:
         return self._flag
 
     def since(self) -> Var:
-        """Since when the thread has looked in vain for what others do, in nanoseconds; 0 is now."""
+        """The time since when the thread has polled without success, in nanoseconds; 0 is now."""
         if self._since is None:
             self._since = self.b.variable("since", u64)
         return self._since

@@ -1,8 +1,8 @@
 """Checks that arrays do not overlap in memory, where code relies on it.
 
-A store to a whole view of what is read from other arrays gives numpy's result where they are apart,
-or where they are the same elements, each of which is read before it is written. Whatever else
-overlaps ends the thread with an error.
+A store to a whole view from other arrays has numpy's result if they do not overlap, or if they are
+the same elements, each of which is read before it is written. Any other overlap ends the thread
+with an error.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def require_apart(t: Translator, view: ArrayView, source: ArrayView, in_place: b
 
 
 def settle_checks(unit: Unit) -> None:
-    """Erase the checks of arrays that are surely apart, and have the others raise."""
+    """Erase the checks of arrays that certainly do not overlap, and make the others raise."""
     if not unit.checks:
         return
     sources = Sources(unit.module, unit.arguments)

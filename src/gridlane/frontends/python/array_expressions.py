@@ -191,7 +191,7 @@ def _common_shape(t: Translator, arrays: list[Elements]) -> tuple[Value, ...]:
 def _result(
     t: Translator, function: Any, operands: Sequence[Operand], shape: tuple[Value, ...]
 ) -> argtypes.ArgType:
-    """The type of the results, of which one is translated in vain."""
+    """The type of the results, found by translating one, which is discarded."""
     dead, causes, variables = t.dead, len(t.causes or ()), len(t.b.function.variables)
     with t.b.inside(Region()):
         first = [t.b.const(0, i64) for _ in shape]

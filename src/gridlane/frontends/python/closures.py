@@ -162,7 +162,7 @@ def _keywords(function: LocalFunction) -> list[ast.arg]:
 
 
 def _identity(value: Any) -> Any:
-    """What tells a constant from others of its type; the sign of zero counts."""
+    """The identity of a constant among those of its type; the sign of zero counts."""
     if isinstance(value, tuple):
         return tuple([(type(item), _identity(item)) for item in value])
     return repr(value) if isinstance(value, int | float | complex | str | np.generic) else id(value)

@@ -65,7 +65,7 @@ def rewritten(
     parameters: Mapping[str, Any],
     options: Mapping[str, Any],
 ) -> Rewritten | None:
-    """The function with what ``consteval`` says; None where it has no compile-time part.
+    """The function with its ``consteval`` parts evaluated; None if it has no compile-time part.
 
     Args:
         source: of the function.
@@ -382,7 +382,7 @@ def _is_literal(value: Any) -> bool:
 
 
 def _evaluated(bound: dict[str, Any]) -> dict[str, Any]:
-    """Without the names that stand for expressions, which have no value yet."""
+    """The names without those of expressions, which have no value yet."""
     return {name: value for name, value in bound.items() if not isinstance(value, ast.expr)}
 
 

@@ -1,7 +1,7 @@
-"""Why something in a kernel is float64: causes, as the rules that decide types tell them.
+"""Causes of float64 in a kernel, as the typing rules report them.
 
-The translator notes them where it types an expression, when it is asked to; ``explain`` keeps those
-that are left in the IR.
+The translator records them when it types an expression, if requested; ``explain`` keeps those that
+remain in the IR.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ OPTION = 'use floats="float32"'
 
 @frozen
 class Cause:
-    """Why something is float64.
+    """The cause of a float64 value.
 
     Attributes:
         place: the expression.
         reason: the rule that made it float64, with the types that it met.
         instead: what to write.
         value: the number that it is about; None for what the place's ops compute.
-        asked: the source says float64.
-        joins: it is about a variable where paths meet, which has no op of its own.
+        asked: the source names float64.
+        joins: it is about a variable at a join of paths, which has no op of its own.
     """
 
     place: Loc

@@ -39,7 +39,7 @@ class Explanation:
 def explain(
     function: types.FunctionType, args: tuple[ArgType, ...], options: KernelOptions
 ) -> Explanation:
-    """Translate a kernel for argument types, and tell what became float64.
+    """Translate a kernel for argument types, and report what became float64.
 
     Raises:
         CompileError: the kernel is outside the dialect or its types do not fit; located.
@@ -99,7 +99,8 @@ def _noted(unit: Unit) -> Iterator[Cause]:
 
 
 class _Uses:
-    """How a function uses what is float64. ``wide``: what is so because the source says float64."""
+    """How a function uses what is float64. ``wide``: the values that the source declares as
+    float64."""
 
     def __init__(self, function: Function, wide: set[object]) -> None:
         self._wide, self._by_value = wide, dict[Value, list[Op]]()
@@ -110,8 +111,8 @@ class _Uses:
         self._places = {op.loc for op in function.body.walk() if self._became_double(op)}
 
     def _became_double(self, op: Op) -> bool:
-        """Whether an op is on float64 that the source does not ask for. An attempt at a loop may
-        have met integers where there is such float64 in the end."""
+        """Whether an op is on float64 that the source does not declare. An earlier attempt at a
+        loop may have had integers in its place."""
         values = (*op.operands(), *op.results)
         if not any(map(is_double, values)) or any(value in self._wide for value in values):
             return False
@@ -122,8 +123,8 @@ class _Uses:
         return not all(map(self._is_wide, self._by_value.get(value, [])))
 
     def shows(self, cause: Cause) -> bool:
-        """Whether something is float64 for a cause. A literal in float64 that the source asks for
-        takes its type from there."""
+        """Whether a value is float64 for a cause. The type of a literal among declared float64 is
+        due to the declaration."""
         if cause.joins:
             return bool(self._places)
         if cause.value is None:

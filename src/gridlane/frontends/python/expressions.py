@@ -123,7 +123,8 @@ def _compare(t: Translator, node: ast.Compare) -> Operand:
 
 
 def _chained(t: Translator, node: ast.Compare, operands: list[Operand]) -> Operand:
-    """A comparison after its first operands. What comes behind one that fails does not run."""
+    """A comparison after its first operands. Operands behind a false comparison are not
+    evaluated."""
     number = len(operands)
     operands.append(t.expr(node.comparators[number - 1]))
     kind = type(node.ops[number - 1])
@@ -173,8 +174,8 @@ def _in_order(kind: type[ast.cmpop], lhs: Operand, rhs: Operand) -> list[Operand
 
 
 def condition(t: Translator, node: ast.expr) -> Value:
-    """Whether an expression holds where only that is asked, as after ``if``: the operands of its
-    ``and`` and ``or`` need no common type."""
+    """The truth value of an expression in a condition, as after ``if``: the operands of its ``and``
+    and ``or`` need no common type."""
     if isinstance(node, ast.BoolOp):
         with t.at(node):
             return truth(t, _boolean(t, node, _tested))
@@ -198,7 +199,7 @@ def _boolean(
     node: ast.BoolOp,
     read: Callable[[Translator, ast.expr], Operand] = _valued,
 ) -> Operand:
-    """``and``, ``or``: the value of the deciding operand, as in Python, as ``read`` gives it."""
+    """``and``, ``or``: the value of the deciding operand, as in Python, as ``read`` returns it."""
     is_and = type(node.op) is ast.And
     before = t.env
     result = read(t, node.values[0])

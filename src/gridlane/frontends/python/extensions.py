@@ -105,7 +105,7 @@ _MOST_NESTED = 100
 
 
 class _Asked(threading.local):
-    """The types whose models a thread is asking, each a part of the one before it."""
+    """The types whose models a thread is computing, each a part of the one before it."""
 
     def __init__(self) -> None:
         self.chain: list[ArgType] = []
@@ -121,7 +121,7 @@ class Extensions:
     Attributes:
         functions: entries by the object that is called.
         members: attributes and methods by name.
-        models: for a class of types, the function that gives the members of one of its types.
+        models: for a class of types, the function that returns the members of one of its types.
         operators: whether an operator or ``bool`` has entries: an expression does not name it.
         known: the members of the types met so far.
     """

@@ -35,11 +35,11 @@ class Carrier:
 class Frame:
     """A loop during its translation.
 
-    ``copy`` says which copy of the loop it is, as the types of its variables are its own.
-    ``retry`` is set when a guess proved too narrow; the translator keeps the lesson. ``left`` says
-    whether the loop has an exit, so that the code after it is reachable; ``else_flag`` is the
-    variable that says that the loop ended without a break. ``unbound`` is the error of a variable
-    that was read before it was bound.
+    ``copy`` is the number of the loop's copy, as each copy has its own types of variables.
+    ``retry`` is set if a guessed type proved too narrow; the translator records the wider one.
+    ``left``: whether the loop has an exit, so that the code after it is reachable. ``else_flag`` is
+    the variable that is true if the loop ended without a break. ``unbound`` is the error of a
+    variable that was read before it was bound.
     """
 
     node: ast.For | ast.While
@@ -63,8 +63,8 @@ class UnboundYet(NameLookupError):
 
 
 def unbound(loops: list[Frame], name: str, loc: Loc) -> NameLookupError:
-    """The error of a variable that is read before it is bound: one to come back to in the innermost
-    of the open loops that may bind it, else one for the user."""
+    """The error of a variable that is read before it is bound: one that the innermost of the open
+    loops that may bind it retries, else one for the user."""
     for frame in reversed(loops):
         if name in frame.carriers and name in frame.flow.live_head:
             return UnboundYet(name, loc, frame)

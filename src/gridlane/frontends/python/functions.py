@@ -170,8 +170,8 @@ def _emit_returns(t: Translator, result: Spec) -> None:
 
 
 def _runaway(t: Translator, opened: Opened) -> TypingError:
-    """The error of a function that returns only what calls of itself, or of another that is open,
-    return. The other one may know more in a later attempt."""
+    """The error of a function whose results all come from calls of itself, or of another open
+    function. The result of the other may be known in a later attempt."""
     for error in t.unknown:
         if error.called is not opened:
             return error

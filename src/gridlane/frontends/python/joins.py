@@ -395,7 +395,8 @@ def _learn(t: Translator, frame: Frame, carrier: Carrier, both: Spec | None, now
 
 
 def _held(t: Translator, carrier: Carrier) -> str:
-    """The type that a variable had before the loop. What this emits goes with the attempt."""
+    """The type that a variable had before the loop. The emitted ops are dropped with the
+    attempt."""
     if carrier.fixed is None and carrier.spec is None:
         return "nothing"
     return (carrier.fixed or _read(t, carrier)).type_name

@@ -23,8 +23,8 @@ class PythonSource:
     """A Python function with the values that it captures, as they were at its first compilation.
 
     As in numba, globals and closures freeze. Code for one kind of launch may come from the cache
-    and code for the next be compiled later: both have the same values. ``links`` is the code that
-    defines the functions which it declares without any.
+    and code for the next be compiled later: both have the same values. ``links`` is the code of the
+    functions that it declares without code.
     """
 
     def __init__(

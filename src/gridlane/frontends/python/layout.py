@@ -18,8 +18,8 @@ from gridlane.ir.types import StructType, Type
 def memory_type(kind: argtypes.ArgType, packed: bool = False) -> Type:
     """The element that a pointer to a user's type points to.
 
-    ``packed``: it may stand at any address. A packed number is a struct of one field without
-    alignment, so that the pointer's type tells how its memory may be accessed.
+    ``packed``: it may be at any address. A packed number is a struct of one field without
+    alignment, so that the pointer's type determines how its memory may be accessed.
     """
     if isinstance(kind, argtypes.ScalarType):
         return _unaligned(kind.dtype) if packed else kind.dtype

@@ -1,8 +1,8 @@
 """The variables that branches and loops assign, and those of them that are live afterwards.
 
-A variable that a function inside reads is live everywhere: a call of it may come at any place. Only
-a variable that is both becomes an IR variable at a join, so that temporaries of a loop body stay
-plain values and their types need not unify.
+A variable that an inner function reads is live everywhere: the function may be called anywhere.
+Only a variable that is both becomes an IR variable at a join, so that temporaries of a loop body
+stay plain values and their types need not unify.
 """
 
 from __future__ import annotations

@@ -114,7 +114,8 @@ def _counted(
 
 
 def _ended_flag(t: Translator, operand: RangeOperand) -> Var | None:
-    """The variable that says that the counter has wrapped, where it may and does not show it."""
+    """The variable that is true once the counter has wrapped, if the counter itself does not show
+    that."""
     if not may_wrap(operand) or _shows_wrap(operand):
         return None
     flag = t.b.variable("ended", b1)
@@ -129,7 +130,7 @@ def _shows_wrap(operand: RangeOperand) -> bool:
 
 
 def _past_end(t: Translator, operand: RangeOperand, now: Value) -> Value:
-    """Whether the counter has reached the end; a step of 0 gives no items."""
+    """Whether the counter has reached the end; a step of 0 yields no items."""
     b, stop, step = t.b, operand.stop.value, operand.step
     low, high = step.sure
     if may_wrap(operand) and _shows_wrap(operand):
@@ -210,7 +211,7 @@ def _leave(t: Translator, frame: Frame, exhausted: Var | None) -> None:
 
 
 def _flag(t: Translator, node: ast.For | ast.While, frame: Frame) -> Var | None:
-    """The variable that says that a loop with an else and breaks ended by itself."""
+    """The variable that is true if a loop with an else and breaks ended without a break."""
     if not node.orelse or not frame.flow.breaks:
         return None
     flag = t.b.variable("exhausted", b1)

@@ -118,7 +118,7 @@ def _moved(t: Translator, target: ArrayView, strides: Sequence[Value], behind: V
 
 
 def _from_start(address: Value) -> tuple[Value, Terms]:
-    """The pointer that an address comes from, and the way from there."""
+    """The base pointer of an address, and the steps from it."""
     terms: Terms = []
     while isinstance(address.op, memory.Offset | memory.Recast):
         kind = address.op.pointer.type

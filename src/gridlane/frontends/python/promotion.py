@@ -1,8 +1,9 @@
 """numba's typing rules for numbers, as tables and one-line rules over scalar types.
 
 Arithmetic on integers is 64 bits wide: unsigned only when both sides are. An integer of up to 16
-bits next to a float32 gives float32, a wider one float64. Where variables join, and in ``min`` and
-``max``, numpy's promotion holds instead (int32 stays int32; uint64 with int64 is float64).
+bits next to a float32 is converted to float32, a wider one to float64. At joins of variables, and
+in ``min`` and ``max``, numpy's promotion holds instead (int32 stays int32; uint64 with int64 is
+float64).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a ``range`` gives: how many items, which, and within which bounds."""
+"""The items of a ``range``: their number, values and bounds."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from gridlane.ir.values import Value
 
 def range_length(t: Translator, operand: RangeOperand) -> Value:
     """ceil((stop - start) / step), not below 0, as an i64: at most its largest, where Python's
-    ``len`` raises and no loop comes to an end.
+    ``len`` raises and no loop ends.
 
-    The distance of two i64 may not fit in one, so it is a u64. A step of 0 gives no items.
+    The distance of two i64 may not fit in one, so it is a u64. A step of 0 yields no items.
     """
     b = t.b
     start, stop, step = operand.start.value, operand.stop.value, operand.step.value
@@ -62,7 +62,7 @@ def range_item(t: Translator, operand: RangeOperand, index: Scalar) -> Scalar:
 
 
 def range_contains(t: Translator, item: Operand, operand: RangeOperand) -> Value:
-    """``item in range(...)``; a step of 0 gives no items.
+    """``item in range(...)``; a step of 0 yields no items.
 
     Raises:
         TypingError: the item is no integer.
@@ -89,7 +89,7 @@ def range_contains(t: Translator, item: Operand, operand: RangeOperand) -> Value
 
 
 def range_bounds(operand: RangeOperand) -> tuple[int, int]:
-    """The bounds of the values that a range gives."""
+    """The bounds of the values of a range."""
     (first, last), (low, high) = operand.start.sure, operand.stop.sure
     up, down = operand.step.sure
     if up > 0:

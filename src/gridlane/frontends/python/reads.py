@@ -14,7 +14,7 @@ class Reads:
     """The reads of a function.
 
     Attributes:
-        bare: names that stand alone: their values may go anywhere.
+        bare: names without an attribute: their values may be used in any way.
         paths: names with the attributes that follow, as in ``settings.sizes.block``.
         loose: attributes of anything else, such as of a local variable, which may be a module, a
             class or another object from around the function.

@@ -77,7 +77,7 @@ def variance(a: Any, middle: Any) -> Any:
 
 
 def variance_of_complex(a: Any, middle: Any) -> Any:
-    """The same of complex numbers."""
+    """The variance of complex numbers."""
     c = 0.0
     for i in range(a.size):
         distance = element_of(a, i) - middle

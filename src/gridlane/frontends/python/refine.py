@@ -1,5 +1,5 @@
-"""Refine the bounds of the integers that a condition compares, where it holds or fails, and what it
-says of variables that may be None.
+"""Refine the bounds of the integers that a condition compares, and variables that may be None,
+where it is true or false.
 
 ``if 1 <= i < n - 1`` lets the body index ``a[i - 1]`` without a test for a negative index.
 """

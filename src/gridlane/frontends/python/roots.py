@@ -1,7 +1,7 @@
-"""The arrays that the pointers of a module come from.
+"""The arrays from which the pointers of a module are derived.
 
-Each pointer comes from arrays: of the kernel's arguments, of the kernel's own, or from some that
-are not known. A device function's parameters come from where its calls pass them.
+Each pointer is derived from arrays: of the kernel's arguments, of the kernel's own, or unknown
+ones. A device function's parameters are derived from the arguments of its calls.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from gridlane.ir.values import Function, Module, Value, Var
 
 
 class Root(NamedTuple):
-    """An array that a pointer may come from: an op, a parameter or a symbol; None where it is any
-    of a space."""
+    """An array from which a pointer may be derived: an op, a parameter or a symbol; None where it
+    is any of a space."""
 
     source: object
     space: Space
@@ -32,7 +32,7 @@ Roots = frozenset[Root]
 
 
 class Sources:
-    """The arrays that the pointers of a module come from.
+    """The arrays from which the pointers of a module are derived.
 
     Args:
         arguments: the pointers of the kernel's arrays that are known.
@@ -55,7 +55,7 @@ class Sources:
             self._passed.setdefault(param.value, []).append(value)
 
     def of(self, pointer: Value) -> Roots:
-        """The arrays that a pointer may come from."""
+        """The arrays from which a pointer may be derived."""
         if pointer not in self._known:
             roots: set[Root] = set()
             self._visit(pointer, roots, set())

@@ -113,7 +113,7 @@ class Surroundings:
         return known[2]
 
     def array(self, array: np.ndarray) -> np.ndarray:
-        """The elements of an array, in its order, in a copy that nobody writes to."""
+        """The elements of an array, in its order, in a private copy."""
         if array.dtype.hasobject:
             return array  # every user refuses it
         known = self._seen.get((id(array), "array"))

@@ -241,10 +241,10 @@ _OF_CONSTANTS = {"RESUME", "LOAD_CONST", "LOAD_SMALL_INT", "RETURN_CONST", "RETU
 
 def _returns_constant(node: ast.Lambda, code: types.CodeType) -> bool:
     """Whether code without places returns the constant that a lambda's expression is; Python 3.12
-    gives the code of such lambdas none.
+    omits the places of such lambdas.
 
     Raises:
-        UnsupportedError: the code does more, so that Python was told to leave out all places.
+        UnsupportedError: the code does more, so all places were omitted by an option of Python.
     """
     wanted = _instructions(code)
     if any(name not in _OF_CONSTANTS for name, *_ in wanted):

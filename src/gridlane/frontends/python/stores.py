@@ -167,7 +167,7 @@ def broadcast_store(t: Translator, view: ArrayView, value: Operand) -> None:
 
 
 def _apart(t: Translator, view: ArrayView, value: TupleOperand) -> TupleOperand:
-    """A tuple that is stored to a view, without views of the same array."""
+    """A tuple that is stored to a view, with copies of its views of the same array."""
     if not any(isinstance(item, ArrayView | TupleOperand) for item in value.items):
         return value
     for each in value.items:

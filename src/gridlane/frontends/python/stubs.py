@@ -370,7 +370,7 @@ CACHE_HINTS = {
 
 
 class GridGroup:
-    """Every thread of a grid; ``cuda.cg.this_grid()`` in a kernel gives it."""
+    """Every thread of a grid; the result of ``cuda.cg.this_grid()`` in a kernel."""
 
     sync = Stub(
         "cuda.cg.GridGroup.sync",
@@ -388,7 +388,7 @@ class GridGroup:
 
 
 class ThreadBlock:
-    """Every thread of a block; ``cuda.cg.this_thread_block()`` in a kernel gives it."""
+    """Every thread of a block; the result of ``cuda.cg.this_thread_block()`` in a kernel."""
 
     sync = Stub("cuda.cg.ThreadBlock.sync", "", "Wait for every thread of the block.")
     thread_rank = Stub("cuda.cg.ThreadBlock.thread_rank", "", "The thread's number, int32.")

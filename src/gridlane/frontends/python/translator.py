@@ -60,8 +60,8 @@ class ResultUnknown(TypingError):
 @frozen
 class Rules:
     """The rules of the ast's nodes, by their type. Those of ``expressions`` return operands.
-    ``truth`` is the truth value that the program gives to an operand, a b1; None where it gives
-    none."""
+    ``truth`` returns the truth value that the program defines for an operand, a b1; None if it
+    defines none."""
 
     expressions: Mapping[type[ast.expr], Callable[[Translator, Any], Operand]]
     statements: Mapping[type[ast.stmt], Callable[[Translator, Any], None]]
@@ -87,11 +87,11 @@ class Translator:
         floats: what Python floats are here, one of ``core.options.FLOATS``.
         place: the place of all that is emitted; None where it is that of the source's nodes.
         callee: the function of the table whose call is being translated.
-        unknown: the calls behind which this attempt does not go on.
+        unknown: the calls behind which this attempt does not continue.
         shared_used: the bytes of dynamic shared memory that a kernel's arrays have taken; None in
             functions without any.
-        causes: why something is float64; None where nobody asked. Attempts add to them: what made a
-            variable of a loop float64 does not meet its first type again.
+        causes: the causes of float64; None if they are not requested. Attempts add to them: what
+            made a variable of a loop float64 does not meet its first type again.
     """
 
     def __init__(

@@ -84,7 +84,7 @@ class Check(NamedTuple):
 
     Attributes:
         target, source: pointers to what is written and to what is read.
-        fails: runs where they are not.
+        fails: the region that runs if they overlap.
     """
 
     target: Value
@@ -116,7 +116,7 @@ class Unit:
         arrays: symbols of constant arrays by identity of the array, which is kept alive.
         shared: symbols of static shared arrays by function instance and call.
         chosen: implementations of extensions by entry and types; None where there is none.
-        causes: why something is float64, by the IR function; None where nobody asked.
+        causes: the causes of float64, by the IR function; None if they are not requested.
         texts: functions with compile-time parts, as text without these.
         links: the code that defines declared functions which have none of their own.
         foreign: the modules of such code, and their functions once they are translated;

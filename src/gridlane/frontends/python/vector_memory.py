@@ -1,8 +1,8 @@
 """Short vectors in memory: one access for a whole vector wherever its address allows it.
 
-The element of a pointer says what is known: a vector of the IR is aligned, a struct of numbers may
-not be. There a test of the array's first address chooses between one access and one for each
-component; optimisers compute it once for the array.
+The element type of a pointer records the alignment: a vector of the IR is aligned, a struct of
+numbers may not be. For a struct a test of the array's first address chooses between one access and
+one for each component; optimisers compute it once for the array.
 """
 
 from __future__ import annotations

@@ -163,7 +163,7 @@ def _vector(items: list[Operand], extents: tuple[int, ...]) -> Vector:
 def _sides(
     t: Translator, symbol: str, lhs: Operand, rhs: Operand
 ) -> tuple[tuple[Scalar, ...], tuple[Scalar, ...]]:
-    """The components of both sides; a number stands for as many as the other side has."""
+    """The components of both sides; a number is repeated for each component of the other side."""
     count = len(next(side for side in (lhs, rhs) if isinstance(side, Vector)).items)
     sides = [_spread(side, count) for side in (lhs, rhs)]
     if sides[0] is None or sides[1] is None:

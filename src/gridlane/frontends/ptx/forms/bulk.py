@@ -50,7 +50,7 @@ def _copy(t: Values, o: Operands, to: Space, source: Space) -> Value:
 
 @form(f"cp .async .bulk {_INTO} {_HINT}", "a, b, size, bar, policy?")
 def copy_in(t: Values, m: Match, o: Operands) -> None:
-    """Copy to shared memory, and tell an mbarrier."""
+    """Copy to shared memory, and signal an mbarrier."""
     size = _copy(t, o, Space.SHARED, Space.GLOBAL)
     transferred(t, t.target(o[3], u64, Space.SHARED), size)
 
@@ -90,7 +90,7 @@ _TOLD = "st .async [.weak] .shared::cta .mbarrier::complete_tx::bytes"
 
 @form(f"{_TOLD} [.v2|v4] .b32|u32|s32|f32|b64|u64|s64|f64", "a, b, bar")
 def store(t: Values, m: Match, o: Operands) -> None:
-    """Write memory, and tell an mbarrier."""
+    """Write memory, and signal an mbarrier."""
     kind: DType = m.type
     count = int((m.one_of("v2", "v4") or "v1")[1:])
     sources = t.parts(o[1], count) if count > 1 else (o[1],)

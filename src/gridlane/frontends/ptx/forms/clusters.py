@@ -1,8 +1,8 @@
-"""Clusters of one block, which every kernel has that asks for no other. PTX ISA 9.0, "Parallel
+"""Clusters of one block, as every kernel has that requests no larger ones. PTX ISA 9.0, "Parallel
 Synchronization" and "Data Movement Instructions".
 
 The memory of a cluster is that of the block, and its barrier the block's; ``.shared::cluster`` is
-read as ``.shared::cta``. Modules that ask for larger clusters are refused where these forms stand.
+read as ``.shared::cta``. Modules that request larger clusters are refused at these forms.
 """
 
 from __future__ import annotations

@@ -68,8 +68,8 @@ def int_to_float(t: Values, m: Match, o: Operands) -> None:
 @form(f"cvt .rni|rzi|rmi|rpi [.sat] .{_INTS} .f16|f64", "d, a")
 @form("cvt .rni|rzi|rmi|rpi .u16|u32|u64|s16|s32|s64 .bf16", "d, a")
 def float_to_int(t: Values, m: Match, o: Operands) -> None:
-    """Rounded to an integer, then saturated. A NaN gives 0, or the upper bit where the source or
-    the target has 64 bits."""
+    """Rounded to an integer, then saturated. A NaN becomes 0, or the upper bit if the source or the
+    target has 64 bits."""
     b, (target, source) = t.b, m.types
     value = _flushed(t, m, t.read(o[1], source, narrows=True))
     rounding = _ROUND[m.modifiers[0]]

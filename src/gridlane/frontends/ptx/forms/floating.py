@@ -1,7 +1,7 @@
 """Floating-point arithmetic. PTX ISA 9.0, "Floating-Point" and "Half Precision" instructions.
 
 Rounding to nearest even is the IR's. Approximate forms are computed with the error of the IR's
-functions, which is below that of the ISA. f32 with .ftz takes and gives 0 for subnormal numbers.
+functions, which is below that of the ISA. f32 with .ftz reads and writes 0 for subnormal numbers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _EXTREMES: dict[str, type[Op]] = {"min": arith.Min, "max": arith.Max}
 
 
 def source(t: Values, m: Match, operand: Operand) -> Value:
-    """A source, flushed if the form says so."""
+    """A source, flushed if the form flushes."""
     value = t.read(operand, m.type)
     return flushed(t, value) if m.has("ftz") else value
 
@@ -33,10 +33,10 @@ def source(t: Values, m: Match, operand: Operand) -> Value:
 def result(
     t: Values, m: Match, operand: Operand, value: Value, scaled: Scaled | None = None
 ) -> None:
-    """Write a result: flushed, and within 0 and 1, if the form says so.
+    """Write a result: flushed, and limited to 0 and 1, if the form does so.
 
     Args:
-        scaled: what computes the result times 2^24, where the result may be inexact and subnormal.
+        scaled: computes the result times 2^24, if the result may be inexact and subnormal.
     """
     if m.has("ftz") and scaled is not None:
         value = tiny_flushed(t.b, value, scaled())
@@ -52,7 +52,7 @@ Scaled = Callable[[], Value]
 def computed(
     t: Values, m: Match, operand: Operand, compute: Callable[..., Value], *sources: Operand
 ) -> None:
-    """Write what an op gives for sources; with .ftz it is one that flushes."""
+    """Write the result of an op on sources; with .ftz the op flushes."""
     values = [t.read(each, m.type) for each in sources]
     if m.has("ftz"):
         t.b.fast |= FastMath.FTZ

@@ -33,7 +33,7 @@ def _is_packed(m: Match) -> bool:
 
 
 def halves(t: Values, m: Match, operand: Operand, flush: bool = True) -> tuple[Value, ...]:
-    """The halves of a source, the lower one first, flushed if the form says so."""
+    """The halves of a source, the lower one first, flushed if the form flushes."""
     b, kind = t.b, _kind(m)
     if not _is_packed(m):
         sources = (t.read(operand, kind),)
@@ -55,7 +55,7 @@ def joined(t: Values, words: list[Value]) -> Value:
 
 
 def _write(t: Values, m: Match, operand: Operand, outputs: list[Value]) -> None:
-    """Write halves, finished as the form says."""
+    """Write halves, finished by the form's modifiers."""
     b, kind, finished = t.b, _kind(m), list[Value]()
     for each in outputs:
         if m.has("sat"):

@@ -1,7 +1,7 @@
 """``malloc`` and ``free`` of kernels, in memory of the device that all modules share.
 
 CUDA C++ Programming Guide, "Dynamic Global Memory Allocation and Operations". The memory begins
-with words for the functions here, then comes a bit for each piece of 32 bytes, then the pieces. A
+with words for the functions here, followed by a bit for each piece of 32 bytes, then the pieces. A
 block begins with 16 bytes of its own. One of up to 32 pieces has bits of one word; a larger one has
 all bits of words that follow each other, from the end of the memory down.
 """

@@ -40,13 +40,13 @@ def cnot(t: Values, m: Match, o: Operands) -> None:
 
 @form("shl .<bits>", "d, a, b")
 def shl(t: Values, m: Match, o: Operands) -> None:
-    """Left shift; by the width or more it gives 0."""
+    """Left shift; 0 for shifts by the width or more."""
     t.write(o[0], t.b.binary(arith.Shl, t.read(o[1], m.type), t.read(o[2], u32)))
 
 
 @form("shr .<bits>|<int>", "d, a, b")
 def shr(t: Values, m: Match, o: Operands) -> None:
-    """Right shift; by the width or more it gives the sign or 0."""
+    """Right shift; the sign or 0 for shifts by the width or more."""
     t.write(o[0], t.b.binary(arith.Shr, t.read(o[1], m.type), t.read(o[2], u32)))
 
 

@@ -236,7 +236,7 @@ def _row_word(lanes: Lanes, value: Value, word: int) -> Value:
 
 
 def _turned_word(lanes: Lanes, value: Value, word: int) -> Value:
-    """The same of the transpose: halves of two of its rows."""
+    """The own word of the transpose: halves of two of its rows."""
     row, b = lanes.rest(8), lanes.t.b
     half_row = b.binary(arith.Shr, row, lanes.const(1))
     low, high = (lanes.word_of(value, lanes.sum((half_row, 1), 8 * word + 4 * n)) for n in (0, 1))

@@ -1,8 +1,8 @@
 """mbarrier: barriers in 64 bits of shared memory. PTX ISA 9.0, "mbarrier".
 
-The word is opaque to programs: bits 0 to 19 have the arrivals that a phase
-expects, 20 to 39 those that are pending, 40 to 61 the bytes that are to come, and bit 63 is the
-parity of the phase. Each change is one compare-and-swap.
+The word is opaque to programs: bits 0 to 19 have the arrivals that a phase expects, 20 to 39 those
+that are pending, 40 to 61 the bytes that are expected, and bit 63 is the parity of the phase. Each
+change is one compare-and-swap.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _changed(t: Values, pointer: Value, change: Callable[[Value], Value]) -> Val
 
 
 def _step(t: Values, old: Value, arrived: Value, bytes_: Value, dropped: bool = False) -> Value:
-    """The word after some arrivals, with so many bytes more to come. Where nothing is pending any
+    """The word after some arrivals, with so many more expected bytes. If nothing is pending any
     more, the next phase begins."""
     b = t.b
     expected, pending = _field(t, old, 0, 20), _field(t, old, _PENDING, 20)
@@ -100,7 +100,7 @@ def arrive(t: Values, m: Match, o: Operands) -> None:
 
 @form(f"mbarrier .expect_tx|complete_tx [.relaxed] [.cta|cluster] {_STATE} .b64", "a, bytes")
 def expect(t: Values, m: Match, o: Operands) -> None:
-    """So many bytes more, or fewer, are to come."""
+    """Add a number of expected bytes, which may be negative."""
     pointer, bytes_ = t.target(o[0], u64, space_of(m)), t.read(o[1], u32)
     if m.has("complete_tx"):
         transferred(t, pointer, bytes_)
@@ -110,7 +110,7 @@ def expect(t: Values, m: Match, o: Operands) -> None:
 
 
 def transferred(t: Values, pointer: Value, bytes_: Value) -> None:
-    """Tell a barrier that so many bytes have come."""
+    """Record at a barrier that so many bytes have arrived."""
     none = t.b.zero(u64)
     fewer = t.b.sub(none, t.b.cast(bytes_, u64))
     _changed(t, pointer, lambda old: _step(t, old, none, fewer))

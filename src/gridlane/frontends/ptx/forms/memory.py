@@ -144,8 +144,8 @@ def policy(t: Values, m: Match, o: Operands) -> None:
 
 @form("isspacep .global|shared|shared::cta|shared::cluster|local|const", "d, a")
 def isspacep(t: Values, m: Match, o: Operands) -> None:
-    """Whether a generic address is of a space. Kernel parameters are of global memory, as the ISA
-    says, wherever their copies are."""
+    """Whether a generic address is of a space. Kernel parameters are of global memory, as in the
+    ISA, wherever their copies are."""
     operand, space = o[1], SPACES[m.modifiers[0].replace("cluster", "cta")]
     if not isinstance(operand, Reg):
         t.fail("the source is a register")

@@ -35,7 +35,7 @@ def _source(t: Values, m: Match, operand: Operand, kind: DType) -> Value:
 
 
 def _half(t: Values, m: Match, value: Value, target: DType) -> Value:
-    """A source as a float, rounded as the form says."""
+    """A source as a float, rounded by the form's mode."""
     b, layout, mode = t.b, LAYOUTS[target], m.one_of(*_MODES) or "rn"
     assert isinstance(value.type, DType)
     is_wide = target is f64 and value.type.bits < 64

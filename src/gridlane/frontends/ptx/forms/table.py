@@ -1,4 +1,4 @@
-"""The table of forms: what each opcode may look like, and the function that translates it.
+"""The table of forms: the spellings of each opcode, and the function that translates them.
 
 A form is written ``"add [.ftz] .f32|f64"``: the root, then modifiers in order; ``[...]`` may be
 absent, ``|`` separates alternatives, ``<name>`` stands for a set of SETS. Operands are written

@@ -73,7 +73,7 @@ def _arrivals(code: str) -> frozenset[str]:
 
 
 def _may_arrive(t: Values, number: Operand) -> bool:
-    """Whether some threads may come to a barrier of the whole block without waiting at it. Where
+    """Whether some threads may arrive at a barrier of the whole block without waiting. Where
     registers hold numbers, the barrier 0 is taken to be the usual one, at which all wait."""
     arrivals = _arrivals(t.text.code)
     if not arrivals or not isinstance(number, Number):
@@ -93,7 +93,7 @@ def _all(t: Values) -> Value:
 @form("bar [.cta] .arrive", "a, b")
 @form("barrier [.cta] .arrive [.aligned]", "a, b")
 def arrive(t: Values, m: Match, o: Operands) -> None:
-    """Let threads that wait at a barrier go on, without waiting."""
+    """Arrive at a barrier, without waiting."""
     t.b.emit(BarrierArrive(*_part(t, *o), _is_aligned(m)))
 
 
@@ -120,7 +120,7 @@ def barrier_count(t: Values, m: Match, o: Operands) -> None:
 @form("barrier [.cta] .red .and|or [.aligned] .pred", "d, a, p")
 @form("barrier [.cta] .red .and|or [.aligned] .pred", "d, a, b, p")
 def barrier_vote(t: Values, m: Match, o: Operands) -> None:
-    """Wait, and ask whether all or any hold."""
+    """Wait, and return whether all or any predicates are true."""
     reduced = _reduced(t, m, Reduction.ALL if m.has("and") else Reduction.ANY, o)
     t.write(o[0], t.b.binary(arith.Ne, reduced, t.b.const(0, i32)))
 
@@ -185,7 +185,7 @@ def registers(t: Values, m: Match, o: Operands) -> None:
 
 @function("cudaCGSynchronizeGrid")
 def grid_sync(t: Values, arguments: Sequence[Value]) -> Sequence[Value]:
-    """The barrier of cooperative groups, where a call asks CUDA's library for it."""
+    """The barrier of cooperative groups, called by CUDA's library function."""
     t.b.emit(GridSync())
     return [t.b.const(0, u32)]
 

@@ -64,8 +64,8 @@ def _segment(packed: Value, kind: str) -> int | None:
 
 
 def _source_lane(t: Values, kind: str, by: Value, packed: Value) -> tuple[Value, Value]:
-    """The lane that a value comes from, by any clamp and mask, and whether it is within them; one
-    that is not is the own lane. As in the ISA's description of shfl.sync."""
+    """The source lane of a value, by any clamp and mask, and whether it is within them; otherwise
+    the source is the own lane. As in the ISA's description of shfl.sync."""
     b, five = t.b, t.b.const(31, u32)
     own = b.cast(t.emit(LaneId()), u32)
     by, clamp = b.and_(by, five), b.and_(packed, five)

@@ -1,6 +1,6 @@
 """Atomics of 128 bits. PTX ISA 9.0, "atom", "ld" and "st".
 
-They are compare and swaps of two words: an exchange tries until no other thread came between, a
+They are compare-and-swaps of two words: an exchange repeats until no other thread interferes, a
 load swaps 0 for 0, and a store is an exchange.
 """
 

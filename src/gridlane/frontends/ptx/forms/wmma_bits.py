@@ -37,7 +37,7 @@ def load_factor(t: Values, m: Match, o: Operands) -> None:
 
 
 def _one(t: Values, operand: Operand) -> Operand:
-    """The only register of an operand, which may stand in braces."""
+    """The only register of an operand, which may be in braces."""
     return t.parts(operand, 1)[0] if isinstance(operand, Vector) else operand
 
 

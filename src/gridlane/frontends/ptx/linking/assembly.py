@@ -39,7 +39,7 @@ class Origin:
     """Where a piece is from.
 
     Attributes:
-        is_copy: whether it stands there, character by character; else it stands for what begins
+        is_copy: whether it is a copy, character by character; else it replaces the text that begins
             there.
     """
 

@@ -1,7 +1,7 @@
 """Several units of PTX as one module, by the names of their functions and variables.
 
-The text is one that NVIDIA's tools take: what a name stands for is declared in front, then each
-unit follows with its definitions, without those that another unit's stand for.
+NVIDIA's tools accept the text: it begins with the declarations of all names, and each unit follows
+with its definitions, without those that another unit's replace.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def link(units: Sequence[PtxModule]) -> Linked:
 
     Raises:
         PtxError: two units define one name, or declare it otherwise than it is defined; or their
-            targets do not go together. Located, with both places.
+            targets are incompatible. Located, with both places.
     """
     strings = error_texts.wanted(units)
     if strings is not None:
@@ -96,7 +96,7 @@ class _Linker:
         return Linked(module, self.names)
 
     def _settle(self, name: str, declared_symbols: list[Symbol]) -> None:
-        """Find what a name stands for, and give those new names that units keep to themselves."""
+        """Resolve a name, and rename the symbols that are local to units."""
         own = [each for each in declared_symbols if not each.linking]
         shared = [each for each in declared_symbols if each.linking]
         if shared:
@@ -171,7 +171,7 @@ class _Linker:
 
 
 def _aligned(text: Text, item: Item, align: int) -> Edit:
-    """What changes where a variable has the alignment that another unit asks for."""
+    """The edit of a variable's declaration for the alignment that another unit requires."""
     end = _END_OF_HEAD.search(text.code, item.start)
     match = _ALIGN.search(text.code, item.start, end.start() if end else item.end)
     assert match is not None  # the index took it

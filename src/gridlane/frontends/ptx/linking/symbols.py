@@ -1,9 +1,9 @@
-"""The names of units, and which unit's definition each stands for.
+"""The names of units, and the definition to which each is resolved.
 
 PTX ISA 9.0, "Linking Directives": ``.visible`` names are defined once, of ``.weak`` ones any
-definition serves, ``.common`` variables are as large as the largest and have at most one initial
-value, ``.extern`` names are defined by another unit, and names without a directive are the unit's
-own.
+definition may be chosen, ``.common`` variables are as large as the largest and have at most one
+initial value, ``.extern`` names are defined by another unit, and names without a directive are the
+unit's own.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Symbol:
 
     @property
     def align(self) -> int:
-        """The largest alignment that the unit asks for; 0 of a function."""
+        """The largest alignment that the unit declares; 0 for a function."""
         items = (*self.declarations, *([self.definition] if self.definition else []))
         return max(each.made.align if isinstance(each.made, Declared) else 0 for each in items)
 
@@ -78,7 +78,7 @@ class Resolved:
         kept: the symbol whose definition it is; if nothing defines it, one that declares it.
         item: the definition or declaration that is kept.
         is_early: whether it is needed in front of its definition.
-        align: of a variable, if a unit asks for more than the definition has.
+        align: of a variable, if a unit declares more than the definition has.
     """
 
     kept: Symbol
@@ -127,7 +127,7 @@ def _defines(item: Item) -> bool:
 
 
 def resolve(symbols: Sequence[Symbol]) -> Resolved:
-    """What a name stands for that is no unit's own.
+    """Resolve a name that is not local to a unit.
 
     Raises:
         PtxError: several units define it, or what they define or declare differs.

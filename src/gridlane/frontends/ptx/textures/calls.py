@@ -21,11 +21,11 @@ _FOUR = (u32, u32, u32, u32)
 
 @frozen
 class Shape:
-    """What a geometry of an instruction reads.
+    """The operands and resources of an instruction's geometry.
 
     Attributes:
         axes: coordinates of a texel in a layer.
-        has_layer: whether the number of a layer comes first.
+        has_layer: whether the first operand is the number of a layer.
         known: the geometries of resources that it is for; the first is its own.
     """
 

@@ -41,7 +41,7 @@ class Axis:
 
     def neighbour(self, w: Writer, second: Expression) -> tuple[Expression, Expression]:
         """The texel at ``first + second`` by the address mode, and whether it is one of the
-        texture; if it is none, the read gives the border."""
+        texture; if it is none, the read returns the border."""
         size, mode, last = self.size, self.mode, self.size - 1
         index = self.first + second
         wrapped = w.select(index < 0, index + size, index)
@@ -122,8 +122,8 @@ def sampled(
 
 
 def _weight(w: Writer, axes: list[Axis], seconds: list[Expression]) -> Expression:
-    """The weight of a texel in STEPS, as an H200 rounds it: z parts STEPS, x parts what that gives,
-    and y that. Those of all texels around a place add up to STEPS."""
+    """The weight of a texel in STEPS, as an H200 rounds it: z divides STEPS, x divides the parts of
+    z, and y the parts of x. Those of all texels around a place add up to STEPS."""
     at_second = [second.equals(1) for second in seconds]
     expression = w.const(STEPS, i32)
     if len(axes) == 3:

@@ -12,9 +12,9 @@ from gridlane.passes.legalise.math.expression import Expression, Writer
 def placed(
     w: Writer, handle: Expression, size: Expression, layer: Expression, *coordinates: Expression
 ) -> list[Expression]:
-    """The address of ``size`` bytes of a surface, or of the nearest inside of it; whether it is
-    the one asked for; and whether the bytes fit into a row and the coordinate is a multiple of
-    their size."""
+    """The address of ``size`` bytes of a surface, or of the nearest inside of it; whether it is the
+    requested one; and whether the bytes fit into a row and the coordinate is a multiple of their
+    size."""
     texture = Texture(w, handle)
     last = texture.of_level(LevelWord.WIDTH) * texture.size.cast(i32) - size
     sizes = (LevelWord.HEIGHT, LevelWord.DEPTH)

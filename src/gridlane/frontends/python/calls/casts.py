@@ -144,7 +144,7 @@ def constant_integer(t: Translator, operand: Operand, what: str) -> int:
     """A compile-time integer.
 
     Raises:
-        LiteralNeeded: it is a parameter, which the caller may know.
+        LiteralNeeded: it is a parameter, which may be constant for the caller.
         ConstantError: it is not constant.
     """
     if isinstance(operand, Scalar):

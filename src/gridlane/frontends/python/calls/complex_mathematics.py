@@ -238,7 +238,8 @@ def _polar(t: Translator, x: Operand) -> Operand:
 
 @handles(cmath.rect, params="r, phi")
 def _rect(t: Translator, r: Operand, phi: Operand) -> Operand:
-    """A radius of 0 gives 0 at every angle, even infinity and NaN; an angle of 0 a real number."""
+    """A radius of 0 has the result 0 at every angle, even infinity and NaN; an angle of 0 a real
+    result."""
     radius, angle, _ = float_operands(t, r, phi)
     result, zero = complexes.polar(t, radius, angle), edges.constant_of(t, 0.0, radius)
     none = t.b.and_(edges.is_zero(t, radius), edges.is_nan(t, result.real))

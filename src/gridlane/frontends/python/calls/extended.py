@@ -1,7 +1,7 @@
 """Calls, attributes and operators that the program implements itself: the tables of extensions.
 
-An entry is asked with the types of the arguments, first without the values of constants and then
-with them, or the other way round where it prefers that. The first entry that has an implementation
+An entry is called with the types of the arguments, first without the values of constants and then
+with them, or in the opposite order if it prefers that. The first entry that has an implementation
 is used; where none has, the dialect's own function is, if there is one.
 """
 
@@ -106,7 +106,7 @@ def call_entries(
 
 class _Refused(Exception):
     """An entry that refused the types by an error of typing, instead of returning None; the next
-    one is asked, as in numba."""
+    one is called, as in numba."""
 
 
 class _Failed(Exception):
@@ -118,7 +118,7 @@ class _Failed(Exception):
 
 
 def _with_place(error: Exception, t: Translator) -> Exception:
-    """The error of a function of types, with the place in the kernel that asked it."""
+    """The error of a function of types, with the place in the kernel that called it."""
     if isinstance(error, TypingError):
         return t.fail(TypingError, error.message)
     place = describe(t.b.loc)
@@ -193,7 +193,7 @@ def _chosen(
 
 
 def _asked(ask: Any, shown: list[ArgType], named: dict[str, ArgType]) -> Any:
-    """What a function of types returns.
+    """The result of a function of types.
 
     Raises:
         _Refused: it does not have these parameters, or raised an error of typing.

@@ -213,7 +213,7 @@ def _ldexp(t: Translator, x: Operand, i: Operand) -> Operand:
 @handles(math.remainder, params="x, y")
 def _remainder(t: Translator, x: Operand, y: Operand) -> Operand:
     """IEEE 754's remainder: x less the nearest multiple of y, ties to the even one; exact, with the
-    sign of x where it is 0. The fmod by 2y gives the side of the multiples that x is on."""
+    sign of x where it is 0. The fmod by 2y determines on which side of the multiples x is."""
     a, c, dtype = float_operands(t, x, y)
     b = t.b
     size, step = b.unary(arith.Abs, a), b.unary(arith.Abs, c)

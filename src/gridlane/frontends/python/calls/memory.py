@@ -82,7 +82,7 @@ def _shared_array(
     t: Translator, shape: Operand, dtype: Operand, alignment: Operand | None
 ) -> Operand:
     """One static array per place in the source and compiled instance of the function; of a shape
-    that a kernel learns when it runs, a part of the memory whose size the launch gives."""
+    that is known at run time only, a part of the dynamic shared memory."""
     parted = t.unit.options.runtime_shared and t.b.function.is_kernel
     if parted and not _is_constant(shape):
         return _part_of_dynamic(t, shape, _element(t, dtype), _alignment(t, alignment))
@@ -118,8 +118,8 @@ def _is_constant(shape: Operand) -> bool:
 
 
 def _dynamic(t: Translator, kind: argtypes.ArgType, align: int) -> ArrayView:
-    """The shared memory whose size the launch gives, behind the arrays that are parts of it; its
-    length in elements is a parameter that the device fills."""
+    """The dynamic shared memory behind the arrays that are parts of it; its length in elements is a
+    parameter that the device fills."""
     if t.unit.counts_shared and t.shared_used is None:
         raise t.fail(
             UnsupportedError,
@@ -138,11 +138,11 @@ def _dynamic(t: Translator, kind: argtypes.ArgType, align: int) -> ArrayView:
 def _part_of_dynamic(
     t: Translator, shape: Operand, kind: argtypes.ArgType, align: int
 ) -> ArrayView:
-    """The next part of the shared memory whose size the launch gives. The thread ends with an error
-    where that is too small.
+    """The next part of the dynamic shared memory. The thread ends with an error if that is too
+    small.
 
     Raises:
-        MemoryNeeded: the kernel does not count yet what its arrays take.
+        MemoryNeeded: the kernel does not count the bytes of its arrays yet.
     """
     place = t.b.function.loc
     if t.shared_used is None:

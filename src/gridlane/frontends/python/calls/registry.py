@@ -18,9 +18,9 @@ class Handler:
     """How to emit a call: ``emit(t, *operands)`` with None for an omitted argument.
 
     ``params`` names the parameters; the last ``optional`` of them may be omitted. ``variadic``: any
-    number of arguments, no keywords. ``elementwise``: a numpy function, which takes arrays too when
-    one more array, to fill, comes last. ``optionals``: it takes operands that may be None itself.
-    ``unstored``: it takes expressions of arrays, which have no memory.
+    number of arguments, no keywords. ``elementwise``: a numpy function, which accepts arrays too if
+    the last argument is one more array, to fill. ``optionals``: it takes operands that may be None
+    itself. ``unstored``: it takes expressions of arrays, which have no memory.
     """
 
     name: str

@@ -14,7 +14,7 @@ def check_parameters(choose: Any, implementation: Any) -> None:
     """Require the same names and defaults.
 
     Raises:
-        ValueError: they differ; it says where.
+        ValueError: they differ; the message names the parameter.
     """
     wanted, declared = (
         list(signature_of(each).parameters.values()) for each in (choose, implementation)
