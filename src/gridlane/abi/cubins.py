@@ -25,7 +25,7 @@ _MOST = 1 << 30
 
 def size(head: bytes) -> int:
     """The bytes of a file up to the end of its table of sections, by its header; those of the
-    header alone where it says what cannot be."""
+    header alone if it is invalid."""
     start, count = _table(head)
     end = start + count * _ENTRY.size
     return end if HEAD < end < _MOST else HEAD

@@ -116,8 +116,8 @@ def _answered(row: Function, error: BaseException) -> tuple[int, tuple[Any, ...]
 
 
 def _told(error: BaseException) -> tuple[int, str]:
-    """The number and the words of an error. Who keeps the error itself keeps the frames that raised
-    it, and memory that these are about to free."""
+    """The number and the words of an error. The error itself would keep alive the frames that
+    raised it, and the memory that these are about to free."""
     failure = failure_of(error)
     return failure.number, failure.what
 

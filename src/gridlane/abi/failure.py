@@ -62,7 +62,7 @@ class Failure(Exception):
     """A call failed with a number of CUresult.
 
     Attributes:
-        given: what it gives back all the same.
+        given: the results that the call returns all the same.
     """
 
     def __init__(self, number: int, what: str = "", given: tuple[Any, ...] = ()) -> None:

@@ -1,7 +1,7 @@
-"""Images of code, as programs give them: PTX, fatbins, what points to fatbins, and cubins.
+"""Images of code, as programs pass them: PTX, fatbins, pointers to fatbins, and cubins.
 
-An image that a program names by its address says how long it is: PTX by its NUL, the others in
-their headers. What a header says is read only as far as the memory goes.
+An image at an address contains its length: PTX ends with NUL, the others have headers. No more is
+read than the memory has, whatever the header's length is.
 """
 
 from __future__ import annotations

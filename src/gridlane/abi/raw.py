@@ -18,8 +18,8 @@ _PIECE = 1 << 20
 
 
 def view(address: int, size: int, owner: Any = None) -> memoryview:
-    """Writable bytes at an address. The view keeps their owner alive; without one they are the
-    caller's, who does.
+    """Writable bytes at an address. The view keeps their owner alive; without an owner the caller
+    keeps them alive.
 
     Raises:
         Failure: INVALID_VALUE, an address that no memory has, such as a null pointer.

@@ -34,7 +34,7 @@ _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
 
 
 class View:
-    """The tables of all programs, and the rates between two looks."""
+    """The tables of all programs, and the rates between two reads."""
 
     def __init__(self) -> None:
         self._before: dict[tuple[int, float, int], tuple[float, int]] = {}

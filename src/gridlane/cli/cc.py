@@ -51,7 +51,7 @@ Refused: {" ".join(REFUSED)}, and every option that is not named here."""
 
 
 def run(arguments: Sequence[str]) -> None:
-    """Compile and link as a command line says."""
+    """Compile and link by a command line."""
     if arguments and arguments[0] in ("-h", "--help"):
         print(_HELP)
     elif arguments and arguments[0] in ("-V", "--version"):

@@ -121,7 +121,7 @@ def compile_file(request: Request) -> None:
 
 
 def _places(request: Request) -> list[Place]:
-    """The file, with the kernel that is asked for, and the further units."""
+    """The file, with the requested kernel, and the further units."""
     if not request.more:
         return [Place.of(request.place, request.entry)]
     written_units = request.place, *request.more
@@ -161,7 +161,7 @@ def _check_options(request: Request, place: Place, units: list[Place]) -> None:
 
 
 def _explain(request: Request, place: Place) -> None:
-    """Tell what became float64 instead."""
+    """Print what became float64 instead."""
     from gridlane.cli.explaining import of_float64
 
     unused = ("stage", "target"), ("arch", "arch"), ("block", "block"), ("variant", "variant")
@@ -181,7 +181,7 @@ def _explain(request: Request, place: Place) -> None:
 def _inputs(
     request: Request, place: Place, units: list[Place], temporaries: Temporaries | None
 ) -> list[Input]:
-    """The kernels that are asked for."""
+    """The requested kernels."""
     if units:
         linked, kernel = linked_of([place, *units], request.cpp, request.arch)
         if temporaries:

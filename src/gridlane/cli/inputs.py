@@ -35,7 +35,7 @@ _NAME = re.compile(r"[A-Za-z_$%][\w$]*")
 
 @frozen
 class Place:
-    """A file, the kernel that is asked for (or ""), and the file's kind: its suffix."""
+    """A file, the requested kernel (or ""), and the file's kind: its suffix."""
 
     file: str
     kernel: str
@@ -91,10 +91,10 @@ class Input:
     """A kernel to compile.
 
     Attributes:
-        types: of the arguments; the source of PTX and IR takes none.
+        types: of the arguments; the source of PTX and IR has none.
         parameters: each with its type, to show.
         number: counts the types of a kernel with several, from 1; 0 for a single one.
-        block: the block shape that the source asks for.
+        block: the block shape that the source requires.
     """
 
     name: str
@@ -112,7 +112,7 @@ class Input:
 
 
 def optimised(inputs: list[Input], level: int | None) -> list[Input]:
-    """The kernels with the optimisation that -O asks for."""
+    """The kernels with the optimisation that -O selects."""
     if level is None:
         return inputs
     return [replace(each, options=replace(each.options, opt=level > 0)) for each in inputs]
@@ -168,7 +168,7 @@ def text_of(place: Place, command: str = "compile") -> str:
 
 
 def ptx_of(place: Place, options: CppOptions, arch: str | None) -> tuple[str, str]:
-    """The PTX of CUDA C++, and the asked-for kernel's name there.
+    """The PTX of CUDA C++, and the requested kernel's name there.
 
     Raises:
         CompileError: the compiler's own messages, or that there is none.
@@ -182,7 +182,7 @@ def ptx_of(place: Place, options: CppOptions, arch: str | None) -> tuple[str, st
 
 
 def _expressions(place: Place) -> tuple[str, ...]:
-    """The kernel that is asked for, if it is named as C++ names it."""
+    """The requested kernel, if it has a name of C++."""
     is_expression = bool(place.kernel) and not _NAME.fullmatch(place.kernel)
     return (place.kernel,) if is_expression else ()
 
@@ -190,10 +190,11 @@ def _expressions(place: Place) -> tuple[str, ...]:
 def linked_of(
     units_of_program: list[Place], options: CppOptions, arch: str | None
 ) -> tuple[PtxModule, str]:
-    """The module of several units, and the name there of the kernel that the first one asks for.
+    """The module of several units, and the name there of the kernel that is requested of the first
+    one.
 
     Raises:
-        PtxError: the units do not go together; located.
+        PtxError: the units are incompatible; located.
         CompileError: the compiler's own messages, or that there is none.
     """
     from gridlane.compiler.units import linked
@@ -260,7 +261,7 @@ def _type(param: Declared) -> str:
 
 
 def _block(entry: PtxFunction) -> tuple[int, int, int] | None:
-    """The block shape that the PTX asks for, or the largest one that it allows where that is small;
+    """The block shape that the PTX requires, or the largest one that it allows if that is small;
     None for any."""
     shape = entry.tuning.get("reqntid") or entry.tuning.get("maxntid")
     if not shape:

@@ -114,8 +114,8 @@ def _described(named_object: object) -> str:
 
 
 def _load(path: Path, command: str) -> ModuleType:
-    """Load the file as a module, not as the main program; what it prints goes to stderr, and its
-    exceptions are shown as its own."""
+    """Load the file as a module, not as the main program; its output is redirected to stderr, and
+    its exceptions are shown as its own."""
     from gridlane import cuda
 
     cuda.install_as_numba()

@@ -113,7 +113,7 @@ def _prepare(module: Module, record: Backend, options: KernelOptions) -> None:
 
 
 def chosen_passes(request: Request) -> list[tuple[str, Pass]]:
-    """The passes that are asked for, with their names; report errors in words."""
+    """The requested passes, with their names; report errors in words."""
     known = passes.by_name()
     chosen = [
         (name, known[one_of("pass", name, known)])

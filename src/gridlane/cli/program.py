@@ -93,7 +93,8 @@ class Report:
         self.opens = opener is not None
 
     def _opener(self) -> tuple[Elf, Found | None] | None:
-        """Who opens the driver by its name: it is in no list of libraries then."""
+        """The file that opens the driver by its name: the driver is in no list of libraries
+        then."""
         if any(each.name == DRIVER for each in self.found):
             return None
         files = [(self.elf, None), *((each.elf, each) for each in self.libraries)]
@@ -228,7 +229,7 @@ def _owner(library: Found) -> str:
 
 
 def _asked(library: Found, opens: bool) -> str:
-    """Who asks for a library, if not the program by its list."""
+    """The file that requires a library, if not the program by its list."""
     if library.name == DRIVER and opens:
         who = library.by.path if library.by else "it"
         return f"; {who} opens it by name"

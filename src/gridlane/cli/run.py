@@ -62,7 +62,8 @@ class Request:
 
 
 def parse(arguments: list[str]) -> Request | None:
-    """Parse the command line up to the program; the rest is the program's. None: help is asked."""
+    """Parse the command line up to the program; the rest is the program's. None: help is
+    requested."""
     settings: dict[str, Any] = {}
     rest = list(arguments)
     while rest:

@@ -1,4 +1,4 @@
-"""Look for a device of real hardware: ``gridlane run --device auto`` starts one process for it.
+"""Search a device of real hardware: ``gridlane run --device auto`` starts one process for it.
 
 Its ``main``, with kinds in ``sys.argv``, prints a line of JSON for each kind of device, in this
 order, and ends after the first that is no software on the CPU. It opens the device, and runs no
@@ -42,8 +42,8 @@ class Survey:
     def look(self, kind: str) -> dict[str, object]:
         """The line of a kind.
 
-        ``facts`` is "" where there is no device; then ``why`` says the reason. ``key`` identifies
-        the device, its driver and all else that a verification depends on.
+        ``facts`` is "" if there is no device; ``why`` is the reason then. ``key`` identifies the
+        device, its driver and all else that a verification depends on.
         """
         if kind not in self._seen:
             self._seen[kind] = self._looked(kind)

@@ -44,7 +44,7 @@ def make_folder(path: Path) -> None:
 
 @frozen
 class Temporaries:
-    """The folder for the stages in front of the one that is asked for."""
+    """The folder for the stages in front of the requested one."""
 
     folder: Path
 

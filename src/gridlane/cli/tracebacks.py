@@ -49,7 +49,8 @@ def strip_chain(error: BaseException | None) -> None:
 
 
 def _is_said_to_the_user(error: BaseException) -> bool:
-    """Whether the message suffices; invalid IR is a defect of gridlane's, and shows all frames."""
+    """Whether the message suffices for the user; invalid IR is a defect of gridlane, and shows all
+    frames."""
     if isinstance(error, VerifyError):
         return False
     # A kernel's raise arrives as the user's own class, caused by a KernelError.

@@ -1,9 +1,9 @@
 """Arithmetic of bfloat16 in kernels, by the names of numba.cuda.bf16: ``bf16.hadd(a, b)``.
 
-A result is that of real numbers, rounded once to bfloat16, to the nearest unless the name says
-otherwise: ``_rz`` towards zero, ``_rd`` down, ``_ru`` up. float32 has over twice bfloat16's digits,
-so that one operation of float32, rounded again, is right; a fused sum is rounded to odd before.
-Conversions to integers saturate. ``cuda_bf16.h`` defines the same functions for C++.
+A result is that of real numbers, rounded once to bfloat16, to the nearest unless the name has
+another mode: ``_rz`` towards zero, ``_rd`` down, ``_ru`` up. float32 has over twice bfloat16's
+digits, so that one operation of float32, rounded again, is right; a fused sum is rounded to odd
+before. Conversions to integers saturate. ``cuda_bf16.h`` defines the same functions for C++.
 """
 
 # pyright: reportMissingParameterType=false

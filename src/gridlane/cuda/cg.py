@@ -115,7 +115,7 @@ def _packed(mask: Any, votes: Any) -> Any:
 
 @jit(device=True)
 def _reduced(group: Any, value: Any, op: Any) -> Any:
-    """Combine in a tree towards the first member, which hands the result on."""
+    """Combine in a tree towards the first member, which broadcasts the result."""
     rank, count = group.thread_rank(), group.size()
     distance = int32(1)
     while distance < count:

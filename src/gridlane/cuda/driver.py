@@ -1,7 +1,7 @@
 """CUDA's driver interface on gridlane's devices.
 
-The calling convention is that of ``cuda.bindings.driver``: a function returns a tuple: its
-error, then what it gives back, or None for each after an error.
+The calling convention is that of ``cuda.bindings.driver``: a function returns a tuple: its error,
+then its results, or None for each after an error.
 
 >>> from gridlane.cuda import driver
 >>> error, = driver.cuInit(0)

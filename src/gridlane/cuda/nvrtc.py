@@ -1,7 +1,7 @@
 """NVRTC, CUDA's run-time compiler, in gridlane.
 
-The calling convention is that of ``cuda.bindings.nvrtc``: a function returns a tuple: its
-error, then what it gives back, or None for each after an error.
+The calling convention is that of ``cuda.bindings.nvrtc``: a function returns a tuple: its error,
+then its results, or None for each after an error.
 """
 
 from __future__ import annotations

@@ -195,7 +195,7 @@ def init_xoroshiro128p_states(
     Args:
         states: a device array of xoroshiro128p_dtype.
         seed: 64 bits.
-        stream: the copy comes after its work.
+        stream: the copy is ordered after its work.
 
     Raises:
         ValueError: subsequence_start is negative.

@@ -1,8 +1,8 @@
 """CUDA's runtime interface on gridlane's devices.
 
-The calling convention is that of ``cuda.bindings.runtime``: a function returns a tuple: its
-error, then what it gives back, or None for each after an error. Nothing has to be initialised: the
-first call on a thread makes the primary context of its device current.
+The calling convention is that of ``cuda.bindings.runtime``: a function returns a tuple: its error,
+then its results, or None for each after an error. Nothing has to be initialised: the first call on
+a thread makes the primary context of its device current.
 
 >>> from gridlane.cuda import runtime
 >>> error, address = runtime.cudaMalloc(1024)

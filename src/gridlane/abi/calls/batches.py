@@ -105,7 +105,7 @@ def batch_12(
     failed: int,
     handle: int,
 ) -> None:
-    """Copy pieces of memory in a stream; no one piece is told to have failed."""
+    """Copy pieces of memory in a stream; an error does not name the piece that failed."""
     if failed:
         raw.put_words(failed, (_NO_INDEX,))
     batch(targets, sources, sizes, count, attributes, starts, kinds, handle)
@@ -172,7 +172,7 @@ def batch_3d(count: int, operations: Struct | None, flags: int, handle: int) -> 
 def batch_3d_12(
     count: int, operations: Struct | None, failed: int, flags: int, handle: int
 ) -> None:
-    """Copy planes of rows in a stream; no one copy is told to have failed."""
+    """Copy planes of rows in a stream; an error does not name the copy that failed."""
     if failed:
         raw.put_words(failed, (_NO_INDEX,))
     batch_3d(count, operations, flags, handle)

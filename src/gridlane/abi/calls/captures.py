@@ -22,8 +22,8 @@ def _check_mode(mode: int) -> None:
 
 
 def _place(handle: int) -> Place | None:
-    """The place of a stream in its capture. To ask about the legacy default stream leaves other
-    captures valid, though it may be refused."""
+    """The place of a stream in its capture. A query of the legacy default stream may be refused,
+    but leaves other captures valid."""
     if 0 <= handle <= LEGACY:
         if any(each.blocks for each in captures.of_context(contexts.current())):
             fail(STREAM_CAPTURE_IMPLICIT, "a stream is captured that the legacy one waits for")
@@ -33,7 +33,7 @@ def _place(handle: int) -> Place | None:
 
 @implements("cuThreadExchangeStreamCaptureMode", "cudaThreadExchangeStreamCaptureMode")
 def exchange_mode(mode: int) -> int:
-    """Set how this thread's calls are kept apart from captures, and return how they were."""
+    """Set the capture mode of this thread's calls, and return the previous one."""
     _check_mode(mode)
     return captures.exchange(mode)
 

@@ -45,7 +45,7 @@ def retain(ordinal: int) -> int:
 
 @implements("cuDevicePrimaryCtxRelease_v2")
 def release(ordinal: int) -> None:
-    """Let the primary context of a device go."""
+    """Release the primary context of a device."""
     contexts.primary(ordinal).release()
 
 
@@ -199,8 +199,8 @@ def get_limit(limit: int) -> int:
 
 @implements("cuCtxSetLimit")
 def set_limit(limit: int, value: int) -> None:
-    """Ask for a limit. That of stacks is a setting of the process: one that it meets is noted, a
-    larger one is refused; a larger heap is one that no kernel has used yet."""
+    """Set a limit. The size of stacks is a setting of the process: one within it is noted, a larger
+    one is refused; the heap may grow until a kernel uses it."""
     context, known = contexts.current(), default_limits()
     if limit not in known:
         fail(UNSUPPORTED_LIMIT, f"the limit {limit} does not apply to gridlane's devices")
@@ -236,7 +236,7 @@ def get_shared_config() -> int:
 
 @implements("cuCtxSetSharedMemConfig")
 def set_shared_config(width: int) -> None:
-    """Note a width of shared memory's banks, which no device lets programs choose."""
+    """Note a width of shared memory's banks, which no device allows programs to choose."""
     if width not in enums()["CUsharedconfig"].values.values():
         fail(INVALID_VALUE, f"no width has the number {width}")
     contexts.current().kept["banks"] = width

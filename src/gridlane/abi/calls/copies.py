@@ -24,7 +24,8 @@ def finished(stream: Stream) -> None:
 
 
 def finished_if_asked(stream: Stream, *addresses: int) -> None:
-    """Wait for a copy or fill of memory whose program asked for that, or of the host's."""
+    """Wait for a copy or fill of host memory, or of memory for which the program requested
+    synchronous copies."""
     for each in addresses:
         allocation = memory.find(each, 1, stream.context.ordinal)
         if allocation is not None and (
@@ -60,7 +61,7 @@ def within(to: int, source: int, size: int, stream: int) -> Stream:
 
 
 def by_address(to: int, source: int, size: int, stream: int) -> Stream:
-    """Append a copy whose sides the addresses tell."""
+    """Append a copy whose source and target memory is found by the addresses."""
     stream_object = streams.stream(stream)
     target, start = (Rows(each, side(each, size, stream_object.context)) for each in (to, source))
     copying.copy(stream_object, target, start, size)

@@ -63,8 +63,8 @@ def total_memory(ordinal: int) -> int:
 
 
 def attributes(ordinal: int) -> dict[int, int]:
-    """The attributes of a device by their numbers. Each that CUDA documents has a value: what a
-    device does not report is 0, which says that it is not there."""
+    """The attributes of a device by their numbers. Each that CUDA documents has a value: 0, which
+    means absent, if the device does not report it."""
     device = devices.device(ordinal)
     known = device.attributes() | own_attributes(device)
     values: dict[int, int] = {}
@@ -164,8 +164,8 @@ def one(ordinal: int, name: str) -> int:
 
 @implements("cuDeviceGetHostAtomicCapabilities")
 def host_atomics(operations: int, count: int, ordinal: int) -> list[int]:
-    """What atomics of a device are atomic for the host as well: none, where the device says that it
-    has none."""
+    """The atomics of a device that are atomic for the host as well: none, if the device reports
+    none."""
     devices.device(ordinal)
     known = enums()["CUatomicOperation"].values.values()
     if not operations or not count:

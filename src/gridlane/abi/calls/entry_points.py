@@ -17,7 +17,7 @@ _OLDEST = 2000
 
 @implements("cuGetProcAddress_v2")
 def address(symbol: bytes | None, version: int, flags: int) -> tuple[int, int]:
-    """No address: that CUDA has no such function, or that it is newer than asked for.
+    """No address: CUDA has no such function, or it is newer than the requested version.
 
     Raises:
         Failure: NOT_SUPPORTED for a function that there is.

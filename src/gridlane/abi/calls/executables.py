@@ -72,7 +72,7 @@ def instantiate_with_log(handle: int, room: int) -> tuple[int, int, bytes]:
 
 @implements("cuGraphInstantiateWithParams")
 def instantiate_with_params(handle: int, params: Struct | None) -> int:
-    """Create an executable graph, and tell in the description what is wrong."""
+    """Create an executable graph, and write the error to the description."""
     graph_object, params = graph(handle), given(params)
     flags = params.flags
     contexts.check_flags(flags, executables.AUTO_FREE | _UPLOAD | _ON_DEVICE | _PRIORITY)
@@ -194,13 +194,13 @@ def set_child(handle: int, item: int, child: int) -> None:
 
 @implements("cuGraphExecEventRecordNodeSetEvent", "cudaGraphExecEventRecordNodeSetEvent")
 def set_recorded(handle: int, item: int, event: int) -> None:
-    """Let a node record another event."""
+    """Set the event that a node records."""
     change(handle, item, Record(streams.event(event)))
 
 
 @implements("cuGraphExecEventWaitNodeSetEvent", "cudaGraphExecEventWaitNodeSetEvent")
 def set_awaited(handle: int, item: int, event: int) -> None:
-    """Let a node wait for another event."""
+    """Set the event for which a node waits."""
     change(handle, item, Wait(streams.event(event)))
 
 
@@ -224,7 +224,7 @@ def set_any(handle: int, item: int, params: Struct | None) -> None:
 
 @implements("cuGraphNodeSetEnabled", "cudaGraphNodeSetEnabled")
 def set_enabled(handle: int, item: int, is_enabled: int) -> None:
-    """Let launches do the work of a node, or leave it out."""
+    """Enable or disable the work of a node in launches."""
     owner, node = _found(handle, item)
     owner.enable(node, bool(is_enabled))
 

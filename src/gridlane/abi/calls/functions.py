@@ -16,7 +16,7 @@ _UNLOADED, _LOADED = 0, 1
 
 
 def named(handle: int) -> Function:
-    """A function for calls that know no wrong handle, only wrong values."""
+    """A function for calls whose only error for a wrong handle is INVALID_VALUE."""
     return libraries.function_of(handle, wrong=INVALID_VALUE)
 
 
@@ -52,7 +52,7 @@ def check_cache(preference: int) -> None:
 
 @implements("cuFuncSetSharedMemConfig")
 def set_shared_config(handle: int, width: int) -> None:
-    """Take a width of shared memory's banks, which no device lets programs choose."""
+    """Accept a width of shared memory's banks, which no device allows programs to choose."""
     _check_banks(width)
     named(handle)
 
@@ -155,7 +155,7 @@ def set_runtime_cache_config(handle: int, preference: int) -> None:
 
 @implements("cudaFuncSetSharedMemConfig")
 def set_runtime_shared_config(handle: int, width: int) -> None:
-    """Take a width of shared memory's banks, which no device lets programs choose."""
+    """Accept a width of shared memory's banks, which no device allows programs to choose."""
     _check_banks(width)
     of_runtime(handle)
 

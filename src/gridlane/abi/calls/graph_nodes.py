@@ -372,7 +372,7 @@ def get_recorded(handle: int) -> int:
 
 @implements("cuGraphEventRecordNodeSetEvent", "cudaGraphEventRecordNodeSetEvent")
 def set_recorded(handle: int, event: int) -> None:
-    """Let a node record another event."""
+    """Set the event that a node records."""
     replace(node(handle), Record(streams.event(event)))
 
 
@@ -384,7 +384,7 @@ def get_awaited(handle: int) -> int:
 
 @implements("cuGraphEventWaitNodeSetEvent", "cudaGraphEventWaitNodeSetEvent")
 def set_awaited(handle: int, event: int) -> None:
-    """Let a node wait for another event."""
+    """Set the event for which a node waits."""
     replace(node(handle), Wait(streams.event(event)))
 
 

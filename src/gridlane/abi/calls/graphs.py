@@ -264,14 +264,14 @@ def retain_object(handle: int, count: int) -> None:
 
 @implements("cuUserObjectRelease", "cudaUserObjectRelease")
 def release_object(handle: int, count: int) -> None:
-    """Let references go."""
+    """Release references."""
     _check_count(count)
     user_object(handle).release(count)
 
 
 @implements("cuGraphRetainUserObject", "cudaGraphRetainUserObject")
 def graph_retain(handle: int, item: int, count: int, flags: int) -> None:
-    """Let a graph hold references: new ones, or by the flag those of the program."""
+    """Add references to a graph: new ones, or by the flag those of the program."""
     owner, counted_object = graph(handle), user_object(item)
     _check_count(count)
     if flags & ~_MOVE:
@@ -283,7 +283,7 @@ def graph_retain(handle: int, item: int, count: int, flags: int) -> None:
 
 @implements("cuGraphReleaseUserObject", "cudaGraphReleaseUserObject")
 def graph_release(handle: int, item: int, count: int) -> None:
-    """Let a graph's references go."""
+    """Release a graph's references."""
     owner, counted_object = graph(handle), user_object(item)
     _check_count(count)
     held = owner.objects.get(counted_object, 0)

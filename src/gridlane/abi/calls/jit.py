@@ -1,7 +1,7 @@
 """The options of CUDA's compiler for PTX, where images are loaded.
 
-The logs are filled. Most of the others tell the compiler how to compile, which changes no result:
-they are checked, and ignored.
+The logs are filled. Most of the others are hints for the compiler, which change no result: they are
+checked, and ignored.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Options:
             self._write("ERROR", problem)
 
     def _write(self, kind: str, text: str, told: bool = True) -> None:
-        """Fill a log, and say how much of it is filled, as far as the program asks."""
+        """Fill a log, and write the number of filled bytes if the program requests it."""
         buffer = self._values.get(f"{kind}_LOG_BUFFER", 0)
         size = f"{kind}_LOG_BUFFER_SIZE_BYTES"
         room = self._values.get(size, 0) & _32_BITS

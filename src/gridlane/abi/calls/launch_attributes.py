@@ -25,11 +25,11 @@ _NO_TIMING = 2
 
 @dataclass(slots=True)
 class Chosen:
-    """What attributes ask of a launch.
+    """The settings of a launch by its attributes.
 
     Attributes:
         cooperative: whether its blocks may wait for each other.
-        cluster: blocks of a cluster along each axis; None where nothing says so.
+        cluster: blocks of a cluster along each axis; None if no attribute sets it.
         events: to record after it.
     """
 
@@ -39,7 +39,7 @@ class Chosen:
 
 
 def attributes_of(address: int, count: int) -> Chosen:
-    """What an array of attributes asks of a launch.
+    """The settings of a launch by an array of attributes.
 
     Raises:
         Failure: INVALID_VALUE, there is no such attribute, or it has no such value; NOT_SUPPORTED,
@@ -64,10 +64,10 @@ def _check(address: int, count: int) -> None:
 
 
 def cluster_of(config: Struct) -> Dim3 | None:
-    """The size of clusters that a configuration asks for; None if it names none.
+    """The size of clusters that a configuration requests; None if it names none.
 
     Raises:
-        Failure: INVALID_VALUE, the attributes are nowhere.
+        Failure: INVALID_VALUE, the pointer to the attributes is null.
     """
     _check(config.attrs, config.numAttrs)
     for n in range(config.numAttrs):

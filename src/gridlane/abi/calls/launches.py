@@ -80,11 +80,11 @@ def start(
     """Append a launch to a stream.
 
     Args:
-        chosen: what its attributes ask for.
+        chosen: the settings of its attributes.
 
     Raises:
-        Failure: no such launch exists, or the kernel cannot be compiled for the device. That a
-            kernel failed is told by later calls.
+        Failure: no such launch exists, or the kernel cannot be compiled for the device. Later calls
+            report that a kernel failed.
     """
     with notices.LaunchOf(function.kernel.name):
         _start(function, grid, block, shared, stream, params, chosen or Chosen())
@@ -181,7 +181,7 @@ def _check_cluster(device: Device, grid: Dim3, cluster: Dim3) -> None:
 
 
 def _check_clusters(function: Function) -> None:
-    """Raise NOT_SUPPORTED if a program asked for clusters of several blocks."""
+    """Raise NOT_SUPPORTED if a program requested clusters of several blocks."""
     known = function.inherited | function.attributes
     if any(known.get(number, 0) > 1 for number in CLUSTER):
         fail(NOT_SUPPORTED, "clusters of several blocks; a cluster has one block here")

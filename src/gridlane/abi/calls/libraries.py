@@ -178,7 +178,7 @@ def get_name(handle: int) -> bytes:
 
 
 def _known(handle: int) -> LibraryKernel:
-    """A kernel for calls that know no wrong handle, only wrong values."""
+    """A kernel for calls whose only error for a wrong handle is INVALID_VALUE."""
     kernel = libraries.kernels.find(handle)
     return kernel if kernel is not None else fail(INVALID_VALUE, f"{handle:#x} is no kernel")
 
@@ -232,5 +232,5 @@ def set_attribute_for_device(handle: int, attribute: int, value: int, ordinal: i
 
 @implements("cudaGetKernel")
 def kernel_of_entry(address: int) -> int:
-    """The kernel that a host address stands for."""
+    """The kernel that is registered for a host address."""
     return registered.kernel(address).handle

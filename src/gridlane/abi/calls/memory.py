@@ -67,8 +67,8 @@ def allocate_managed(size: int, flags: int) -> int:
 
 
 def host_memory(size: int, flags: int) -> int:
-    """Memory of the host for copies, and for kernels if the device uses the host's. A device that
-    cannot map it gives memory for copies; only its device pointer is refused then."""
+    """Memory of the host for copies, and for kernels if the device uses the host's. For a device
+    that cannot map it, it is memory for copies; only its device pointer is refused."""
     context = contexts.current()
     if size <= 0 or flags & ~7:
         fail(INVALID_VALUE, f"{size} bytes of host memory with the flags {flags}")

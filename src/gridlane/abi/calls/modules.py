@@ -15,7 +15,7 @@ from gridlane.abi.state import contexts, modules
 
 
 def loaded(units: Units, options: jit.Options, name: str = "") -> int:
-    """Load images into the current context; what is wrong with them goes to the log as well."""
+    """Load images into the current context; their errors are written to the log as well."""
     context = contexts.current()
     with options.logged() as log:
         module = images.module(units, context.device, name)

@@ -128,7 +128,7 @@ class Options:
     Attributes:
         words: for gridlane's compilers.
         arch: the architecture, such as ``80``; "" for the usual one.
-        is_real: whether code for one GPU is asked for, beside PTX.
+        is_real: whether code for one GPU is requested, beside PTX.
     """
 
     words: tuple[str, ...]
@@ -137,7 +137,7 @@ class Options:
 
 
 def read(given: Sequence[str]) -> Options:
-    """The options that a program gives.
+    """Parse the options of a program.
 
     Raises:
         Failure: INVALID_OPTION, with the words for the log.

@@ -47,9 +47,9 @@ class Program:
     """A program.
 
     Attributes:
-        expressions: names of C++ that are asked for; ``names``: the mangled ones.
+        expressions: names of C++ that are requested; ``names``: the mangled ones.
         ptx, log: of the last compilation; "" before it.
-        target: the architecture of the code for one GPU; "" if none is asked for.
+        target: the architecture of the code for one GPU; "" if none is requested.
         cubin: that code, once it is assembled.
         flow: the address of a function that may cancel a compilation, and its argument.
     """
@@ -102,17 +102,17 @@ class Program:
         self.target = f"sm_{options.arch}" if options.is_real else ""
 
     def _go_on(self) -> None:
-        """Raise CANCELLED if the program's function says so."""
+        """Raise CANCELLED if the program's function returns that."""
         function, data = self.flow
         if function and _flow(function)(data, None):
             fail(_NUMBERS["CANCELLED"], "the program's function cancelled the compilation")
 
     def assembled(self) -> bytes:
-        """The code for one GPU, where it was asked for. It has the PTX alone where there is no
-        ptxas, or the PTX calls functions of libdevice, which gridlane has and ptxas has not.
+        """The code for one GPU, if it was requested. It has the PTX alone where there is no ptxas,
+        or the PTX calls functions of libdevice, which gridlane has and ptxas has not.
 
         Raises:
-            Failure: INVALID_INPUT, ptxas does not take the PTX.
+            Failure: INVALID_INPUT, ptxas refuses the PTX.
         """
         if self.target and not self.cubin:
             from gridlane.compiler.cuda import assemble, find_ptxas  # not needed before
@@ -256,7 +256,7 @@ def compile_program(handle: int, count: int, options: int) -> None:
 
 @_of_nvrtc("nvrtcAddNameExpression")
 def add_expression(handle: int, expression: bytes | None) -> None:
-    """Ask for the mangled name of a kernel or variable."""
+    """Request the mangled name of a kernel or variable."""
     program = _program(handle)
     if not expression:
         fail(_INPUT, "no name expression")
@@ -303,7 +303,7 @@ def _cubin(program: Program) -> bytes:
 
 
 def _nothing(program: Program) -> bytes:
-    """What no option makes: those that ask for it are refused."""
+    """An output that does not exist: options that request it are refused."""
     return b""
 
 
@@ -341,7 +341,7 @@ for _name, _product in _PRODUCTS.items():
 
 
 class _Heap:
-    """The size that a program gives NVRTC's heap for precompiled headers."""
+    """The size of NVRTC's heap for precompiled headers, as the program sets it."""
 
     size = _PRECOMPILED
 

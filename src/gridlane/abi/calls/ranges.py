@@ -53,7 +53,7 @@ def _place_of_number(number: int) -> int:
 
 
 def _advise(address: int, size: int, advice: int, place: int | None) -> None:
-    """Note what a program says about pages.
+    """Note a program's advice about pages.
 
     Args:
         place: None for advice that has none.
@@ -104,7 +104,7 @@ def _prefetch(address: int, size: int, place: int, stream: int) -> None:
 
 @implements("cuMemPrefetchAsync_v2", "cudaMemPrefetchAsync", "cudaMemPrefetchAsync_v2")
 def prefetch(address: int, size: int, location: Struct, flags: int, stream: int) -> None:
-    """Ask for memory at a place."""
+    """Prefetch memory to a place."""
     if flags:
         fail(INVALID_VALUE, f"the flags are 0, not {flags}")
     _prefetch(address, size, _place(location), stream)
@@ -112,7 +112,7 @@ def prefetch(address: int, size: int, location: Struct, flags: int, stream: int)
 
 @implements("cuMemPrefetchAsync", "cudaMemPrefetchAsync@12")
 def prefetch_by_number(address: int, size: int, number: int, stream: int) -> None:
-    """Ask for memory at a place, by the number of a device; -1 is the host."""
+    """Prefetch memory to a place, by the number of a device; -1 is the host."""
     _prefetch(address, size, _place_of_number(number), stream)
 
 
@@ -155,7 +155,7 @@ def prefetch_batch(
     flags: int,
     stream: int,
 ) -> None:
-    """Ask for several ranges of memory at places."""
+    """Prefetch several ranges of memory to places."""
     ranges = _batch(addresses, sizes, count, flags, stream)
     if first is None or not starts or not 0 < place_count <= count:
         fail(INVALID_VALUE, f"{place_count} places for {count} ranges")
@@ -203,7 +203,7 @@ def _type_of(place: int) -> int:
 
 @implements("cuMemRangeGetAttribute", "cudaMemRangeGetAttribute")
 def get_attribute(size: int, number: int, address: int, count: int) -> Typed:
-    """What was said about memory."""
+    """One piece of advice about memory."""
     return _attribute(size, number, address, count)
 
 
@@ -211,7 +211,7 @@ def get_attribute(size: int, number: int, address: int, count: int) -> Typed:
 def get_attributes(
     sizes: int, numbers: int, several: int, address: int, count: int
 ) -> tuple[list[Typed]]:
-    """Several things that were said about memory."""
+    """Several pieces of advice about memory."""
     if not sizes or not numbers or not several:
         fail(INVALID_VALUE, "no attributes")
     asked = zip(raw.words(sizes, several), raw.numbers(numbers, several))

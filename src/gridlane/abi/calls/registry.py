@@ -9,7 +9,7 @@ Arrays whose length the caller tells by a count that goes in and comes back ("&"
 call takes the room, the number of elements that the caller's array has; 0 asks for the number
 alone. It returns a list of as many elements as there is room, null behind the last, and the number:
 of all if there is no room, else of those in the list. An array that the library owns is a list too;
-its memory is the concern of who calls from C.
+callers from C own its memory.
 
 An older function that differs from a newer one of the same name is ``NAME@12``, as in the table.
 What is given back of one that Python does not know is that of the newer one, as far as it has it.

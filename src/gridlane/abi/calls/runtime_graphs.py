@@ -42,7 +42,8 @@ def kernel_params(params: Struct) -> Struct:
 
 
 def _function(address: int) -> int:
-    """The handle of the function that a host address stands for, or that an address already is."""
+    """The handle of the function that is registered for a host address; a handle is returned as it
+    is."""
     return registered.function(address, contexts.current()).handle
 
 
@@ -114,7 +115,7 @@ def node_params(params: Struct) -> Struct:
 
 
 def _tell(params: Struct, struct: Struct) -> None:
-    """Write what a function has added to the driver's description into the runtime's."""
+    """Copy what a function has added to the driver's description into the runtime's."""
     if params.type == MEM_ALLOC:
         struct.alloc.dptr = params.alloc.dptr
     elif params.type == CONDITIONAL:

@@ -60,7 +60,7 @@ def query(handle: int) -> None:
 
 @implements("cuStreamWaitEvent")
 def wait_event(handle: int, event: int, flags: int) -> None:
-    """Let later work of a stream wait for an event."""
+    """Order later work of a stream behind an event."""
     if flags & ~_EXTERNAL:
         fail(INVALID_VALUE, f"waiting with the flags {flags}")
     event_object, stream = streams.event(event), streams.stream(handle)

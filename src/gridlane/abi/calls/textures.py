@@ -47,7 +47,7 @@ def _texture(resource: Resource, given: Sampling, read: Sampling, view: Struct |
     """Create a texture.
 
     Args:
-        given: as the program says that it is read; ``read``: as it is.
+        given: the description of the program; ``read``: the one by which it is read.
     """
     geometry, levels, layers = resource.content()
     form = resource.form

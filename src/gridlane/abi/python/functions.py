@@ -101,7 +101,7 @@ def resolve(api: Api, name: str) -> Any:
 
 @cache
 def _rows(api: Api) -> dict[str, Function]:
-    """The functions that Python knows, by the names that programs use."""
+    """The functions of the Python interface, by the names that programs use."""
     functions_by_name: dict[str, Function] = {}
     for row in functions(api).values():
         if row.outs is not None:
@@ -154,7 +154,7 @@ def _function(api: Api, row: Function) -> Callable[..., Any]:
 
 
 def _is_given(row: Function, parameter: Parameter) -> bool:
-    """Whether the caller gives a parameter."""
+    """Whether the caller passes a parameter."""
     return parameter.name not in (row.outs or ()) or parameter.name in row.both
 
 

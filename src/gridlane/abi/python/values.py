@@ -22,8 +22,8 @@ called later is a function of C, which the program keeps."""
 
 
 class Handle:
-    """A handle or a number with a type of its own. ``int`` gives its value, ``getPtr`` the address
-    where it lies, for parameters of kernels.
+    """A handle or a number with a type of its own. ``int`` returns its value, ``getPtr`` the
+    address of its memory, for parameters of kernels.
 
     Args:
         init_value: the value.
@@ -59,7 +59,7 @@ class Handle:
 
 
 class Record:
-    """A structure. Its members are attributes; ``getPtr`` gives its address."""
+    """A structure. Its members are attributes; ``getPtr`` returns its address."""
 
     __slots__ = ("_held", "_struct")
 
@@ -189,13 +189,13 @@ def class_of(name: str) -> type | None:
 
 
 def address_of(value: Any, kind: CType) -> tuple[int, Any]:
-    """The address that a value of Python's stands for, and what keeps it valid.
+    """The address that a Python value represents, and the object that keeps it valid.
 
     Args:
-        kind: of the parameter, whose target tells what the elements of a list are.
+        kind: of the parameter, whose target is the type of a list's elements.
 
     Raises:
-        TypeError: it stands for none.
+        TypeError: it represents no address.
     """
     if value is None:
         return 0, None
@@ -249,7 +249,8 @@ def _array(values: list[Any] | tuple[Any, ...], kind: CType) -> tuple[int, Any]:
 
 
 def kernel_parameters(value: Any, _kind: CType | None = None) -> tuple[int, Any]:
-    """The address of an array with the address of each parameter, and what keeps it valid.
+    """The address of an array with the address of each parameter, and the object that keeps it
+    valid.
 
     Args:
         value: such an address; or ``(values, types)``, one of ctypes' types for each value, None

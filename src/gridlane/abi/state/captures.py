@@ -121,7 +121,7 @@ class Capture:
         close_lane(stream)
 
     def leave(self, stream: Stream) -> None:
-        """Let a stream execute its work again."""
+        """Return a stream to executing its work."""
         stream.capture = None
         self.streams.pop(stream, None)
         if all(each.context is not stream.context for each in tuple(self.streams)):
@@ -259,7 +259,7 @@ def record(stream: Stream, event: Event) -> None:
 
 
 def wait(stream: Stream, event: Event) -> None:
-    """Let later work of a stream wait for an event. One that was recorded in a capture brings the
+    """Order later work of a stream behind an event. One that was recorded in a capture brings the
     stream into the capture.
 
     Raises:
@@ -300,7 +300,7 @@ def wait(stream: Stream, event: Event) -> None:
 
 
 class _Thread(threading.local):
-    """How a thread's calls and captures are kept apart."""
+    """The capture mode of a thread's calls."""
 
     def __init__(self) -> None:
         self.mode: int = GLOBAL

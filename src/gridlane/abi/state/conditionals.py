@@ -85,7 +85,7 @@ class Conditional:
         return self.bodies
 
     def copies(self, named: bool) -> tuple[Conditional, dict[Node, Node]]:
-        """The same of copies of its graphs, and the copy of each node."""
+        """The work with copies of its graphs, and the copy of each node."""
         results = [body.copies(named, True) for body in self.bodies]
         copies_by_node = {node: copy for _, each in results for node, copy in each.items()}
         return Conditional(

@@ -153,7 +153,7 @@ class Context:
         waited(self.device)
 
     def finish(self) -> None:
-        """Wait for all work of the device; a kernel that failed is told by later calls."""
+        """Wait for all work of the device; later calls report a kernel that failed."""
         try:
             self.device.synchronize(self)
         except GridlaneError as error:
@@ -184,7 +184,7 @@ class Context:
 
 
 class Primary:
-    """The context of a device that the runtime and its users share, and who holds it.
+    """The context of a device that the runtime and its users share, with its count of holders.
 
     Attributes:
         holders: how often it is held; the runtime holds it once, for all its callers.
@@ -217,10 +217,10 @@ class Primary:
         return self.context
 
     def release(self) -> None:
-        """Let it go; end it with its last holder.
+        """Release it; end it with its last holder.
 
         Raises:
-            Failure: INVALID_CONTEXT, nobody holds it.
+            Failure: INVALID_CONTEXT, it has no holder.
         """
         with _lock:
             if not self.holders:

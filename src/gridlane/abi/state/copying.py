@@ -96,7 +96,8 @@ class Staging:
         self._buffer: Buffer | None = None
 
     def take(self, context: Context, size: int) -> Buffer:
-        """So many bytes for the copies of a launch, which come after those of the one before."""
+        """Reserve bytes for the copies of a launch, which are ordered behind those of the previous
+        one."""
         if self._buffer is None or self._buffer.size < size:
             self._buffer = context.device.allocate_host(size, "pinned")
         return self._buffer
@@ -189,7 +190,7 @@ def _row(
 
     Args:
         target, start: the addresses of the row.
-        area: the staging memory of the row, and its address; None if it goes through none.
+        area: the staging memory of the row, and its address; None if the copy uses none.
     """
     native, to_device, from_device = stream.queue, work.to.device, work.source.device
     if from_device and to_device:

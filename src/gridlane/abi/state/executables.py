@@ -61,7 +61,7 @@ class Executable:
         return origin
 
     def enable(self, node: Node, is_enabled: bool) -> None:
-        """Let launches do the work of a node, or leave it out."""
+        """Enable or disable the work of a node in launches."""
         self.check_can_be_disabled(node)
         if is_enabled:
             self.disabled.discard(node)

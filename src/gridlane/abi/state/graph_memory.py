@@ -68,7 +68,7 @@ class Block:
         return memory.add(allocation)
 
     def allocate(self) -> None:
-        """Let programs find it by its address, which they may have freed since."""
+        """Register it by its address, which programs may have freed since."""
         allocation = memory.find(self.buffer.address, 0, self.context.ordinal)
         if allocation is not self.noted.allocation:
             self.noted.allocation = self._added()
@@ -137,7 +137,7 @@ class Allocate:
         return self.block.buffer.address
 
     def run(self, stream: Stream) -> None:
-        """Let programs find the block."""
+        """Register the block by its address."""
         self.block.allocate()
 
 

@@ -24,7 +24,7 @@ def drawn(graph: Graph, flags: int) -> str:
     """A graph as text.
 
     Args:
-        flags: what is told of the nodes, by the bits of CUgraphDebugDot_flags.
+        flags: the facts of nodes in the text, by the bits of CUgraphDebugDot_flags.
     """
     names: dict[Node, str] = {}
     lines = [*_lines(graph, flags, names, "  ")]

@@ -65,7 +65,7 @@ class Graph:
         return new_node
 
     def connect(self, first: Node, then: Node) -> None:
-        """Let a node follow another."""
+        """Add an edge between two nodes."""
         first.dependents[then] = then.dependencies[first] = None
         self.sinks.pop(first, None)
 
@@ -127,7 +127,7 @@ class Graph:
         return new_graph, copies_by_node | inner
 
     def end(self) -> None:
-        """End its nodes, and let go what it holds."""
+        """End its nodes, and release the objects that it holds."""
         graphs.discard(self.handle)
         self.handle = 0
         for node in self.nodes:

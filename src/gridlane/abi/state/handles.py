@@ -15,7 +15,7 @@ those from 0x6D00_0000_0010 on."""
 
 
 class Outside(Protocol):
-    """Who makes handles of a kind as well, and ends handles."""
+    """The interface of another creator of handles of a kind, which also ends them."""
 
     def settle(self) -> None:
         """Remove the objects whose handles were ended there."""
@@ -33,7 +33,7 @@ class Handles(Generic[T]):
         kind: what they are, for messages.
 
     Attributes:
-        outside: who else makes handles of the kind.
+        outside: another creator of handles of the kind.
     """
 
     def __init__(self, kind: str) -> None:
@@ -74,7 +74,8 @@ class Handles(Generic[T]):
         return self._objects.get(number)
 
     def put(self, number: int, target: T) -> bool:
-        """Let a handle of another's be that of an object, unless it has one already."""
+        """Register an object under a handle of the other creator, unless the handle has an object
+        already."""
         return self._objects.setdefault(number, target) is target
 
     def remove(self, number: int) -> T:

@@ -67,7 +67,7 @@ class Launch:
         plan.check(name, self.grid, self.shared, device.default_stream)
 
     def run(self, stream: Stream) -> None:
-        """Append it to a stream. That the kernel failed is told by later calls."""
+        """Append it to a stream. Later calls report that the kernel failed."""
         function, context = self.function, stream.context
         how = self.waits, self.cluster
         kernel, plan = function.kernel.plan(self.block, context.device, *how)

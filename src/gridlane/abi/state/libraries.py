@@ -28,10 +28,10 @@ class Library:
     """Code of several kernels.
 
     Args:
-        image: is asked once for each kind of device; what is wrong with it is told at once.
+        image: is called once for each kind of device; its errors are raised at once.
 
     Attributes:
-        kernels: those that a program asked for, by name.
+        kernels: those that a program has looked up, by name.
     """
 
     def __init__(self, image: Image) -> None:

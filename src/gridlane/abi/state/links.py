@@ -1,4 +1,4 @@
-"""Links: units that a program gives one after the other, and the one image that they become."""
+"""Links: units that a program adds one after the other, and the one image that they become."""
 
 from __future__ import annotations
 

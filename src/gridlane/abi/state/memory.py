@@ -35,7 +35,7 @@ class Allocation:
         mapped: whether kernels may use the ``host``'s by the same address.
         pool: that it is of.
         synchronous: whether copies and fills of it that the caller may wait for are waited for.
-        advice: what a program said about its pages.
+        advice: the program's advice about its pages.
         is_opened: whether it is another process's.
         is_live: whether programs may free it: a graph's memory exists before it is allocated.
     """
@@ -113,7 +113,7 @@ Freed = tuple[protocol.Stream, protocol.Event]
 
 
 def remove(allocation: Allocation, freed: Freed | None = None) -> None:
-    """Forget an allocation. Its memory ends with its owner, or goes back to its pool.
+    """Forget an allocation. Its memory ends with its owner, or returns to its pool.
 
     Args:
         freed: the stream that frees it, and an event there: memory of a pool may be used again

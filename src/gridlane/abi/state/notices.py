@@ -1,8 +1,8 @@
 """One line on stderr for a launch that failed: programs that check no errors show nothing else.
 
 The first launch of a process that is refused is noted, and each kernel that fails. GRIDLANE_QUIET
-turns that off. What failed is counted until the program asks for an error; C prints at the end of
-a program in C how many it never asked for.
+turns that off. Failures are counted until the program reads an error; at the end of a program in C
+the library prints how many it never read.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from gridlane.core.source import Loc, users
 
 class _Process:
     """Attributes:
-    refused: whether a launch was refused.
-    unread: the launches that failed since the program asked for an error.
+    refused: whether a launch was refused. unread: the launches that failed since the program read
+    an error.
     """
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ _process = _Process()
 
 
 def address_of_unread() -> int:
-    """The address of the number of launches that failed since the program asked for an error."""
+    """The address of the number of launches that failed since the program read an error."""
     return ctypes.addressof(_process.unread)
 
 
@@ -104,7 +104,7 @@ def fault(error: BaseException) -> None:
 
 
 def fetched() -> None:
-    """Note that the program asked for an error."""
+    """Note that the program has read an error."""
     _process.unread.value = 0
 
 

@@ -229,7 +229,7 @@ def chosen(device: protocol.Device) -> Pool:
 
 
 def choose(device: protocol.Device, pool: Pool) -> None:
-    """Let streams of a device allocate from a pool.
+    """Set the pool from which streams of a device allocate.
 
     Raises:
         Failure: INVALID_VALUE, it is another device's.

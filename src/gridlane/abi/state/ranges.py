@@ -19,9 +19,9 @@ class Pages:
     """The pages of an allocation.
 
     Attributes:
-        mostly_read: whether each is; ``preferred``: its place; ``prefetched``: where it was asked
-            for last.
-        used_by: whether each place said to use it.
+        mostly_read: whether each is; ``preferred``: its place; ``prefetched``: the place of the
+            last prefetch.
+        used_by: whether each place is advised as a user.
     """
 
     def __init__(self, allocation: Allocation) -> None:
@@ -37,7 +37,7 @@ class Pages:
         return slice(address // PAGE - self._first, -(-(address + size) // PAGE) - self._first)
 
     def users(self, place: int) -> NDArray[np.bool_]:
-        """Whether a place said to use each page."""
+        """Whether a place is advised as a user of each page."""
         return self.used_by.setdefault(place, np.zeros_like(self.mostly_read))
 
 

@@ -1,7 +1,8 @@
-"""Kernels and variables of the program's own code: host addresses that stand for those of images.
+"""Kernels and variables of the program's own code: host addresses that are registered for those of
+images.
 
-A compiled program registers its images before ``main``. One is loaded in a context when something
-of it is first used there.
+A compiled program registers its images before ``main``. An image is loaded in a context at the
+first use of one of its symbols there.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from gridlane.memory.resource import Buffer
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """What a host address stands for: a kernel or a variable, by its name in an image."""
+    """The target of a host address: a kernel or a variable, by its name in an image."""
 
     image: int
     name: str
@@ -46,20 +47,20 @@ def add_image(image: Image) -> int:
 
 
 def add_kernel(address: int, image: int, name: str) -> None:
-    """Register a host function that stands for a kernel."""
+    """Register a host function for a kernel."""
     with _lock:
         _kernels[address] = Symbol(image, name, address)
         epochs.code.changed()
 
 
 def add_variable(address: int, size: int, image: int, name: str) -> None:
-    """Register a host variable of some bytes that stands for one of the device."""
+    """Register a host variable of some bytes for one of the device."""
     with _lock:
         _variables.add(address, max(1, size), Symbol(image, name, address))
 
 
 def remove_image(image: int) -> None:
-    """Forget an image and all that stands for something of it."""
+    """Forget an image and all addresses that are registered for its symbols."""
     with _lock:
         _images.pop(image, None)
         library = _libraries.pop(image, None)
@@ -81,12 +82,12 @@ def _library(image: int) -> Library:
 
 
 def is_kernel(address: int) -> bool:
-    """Whether a host address stands for a kernel."""
+    """Whether a host address is registered for a kernel."""
     return address in _kernels
 
 
 def kernel(address: int) -> LibraryKernel:
-    """The kernel that a host address stands for, or that has it as its handle.
+    """The kernel that is registered for a host address, or that has it as its handle.
 
     Raises:
         Failure: cudaErrorInvalidDeviceFunction, there is none; why its image cannot be loaded.
@@ -104,8 +105,8 @@ def kernel(address: int) -> LibraryKernel:
 
 
 def function(address: int, context: Context) -> Function:
-    """The function of a context that a host address stands for, or that has it as its handle, or
-    whose kernel has.
+    """The function of a context that is registered for a host address, or that has it as its
+    handle, or whose kernel has it.
 
     Raises:
         Failure: cudaErrorInvalidDeviceFunction, there is none; why its image cannot be loaded.
@@ -119,8 +120,8 @@ def function(address: int, context: Context) -> Function:
 
 
 def host_address(function: Function) -> int:
-    """The host address that stands for a function; its handle if it is no kernel of the program's
-    own images."""
+    """The host address that is registered for a function; its handle if it is no kernel of the
+    program's own images."""
     return function.host if function.host in _kernels else function.handle
 
 

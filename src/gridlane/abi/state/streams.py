@@ -113,8 +113,8 @@ handing_over = threading.RLock()
 
 @dataclass(slots=True, eq=False)
 class Event:
-    """An event of a context. C may have it (``library/hot_events.py``): who looks at it or changes
-    it takes it back.
+    """An event of a context. The C library may own it (``library/hot_events.py``): Python takes it
+    back before it reads or changes it.
 
     Attributes:
         mark: where it was recorded last, if that was in a capture.
@@ -131,7 +131,8 @@ class Event:
     _take: Callable[[int], HostMark | None] | None = None
 
     def take_back(self) -> None:
-        """Know what C did with the event, which cannot answer for it any more."""
+        """Take the event back from the C library, with the changes made there; C does not answer
+        queries of it any more."""
         with handing_over:
             self.changes += 1
             take, self._take = self._take, None
@@ -144,7 +145,8 @@ class Event:
     def hand_over(
         self, changes: int, put: Callable[[], int], take: Callable[[int], HostMark | None]
     ) -> None:
-        """Let C answer for the event, unless it was taken back since it had so many changes."""
+        """Hand the event to the C library, unless it was taken back since it had so many
+        changes."""
         with handing_over:
             if self.changes == changes and self._take is None and put():
                 self._take = take
@@ -263,7 +265,7 @@ def existing_event(context: Context, flags: int, point: protocol.Event) -> Event
 
 
 def own(owned: Stream | Event) -> None:
-    """Let something end with its context."""
+    """Register a stream or event to end with its context."""
     _owned(owned.context, "streams" if isinstance(owned, Stream) else "events").add(owned.handle)
 
 
@@ -280,7 +282,7 @@ def event(handle: int) -> Event:
 
 
 def forget(ending: Stream | Event) -> None:
-    """End a stream or event. Work that is in a stream is still done, and its error is told."""
+    """End a stream or event. Work that is in a stream is still done, and its error is reported."""
     if isinstance(ending, Stream):
         if ending.capture is not None:
             ending.capture.abandon()
@@ -294,7 +296,7 @@ def forget(ending: Stream | Event) -> None:
 
 
 def _leave(own: OwnHostStream, context: Context) -> None:
-    """Let the queue of a stream that ends live until its work is done."""
+    """Keep the queue of a stream that ends alive until its work is done."""
     queue = own.queue
     if sys.is_finalizing():  # no work is done any more
         return
@@ -314,7 +316,7 @@ def _left(own: OwnHostStream, context: Context) -> None:
 
 
 def close_lane(stream_object: Stream) -> None:
-    """Let C append nothing more to a stream: its work changes its meaning."""
+    """Stop appends by the C library to a stream, since the meaning of its work changes."""
     if isinstance(stream_object.queue, OwnHostStream):
         stream_object.queue.queue.close_lane()
 

@@ -31,7 +31,7 @@ class UserObject:
             self._count += count
 
     def release(self, count: int) -> None:
-        """Let references go.
+        """Release references.
 
         Raises:
             Failure: INVALID_VALUE, there are not so many.
@@ -53,7 +53,7 @@ def user_object(handle: int) -> UserObject:
     """An object by its handle.
 
     Raises:
-        Failure: INVALID_VALUE, there is none, or its last reference was let go.
+        Failure: INVALID_VALUE, there is none, or its last reference was released.
     """
     known = objects.find(handle)
     return known if known is not None else fail(INVALID_VALUE, f"{handle:#x} is no user object")

@@ -67,6 +67,6 @@ class Wait:
     kind: ClassVar[int] = WAIT_EVENT
 
     def run(self, stream: Stream) -> None:
-        """Let later work of a stream wait."""
+        """Order later work of a stream behind the event."""
         if self.event.recorded:
             self.event.native.wait(stream.queue)

@@ -1,7 +1,7 @@
 """The table of CUDA's interface: its functions, enumerations, structures and other names.
 
-Everything else here is made from it: the Python functions, the headers, the C libraries, the page
-of what exists. The rows are text files, read when first asked for.
+The rest of the room is generated from it: the Python functions, the headers, the C libraries, the
+page of functions. The rows are text files, read at their first use.
 """
 
 from gridlane.abi.table.functions import Function, Parameter, functions

@@ -40,17 +40,17 @@ class Function:
         since: the CUDA that has it first, (major, minor); of the runtime 12 is the first that is
             told apart.
         until: the last major version that has it; None for one that all later versions have.
-        result: the type of what it returns; "" for the API's error code.
+        result: the type of its result; "" for the API's error code.
         outs: the parameters that Python's caller gets back; None if Python does not know this
             version of the function.
-        given: the parameters that its call in ``calls/`` gives back; all others it takes.
-        both: those of them that the caller gives as well ("&").
-        optional: those of them for which the caller may give a null pointer ("?").
+        given: the parameters that its call in ``calls/`` returns; all others are arguments.
+        both: those of them that the caller passes as well ("&").
+        optional: those of them for which the caller may pass a null pointer ("?").
         per_thread: the suffix of its form for the default stream of a thread: ``ptsz`` for those
             that take a stream, ``ptds`` for those that do not; "" if there is none.
         needs: the state that it needs: ``driver`` for one that is initialised, ``context`` for a
             current context, which the runtime makes itself.
-        refused: why gridlane does not have it; "" for what it has.
+        refused: the reason why gridlane lacks it; "" for functions that it has.
     """
 
     api: Api
@@ -110,8 +110,8 @@ def functions(api: Api) -> Mapping[str, Function]:
 
 
 def _shared(row: Function, given: tuple[str, ...]) -> tuple[str, ...]:
-    """What a function gives back that Python does not know: that of its kin, as far as it has
-    it."""
+    """The returned parameters of a function without a Python form: those of the newer function of
+    its name, as far as it has them."""
     own = {each.name for each in row.parameters}
     return tuple(name for name in given if name in own)
 

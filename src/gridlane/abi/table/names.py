@@ -71,7 +71,7 @@ def _others() -> tuple[Mapping[str, str], Mapping[str, Callback], Mapping[str, i
 
 
 def aliases() -> Mapping[str, str]:
-    """The types that names stand for: ``CUdevice`` for ``int``, ``CUcontext`` for a handle."""
+    """The types of names: ``CUdevice`` is ``int``, ``CUcontext`` a handle."""
     return _others()[0]
 
 

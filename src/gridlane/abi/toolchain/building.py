@@ -42,7 +42,7 @@ class Build:
     lib: Path
 
     def run(self, command: Sequence[str], text: str = "", patience: float = 1) -> str:
-        """Run a command of a compiler; what it says goes to stderr, unless it is returned.
+        """Run a command of a compiler and return its messages; the caller prints them to stderr.
 
         Raises:
             CompileError: the compiler's own messages.
@@ -57,19 +57,19 @@ class Build:
         return output
 
     def kept(self, path: Path, suffix: str) -> Path:
-        """Where what is made of an input goes."""
+        """The path of the output of an input."""
         folder = Path(self.command.folder)
         return Path(self.command.output or Path.cwd() / folder / f"{path.stem}{suffix}")
 
 
 def build(command: Command, prefix: Path | None = None) -> None:
-    """Do what a command line asks for.
+    """Execute a command line.
 
     Args:
         prefix: where gridlane's libraries are installed, or will be; this Python's own place.
 
     Raises:
-        ArgumentError: an input is missing, or the options do not go together.
+        ArgumentError: an input is missing, or the options are incompatible.
         CompileError: the compiler's own messages, or what to install.
     """
     chosen = hosts.choose(command.compiler)

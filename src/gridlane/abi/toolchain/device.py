@@ -66,7 +66,7 @@ def unit(path: Path, command: Command, include: Path) -> Unit:
 
 
 def compiled(given: Unit, command: Command, host: Host) -> dict[int, Compiled]:
-    """The PTX for each architecture that is asked for. The host's compilation repeats warnings.
+    """The PTX for each requested architecture. The host's compilation repeats warnings.
 
     Raises:
         ArgumentError: a name is of no architecture.

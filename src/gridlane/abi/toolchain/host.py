@@ -116,5 +116,5 @@ def plain(path: Path, language: str, command: Command, host: Host, include: Path
 
 
 def _other(options: Sequence[str]) -> list[str]:
-    """Options that are neither macros nor folders, which stand in front of them."""
+    """Options that are neither macros nor folders, and precede these in commands."""
     return [word for word in options if word[:2] not in ("-D", "-U", "-I")]

@@ -49,7 +49,7 @@ def choose(asked: str) -> Host:
     """The host of a name, a path of a g++, or the first that is here.
 
     Raises:
-        ArgumentError: the machine is none that programs are made for, or the name is of no host.
+        ArgumentError: the machine is no supported host, or there is no host of that name.
         CompileError: it is not installed; the message says what to install.
     """
     if platform.system() != "Linux" or platform.machine() != "x86_64":

@@ -1,6 +1,6 @@
 """The link of a program: its objects with gridlane's runtime.
 
-Objects of relocatable code each ask for a function of their own, ``__cudaRegisterLinkedBinary…``,
+Objects of relocatable code each refer to a function of their own, ``__cudaRegisterLinkedBinary…``,
 which nvcc's device link defines. Here it adds the object's part to one list; the parts are linked
 when the program first uses a kernel.
 """
@@ -50,7 +50,7 @@ static void add(void (*names)(void **), const struct wrapper *part)
 
 
 def asked(paths: Sequence[Path]) -> dict[Path, tuple[str, ...]]:
-    """The functions that the files of relocatable code ask for; other files are left out.
+    """The functions to which the files of relocatable code refer; other files are omitted.
 
     Raises:
         ArgumentError: a file is damaged.
@@ -61,7 +61,7 @@ def asked(paths: Sequence[Path]) -> dict[Path, tuple[str, ...]]:
 
 
 def registration(names: Iterable[str]) -> str:
-    """The C text of functions that files of relocatable code ask for."""
+    """The C text of functions to which files of relocatable code refer."""
     each = dict.fromkeys(names)
     return _TEXT % len(each) + "".join(f"PART({name})\n" for name in each)
 

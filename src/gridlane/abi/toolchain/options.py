@@ -25,13 +25,13 @@ _LANGUAGES = {"cu": "cu", "c": "c", "c++": "c++", "cuda": "cu"}
 
 @dataclass(slots=True)
 class Command:
-    """What is asked for.
+    """A parsed command line.
 
     Attributes:
         inputs: the files in order, each with its language; "" for one that is linked.
-        what: what is made of them.
-        output: where; "" for the usual name.
-        folder: where what has the usual name goes; "" for the current one.
+        what: the kind of output.
+        output: the path of the output; "" for the usual name.
+        folder: the folder of outputs with the usual name; "" for the current one.
         device: options of the device's compilation, in nvcc's spelling.
         archs: the architectures that there is PTX for; empty for the usual one.
         both: options of both sides' compilation: macros, folders, the standard.
@@ -259,7 +259,8 @@ def _folder(command: Command, value: str) -> None:
 
 
 def _forward(command: Command, value: str) -> None:
-    """``parse`` has looked for it: it holds for what stands in front of it as well."""
+    """Do nothing: ``parse`` has searched for it before, since it holds for the options in front of
+    it as well."""
 
 
 def _standard(command: Command, value: str) -> None:

@@ -30,8 +30,8 @@ Json = dict[str, Any]
 
 
 class NotForPagesError(Exception):
-    """A page cannot pass an argument to a kernel, or print a line; says which, and what to do
-    instead."""
+    """A page cannot pass an argument to a kernel, or print a line; the message names it, and what
+    to do instead."""
 
 
 def kernel(
@@ -42,14 +42,14 @@ def kernel(
     source: str,
     axes: int,
 ) -> Json:
-    """A kernel's entry. The folder of the file ``source`` is private and left out.
+    """A kernel's entry. The folder of the file ``source`` is private and omitted.
 
     Args:
         axes: of the grid, that the kernel reads.
 
     Raises:
         NotForPagesError: an argument is of a type that pages cannot pass, or a line has formats
-            that pages do not know.
+            that pages lack.
     """
     arguments = [
         {"name": parameter, "type": _type(type_), "text": str(type_)}

@@ -86,8 +86,8 @@ def has_cuda_driver() -> bool:
 
 
 def buffer_at(address: int, size: int) -> Buffer:
-    """The live allocation that holds ``size`` bytes at ``address``, inside it or at its start; for
-    another owner, a library or GPU, the device decides whether it knows the address.
+    """The live allocation that holds ``size`` bytes at ``address``, inside it or at its start; an
+    address of another owner, a library or GPU, is looked up by the device.
 
     Raises:
         DeviceError: INVALID_VALUE, the memory is not this device's.

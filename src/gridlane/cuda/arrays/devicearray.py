@@ -44,8 +44,8 @@ _HOST_COPIES = ("cpu", "numpy", "to_numpy", "asnumpy", "tolist", "item", "tobyte
 
 
 class _Absent:
-    """A name that numpy's arrays have, for an error that says what to write instead. It is no
-    ``__getattr__`` of the class, with which each attribute would take longer to read."""
+    """A name that numpy's arrays have and these lack; its error names what to write instead. It is
+    no ``__getattr__`` of the class, with which each attribute would take longer to read."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -147,7 +147,7 @@ class DeviceNDArray(ProcessBound, ArrayDescription):
     def copy_to_host(self, ary: np.ndarray | None = None, stream: Any = 0) -> np.ndarray:
         """Copy to ``ary``, or to a new array; return it.
 
-        With a stream, the copy comes after the stream's work. It is finished on return, unless
+        With a stream, the copy is ordered after the stream's work. It is finished on return, unless
         there is a stream and ``ary`` is pinned memory without gaps. Of a view the elements alone
         are written.
 
@@ -202,7 +202,7 @@ class DeviceNDArray(ProcessBound, ArrayDescription):
 
     def astype(self, dtype: Any, copy: bool = True) -> DeviceNDArray:
         """A new array on the device with another dtype; integers and floats as numpy converts them.
-        ``copy=False`` gives the array itself where it has the dtype.
+        ``copy=False`` returns the array itself if it has the dtype.
 
         Raises:
             UnsupportedError: a dtype that is neither of integers, floats nor booleans.
@@ -476,7 +476,7 @@ def as_device(value: Any, sync: bool = True, consumer: Any = None) -> Any:
     """Wrap ``value`` as a device array if it exposes device memory, else return it.
 
     ``sync`` waits for the stream that the value names, unless the work of ``consumer``, the stream
-    of its next use, comes after that anyway.
+    of its next use, is ordered after it anyway.
     """
     if isinstance(value, (DeviceNDArray, np.ndarray)):
         return value

@@ -20,7 +20,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> D
     """Wrap the memory of an object with ``__dlpack__`` as a device array.
 
     Memory of the host is used in place by the device ``cpu`` and copied to others; read-only memory
-    gives a read-only device array.
+    becomes a read-only device array.
 
     Args:
         device: None or this thread's device, by its name or by DLPack's (kind, number).

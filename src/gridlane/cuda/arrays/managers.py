@@ -222,7 +222,7 @@ class PluginResource:
     """The memory of a plugin: what ``memalloc`` returns owns it.
 
     What a plugin itself allocates on the device inside ``memalloc``, by the driver's functions, is
-    the device's own memory, and counts when the plugin gives it out.
+    the device's own memory, and is counted when the plugin returns it.
     """
 
     alignment = 1
@@ -251,7 +251,7 @@ class PluginResource:
 
     @property
     def deallocate(self) -> Callable[[int, int], None]:
-        """Nothing: the memory goes with its owner."""
+        """Do nothing: the memory is freed with its owner."""
         return counts_elsewhere if getattr(self._thread, "inside", 0) else goes_with_owner
 
     def _address(self, pointer: Any, size: int) -> int:

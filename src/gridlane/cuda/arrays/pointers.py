@@ -1,8 +1,8 @@
 """Pointers to memory as numba's driver has them: plugins make them, programs pass them on.
 
 A pointer that owns memory has a finalizer, which runs exactly once: at the end of the pointer's
-lifetime, by ``free``, or, of an ``AutoFreePointer``, when its last reference goes. ``own`` and
-``view`` make references.
+lifetime, by ``free``, or, of an ``AutoFreePointer``, at the release of its last reference. ``own``
+and ``view`` make references.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def address_of(pointer: Any) -> int:
 
 
 class MemoryPointer:
-    """A pointer to device memory, which goes with this object.
+    """A pointer to device memory, whose lifetime is that of this object.
 
     Args:
         context: in which the memory is.
@@ -131,7 +131,7 @@ class MemoryPointer:
 
 
 class AutoFreePointer(MemoryPointer):
-    """A pointer whose finalizer runs when the last reference to the memory goes."""
+    """A pointer whose finalizer runs at the release of the last reference to the memory."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -284,7 +284,7 @@ def pointer_to(buffer: Buffer, address: int, size: int, context: Any = None) -> 
 
 
 def allocated(buffer: Buffer, context: Any) -> OwnedPointer:
-    """A reference that frees a buffer's memory when it and its views are gone."""
+    """A reference that frees a buffer's memory at its own end and that of its views."""
     keep = [buffer]
     return AutoFreePointer(context, buffer.address, buffer.size, finalizer=keep.clear).own()
 

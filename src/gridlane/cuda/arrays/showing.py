@@ -48,7 +48,7 @@ def _edges(array: Any) -> np.ndarray:
 
 
 def text_of(array: Any, device: str) -> str:
-    """What ``repr`` says."""
+    """The text of ``repr``."""
     name, values = type(array).__name__, values_of(array)
     if values is None:
         return f"<{name} shape={array.shape} dtype={array.dtype} on {device!r}>"

@@ -69,7 +69,7 @@ class PrimitiveModel(DataModel):
 
 
 class ModelManager:
-    """What numba calls the data model manager: it looks up models."""
+    """Numba's data model manager: it looks up models."""
 
     def lookup(self, fe_type: ArgType) -> Any:
         """The model of a type."""

@@ -47,7 +47,7 @@ def overload(
     """Implement a function in kernels, by a function of the types of its arguments.
 
     The decorated function gets the types and returns a Python function of the same parameters, the
-    implementation for them, or None. It may return a signature with it. Implementations are asked
+    implementation for them, or None. It may return a signature with it. Implementations are tried
     in the order of their registration, those for ``target="cuda"`` before those for "gpu" and
     "generic", and all of them before the dialect's own function of that name.
 

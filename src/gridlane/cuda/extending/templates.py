@@ -28,7 +28,7 @@ class Template:
 
 
 class AbstractTemplate(Template):
-    """A call whose signature ``generic(args, kws)`` gives."""
+    """A call whose signature ``generic(args, kws)`` returns."""
 
     def generic(self, args: Any, kws: Any) -> Signature | None:
         """The signature for types of arguments; None where it does not take them."""
@@ -55,7 +55,7 @@ class CallableTemplate(Template):
 
 
 class AttributeTemplate(Template):
-    """Attributes of the types of class ``key``: ``resolve_NAME(type)`` gives the type of one."""
+    """Attributes of the types of class ``key``: ``resolve_NAME(type)`` returns the type of one."""
 
 
 def infer(template: type[Template]) -> type[Template]:
@@ -94,7 +94,8 @@ def infer_getattr(template: type[AttributeTemplate]) -> type[AttributeTemplate]:
 
 
 def add_attribute(kind: Any, name: str, type_of: Any) -> None:
-    """Register an attribute by the function that gives its type; ``lower_getattr`` has its code."""
+    """Register an attribute by the function that returns its type; ``lower_getattr`` has its
+    code."""
 
     def choose(base: ArgType) -> tuple[Signature, Emit | None] | None:
         type_of_attribute = type_of(base)

@@ -146,7 +146,7 @@ class Context(ProcessBound):
         return reach is not None and own is not other and reach(other)
 
     def enable_peer_access(self, peer_context: int | Context, flags: int = 0) -> None:
-        """Let kernels here use another device's memory.
+        """Enable access of kernels here to another device's memory.
 
         Raises:
             DeviceError: PEER_ACCESS_UNSUPPORTED, they cannot; PEER_ACCESS_ALREADY_ENABLED.

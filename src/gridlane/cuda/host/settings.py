@@ -1,7 +1,7 @@
 """numba's configuration variables, by their names and defaults, for programs to read and set.
 
 ``FROM_ENVIRONMENT`` lists those that the environment sets as well. The others have no effect unless
-a comment says so: gridlane's own settings are in core/config.py.
+a comment states one: gridlane's own settings are in core/config.py.
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ _ELSEWHERE = {"NUMBA_CUDA_MEMORY_MANAGER", "NUMBA_CUDA_MLIR_ICE_FULL_TB"}
 
 
 def read_environment() -> list[str]:
-    """Set what the environment says; the names of numba's variables that have no effect.
+    """Set the variables from the environment; return the names of numba's variables that have no
+    effect.
 
     Raises:
         ValueError: a value that cannot be read.

@@ -242,8 +242,8 @@ def external_stream(ptr: int) -> AnyStream:
 
 
 def comes_after(later: Any, earlier: Any) -> bool:
-    """Whether work submitted to ``later`` now comes after that of ``earlier`` so far, without a
-    wait: they are one stream, or ``earlier`` is the default one, by either of its two numbers."""
+    """Whether work submitted to ``later`` now is ordered after that of ``earlier`` so far, without
+    a wait: they are one stream, or ``earlier`` is the default one, by either of its two numbers."""
     first, second = earlier.handle, later.handle
     if first in (0, 1):
         return second in (0, 1) or not getattr(later.native, "apart", False)

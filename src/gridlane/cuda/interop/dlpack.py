@@ -83,8 +83,8 @@ def export(
     """Export a device array's memory, or a copy of it, as a capsule, which keeps it alive.
 
     Args:
-        stream: the consumer's, whose later work comes after the array's work so far. -1 leaves the
-            order to the caller.
+        stream: the consumer's, whose later work is ordered after the array's work so far. -1 leaves
+            the order to the caller.
         max_version: DLPack's version that the consumer reads; without one, the capsule is of the
             kind before 1.0.
         dl_device: (kind, number) to export to: the array's own, or the host's.

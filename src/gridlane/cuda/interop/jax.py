@@ -80,7 +80,7 @@ def operator(
 
 @cache
 def _registered() -> Any:
-    """JAX's module of foreign functions, which knows the handler."""
+    """JAX's module of foreign functions, with the handler registered."""
     try:
         ffi = import_module("jax.ffi")
     except ImportError as error:

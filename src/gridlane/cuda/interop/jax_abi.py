@@ -65,7 +65,7 @@ class Version(Structure):
 
 
 class Metadata(Structure):
-    """What a handler tells of itself."""
+    """The metadata of a handler."""
 
     _fields_ = [("size", c_size_t), ("version", Version), ("traits", c_uint32)]
 
@@ -147,7 +147,7 @@ HANDLER = CFUNCTYPE(c_void_p, POINTER(CallFrame))
 
 
 def answered_metadata(frame: CallFrame) -> bool:
-    """Whether a call asked for the version; it has got it then."""
+    """Write the version if a call requests it; return whether it does."""
     each = frame.extensions
     while each:
         if each[0].kind == METADATA:

@@ -47,8 +47,8 @@ def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:
             ``--use_fast_math``.
         integral: ``math.floor``, ``ceil`` and ``trunc`` of float32 give an int32, of float64 an
             int64, as in numba-cuda-mlir; floats otherwise, as in numba.cuda.
-        runtime_shared: shared arrays whose shape the kernel learns when it runs are parts of the
-            shared memory that the launch gives, as in numba-cuda-mlir; refused otherwise.
+        runtime_shared: shared arrays whose shape is known at run time only are parts of the dynamic
+            shared memory, as in numba-cuda-mlir; refused otherwise.
         debug: bounds checks, and exceptions of the kernel reach the host.
         opt: False for unoptimised code.
         launch_bounds: the largest number of threads of a block; then, for a GPU, the number of

@@ -1,4 +1,4 @@
-"""The buffers that a launch's arrays are in, as far as unconverted arguments tell."""
+"""The buffers of a launch's arrays, as far as unconverted arguments show them."""
 
 from __future__ import annotations
 

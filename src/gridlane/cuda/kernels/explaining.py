@@ -15,7 +15,7 @@ code has integers of 64 bits as they are."""
 
 
 def told(title: str, decisions: Iterable[Decision], files: set[str]) -> str:
-    """Decisions by line, in the order of the lines; what is said twice of a line is told once.
+    """Decisions by line, in the order of the lines; repeated decisions of a line are printed once.
 
     Args:
         files: of the user's: decisions about other code are left out.

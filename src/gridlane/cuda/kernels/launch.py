@@ -1,7 +1,7 @@
 """Launch a kernel with ``k[grid, block](*args)``. The call is hot.
 
 A launch computes a key from the arguments' classes and looks a plan up. The plan's creation did all
-other work: types, checks, compilation, the way to read the arguments.
+other work: types, checks, compilation, the readers of the arguments.
 """
 
 # pyright: reportPrivateUsage=false
@@ -318,8 +318,8 @@ def _holds_host_array(arg: Any) -> bool:
 
 
 def _is_finished_here(reading: Reading, stream: protocol.Stream, args: tuple[Any, ...]) -> bool:
-    """Whether a launch that goes on behind the caller is waited for: its results are in the
-    caller's arrays, or it can raise and is on the default stream of a device of the host."""
+    """Whether an asynchronous launch is waited for: its results are in the caller's arrays, or it
+    can raise and is on the default stream of a device of the host."""
     if isinstance(stream, DefaultHostStream) and reading.plan.kernel.artifact.raises:
         return True
     return reading.waits and any(map(_is_waited_for, args))

@@ -79,7 +79,7 @@ class LinkableCode:
 
     @staticmethod
     def from_path(path: str | os.PathLike[str]) -> LinkableCode:
-        """The code in a file, whose ending says of what kind it is.
+        """The code in a file, whose ending determines its kind.
 
         Raises:
             ValueError: no kind has the ending.
@@ -199,7 +199,7 @@ def links_of(given: Any) -> tuple[LinkableCode, ...]:
     """The code that ``link=`` names: files, code in memory, or several of these.
 
     Raises:
-        RuntimeError: a file's ending tells nothing; LinkerError where there is no such file.
+        RuntimeError: a file's ending is of no kind; LinkerError if there is no such file.
         UnsupportedError: it is machine code.
     """
     if given is None:

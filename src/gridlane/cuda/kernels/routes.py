@@ -35,7 +35,7 @@ class Route:
     Attributes:
         hot: the function for launches with a known plan; None if the driver is called without
             Python.
-        variant: the code to use, as far as unconverted arguments tell.
+        variant: the code to use, as far as unconverted arguments show it.
         remember: makes the next launch with arguments like these a hot one, if possible. It gets
             them in the kernel's form, and as the caller passes them.
     """

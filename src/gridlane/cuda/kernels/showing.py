@@ -61,7 +61,7 @@ class ShownLaunch(Protocol):
 
 
 def kernel_text(dispatcher: Shown) -> str:
-    """What ``repr`` says of a kernel or device function."""
+    """The ``repr`` of a kernel or device function."""
     kind = "device function" if dispatcher.is_device_function else "kernel"
     shown = f"{kind} {dispatcher.__name__}({', '.join(dispatcher._parameters)})"
     if dispatcher.is_device_function:
@@ -154,7 +154,7 @@ def _device(launch: ShownLaunch) -> str:
 
 
 def launch_text(launch: ShownLaunch) -> str:
-    """What ``repr`` says of a launch."""
+    """The ``repr`` of a launch."""
     shape = f"grid={launch.griddim}, block={launch.blockdim}"
     more = f", sharedmem={launch.sharedmem}" if launch.sharedmem else ""
     more += f", stream={launch.stream!r}" if launch.stream.handle else ""

@@ -1,5 +1,5 @@
-"""Texts that may be the source of a function which Python keeps none of: what its callers hold, and
-what was typed at a prompt. Whoever uses one compiles it and compares the code."""
+"""Texts that may be the source of a function for which Python has none: strings of its callers, and
+lines typed at a prompt. Users of a text compile it and compare the code."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def code_in(text: str, file: str, flags: int, fits: Callable[[CodeType], bool]) 
 
 
 def same_code(one: CodeType, other: CodeType) -> bool:
-    """Whether two functions do the same, on whatever lines they stand."""
+    """Whether the code of two functions is the same, apart from their lines."""
     return _meaning(one) == _meaning(other)
 
 

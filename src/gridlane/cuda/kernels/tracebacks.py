@@ -1,5 +1,5 @@
-"""Tracebacks that end at the user's line: what a launch runs inside of gridlane is of no use to
-those who read an error about their kernel."""
+"""Tracebacks that end at the user's line: gridlane's own frames do not help users with an error of
+their kernel."""
 
 from __future__ import annotations
 

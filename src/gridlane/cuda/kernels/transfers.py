@@ -88,7 +88,7 @@ def _array(value: np.ndarray, want: ArgType) -> Convert | None:
 
 
 def known_to_checks(array: np.ndarray, back: Writebacks) -> np.ndarray:
-    """Let the device find a host array that its kernels use in place, while the array lives."""
+    """Register a host array that kernels use in place with the device, for the array's lifetime."""
     low, high = geometry.extent_of(array.shape, array.strides, array.dtype.itemsize)
     address, memory = geometry.address_of(array) + low, current.device().memory
     if high > low and memory.find(address, high - low) is None:

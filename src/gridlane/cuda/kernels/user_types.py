@@ -49,7 +49,7 @@ typeof_impl = TypeofImpl()
 
 
 class AsNumbaType:
-    """The types that classes stand for in annotations."""
+    """The types of classes in annotations."""
 
     def __init__(self) -> None:
         self._types: dict[Any, ArgType] = {
@@ -69,10 +69,10 @@ class AsNumbaType:
         return cls
 
     def __call__(self, cls: Any) -> ArgType:
-        """The type that a class stands for.
+        """The type of a class.
 
         Raises:
-            TypeError: it stands for none.
+            TypeError: it has none.
         """
         if isinstance(cls, ArgType):
             return cls

@@ -84,7 +84,7 @@ class NumbaFinder:
 
 
 def true_name(fullname: str) -> str:
-    """The name of a module below a replacement, as a program knows it."""
+    """The name of a module below a replacement, as programs import it."""
     parent, _, name = fullname.rpartition(".")
     return f"{_NAMES.get(parent, parent)}.{name}"
 

@@ -216,7 +216,8 @@ def typed(name: str = TYPED) -> ModuleType:
 
 @cache
 def _prepare_containers(package: ModuleType) -> None:
-    """Let numba's containers take gridlane's types, and compile where numba's modules are."""
+    """Make numba's containers accept gridlane's types, and compile them with numba's own modules in
+    place."""
     containers = import_module(TYPED)
     for kind, (maker, *others) in _OF_CONTAINERS.items():
         owner = getattr(containers, kind, None)

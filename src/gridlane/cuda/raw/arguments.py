@@ -88,8 +88,8 @@ def structs_as_bytes(args: tuple[Any, ...], sizes: Mapping[int, int]) -> tuple[A
     """The arguments with the bytes of those host arrays that are structs by value.
 
     Args:
-        sizes: of the parameters that are arrays of bytes. One of 8 may hold an address, which an
-            array stands for.
+        sizes: of the parameters that are arrays of bytes. One of 8 bytes may hold an address, for
+            which an array may be passed.
     """
     if not sizes:
         return args

@@ -49,12 +49,12 @@ class RawModule:
         name_expressions: kernels of CUDA C++ by their names there, such as ``scale<float>``.
         backend: the compiler of CUDA C++: ``clang``, ``nvcc`` or ``nvrtc``; "" is the first of
             these that is installed.
-        via: how PTX comes to the device. ``ir`` is through gridlane's IR, ``driver`` to the
+        via: how PTX is passed to the device. ``ir`` is through gridlane's IR, ``driver`` to the
             device's driver as it came; "" is the driver on NVIDIA GPUs, where it has all functions
             that the module calls, and the IR elsewhere.
 
     Raises:
-        PtxError: the text is no PTX module, or units do not go together; located.
+        PtxError: the text is no PTX module, or units are incompatible; located.
         CompileError: the compiler's own messages, or that there is none.
 
     >>> text = '''
@@ -125,8 +125,8 @@ class RawModule:
         variables by their names in the PTX.
 
         Returns:
-            A device array of its bytes (uint8); ``view`` gives it another dtype. What is written to
-            it is what the next launch reads.
+            A device array of its bytes (uint8); ``view`` returns it with another dtype. The next
+            launch reads what is written to it.
 
         Raises:
             ArgumentError: there is no such variable; the message lists those there are.
@@ -139,7 +139,7 @@ class RawModule:
 
     def get_texref(self, name: str) -> Reference:
         """A reference to a texture or surface, as ``texture<float, 2>`` of CUDA C++, by its name in
-        the PTX. ``bind`` gives it an object.
+        the PTX. ``bind`` sets its object.
 
         Raises:
             ArgumentError: there is no such reference; the message lists those there are.

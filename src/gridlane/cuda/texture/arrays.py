@@ -67,7 +67,7 @@ class CUDAarray(ProcessBound):
         Args:
             in_arr: a host or device array of the shape (depth, height, width * channels), without
                 the absent axes; the channels may be an axis of their own.
-            stream: after whose work the copy comes.
+            stream: the stream after whose work the copy is ordered.
 
         Raises:
             ArgumentError: the shape or the dtype is another.

@@ -20,7 +20,7 @@ class Reference:
 
     Args:
         name: of the variable.
-        memory: gives its bytes on the current device.
+        memory: returns its bytes on the current device.
     """
 
     def __init__(self, name: str, memory: Callable[[], DeviceNDArray]) -> None:
@@ -28,8 +28,8 @@ class Reference:
         self._bound: dict[Any, DeviceObject | None] = {}
 
     def bind(self, object_: DeviceObject | None) -> None:
-        """Let kernels that are launched later on the current device read an object, which is kept
-        alive; None unbinds.
+        """Bind an object, which is kept alive, for kernels that are launched later on the current
+        device; None unbinds.
 
         Raises:
             ArgumentError: it is no object, or of another device.

@@ -41,7 +41,7 @@ def astype(array: Any, dtype: Any, copy: bool = True) -> Any:
     """A new array on the device with another dtype; integers and floats as numpy converts them.
 
     Args:
-        copy: False gives the array itself where it has the dtype.
+        copy: False returns the array itself if it has the dtype.
 
     Raises:
         UnsupportedError: a dtype that is neither of integers, floats nor booleans.

@@ -1,5 +1,5 @@
-"""The parts of ufuncs: device functions, and functions generated from text, with their source where
-Python's tools look for it."""
+"""The parts of ufuncs: device functions, and functions generated from text, with their source
+registered for Python's tools."""
 
 from __future__ import annotations
 

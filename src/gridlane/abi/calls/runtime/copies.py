@@ -1,4 +1,4 @@
-"""Copies of linear memory, with the kind that the program says."""
+"""Copies of linear memory, with the kind that the program names."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SIDES: dict[int, tuple[bool | None, bool | None]] = {
 
 
 def sides(kind: int) -> tuple[bool | None, bool | None]:
-    """What a kind says of the target and of the source.
+    """The memory of the target and of the source by the kind of a copy.
 
     Raises:
         Failure: INVALID_MEMCPY_DIRECTION, there is no such kind.
@@ -44,7 +44,7 @@ def check_side(address: int, size: int, expected: bool | None, context: Context)
     """Whether bytes are the device's. Pinned memory and managed memory may be on both sides.
 
     Args:
-        expected: what the kind of the copy says.
+        expected: the memory by the kind of the copy.
 
     Raises:
         Failure: INVALID_MEMCPY_DIRECTION, memory of the device is called the host's;

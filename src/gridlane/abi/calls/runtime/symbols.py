@@ -1,4 +1,5 @@
-"""Variables of the program's own device code, by the host addresses that stand for them."""
+"""Variables of the program's own device code, by the host addresses that are registered for
+them."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from gridlane.frontends.python.translator import Translator
 
 
 class Context:
-    """What code that a program emits may ask of the compiler."""
+    """The compiler's services for code that a program emits."""
 
     def __init__(self, t: Translator) -> None:
         self._t = t
@@ -105,7 +105,7 @@ class Context:
     call_internal = compile_internal
 
     def get_function(self, function: Any, signature: Signature) -> Callable[..., Lowered]:
-        """What emits a call of a function that kernels know, as ``operator.add``."""
+        """A function that emits a call of a function of the dialect, as ``operator.add``."""
 
         def emit(builder: Builder, args: Any) -> Lowered:
             operands = self._operands(signature, args)
