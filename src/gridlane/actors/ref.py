@@ -236,23 +236,9 @@ class ActorRef(Caller):
             TypeError: the message is of another class.
         """
         data = self._bytes(message)
-        wait = 0.0
-        if on_full == "block":
-            wait = seconds_of("timeout", timeout)
-        elif on_full not in ("dead", "raise"):
-            raise ValueError(f"on_full={on_full!r} is 'block', 'dead' or 'raise'")
-        reason = self._engine.post(
-            self._there,
-            data,
-            wait,
-            TO_OUTBOX if replies else 0,
-            deadline_of(expires),
-            0,
-            0,
-            0,
-            0,
-            BURY_FULL if on_full == "dead" else 0,
-        )
+        wait, deadline = _wait_of(on_full, timeout), deadline_of(expires)
+        target, flags = TO_OUTBOX if replies else 0, BURY_FULL if on_full == "dead" else 0
+        reason = self._engine.post(self._there, data, wait, target, deadline, 0, 0, 0, 0, flags)
         if not reason:
             return True
         if reason == Reason.FULL and on_full == "dead":
@@ -404,6 +390,15 @@ class ActorRef(Caller):
         means and quantiles in seconds. The wait begins at the time of the message's clock. Of an
         actor with a resident kernel, only callers' messages are counted, and no handling."""
         return read_latencies(self._there.latencies)
+
+
+def _wait_of(on_full: OnFull, timeout: float | None) -> float:
+    """The seconds to wait for room in an inbox."""
+    if on_full == "block":
+        return seconds_of("timeout", timeout)
+    if on_full not in ("dead", "raise"):
+        raise ValueError(f"on_full={on_full!r} is 'block', 'dead' or 'raise'")
+    return 0.0
 
 
 def _again(error: BaseException) -> BaseException:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any
 
+from gridlane.actors._engine import Actor as EngineActor
 from gridlane.actors._engine import now
 from gridlane.actors.actor import Actor
 from gridlane.actors.batches import Batches
@@ -279,22 +280,7 @@ class Runtime(Checkpoints, Lattices, Telemetry):
     ) -> Instance:
         """An actor of the engine that no route leads to yet, with its first state, and room for so
         many outputs at least. A resident kernel does not run yet."""
-        home, actor, (tier, out_tier) = self._home, program.actor, options.tiers
-        # A resident kernel has an inbox of its own.
-        capacity = 1 if isinstance(program, ResidentProgram) else options.capacity
-        there = home.engine.actor(
-            number,
-            actor.message.number,
-            tier,
-            capacity,
-            options.outbox,
-            out_tier,
-            options.messages,
-            max(options.outputs, outputs),
-            OUTPUT_BYTES + out_tier,
-            POLICIES[options.on_full],
-            home.by_host,
-        )
+        home, there = self._home, self._engine_actor(program, number, options, outputs)
         residence = None
         if isinstance(program, ResidentProgram):
             what = there, name, number, options.capacity, options.outbox
@@ -305,7 +291,7 @@ class Runtime(Checkpoints, Lattices, Telemetry):
             else cluster.state(len(cluster.members) - 1)
         )
         instance = Instance(
-            actor,
+            program.actor,
             name,
             number,
             self.device,
@@ -322,6 +308,27 @@ class Runtime(Checkpoints, Lattices, Telemetry):
         if isinstance(program, Program):
             self._bind(instance, program)
         return instance
+
+    def _engine_actor(
+        self, program: Program | ResidentProgram, number: int, options: Options, outputs: int
+    ) -> EngineActor:
+        """The engine's part of a new actor, with room for so many outputs at least."""
+        tier, out_tier = options.tiers
+        # A resident kernel has an inbox of its own.
+        capacity = 1 if isinstance(program, ResidentProgram) else options.capacity
+        return self._home.engine.actor(
+            number,
+            program.actor.message.number,
+            tier,
+            capacity,
+            options.outbox,
+            out_tier,
+            options.messages,
+            max(options.outputs, outputs),
+            OUTPUT_BYTES + out_tier,
+            POLICIES[options.on_full],
+            self._home.by_host,
+        )
 
     def _program(
         self,

@@ -22,6 +22,7 @@ from gridlane.abi.state import contexts, devices, registered, threads
 from gridlane.abi.state.contexts import Context
 from gridlane.abi.state.modules import Function
 from gridlane.compiler.cache import READY_SUFFIX, default_cache
+from gridlane.core.artifact import Artifact
 from gridlane.core.embedding import is_guest
 from gridlane.core.errors import GridlaneError
 from gridlane.runtime.drivers.cpu import CpuKernel
@@ -65,7 +66,7 @@ def keep(
 
     Args:
         make_names: the address of C's function.
-        number: the host address that stands for the kernel.
+        number: the host address that is registered for the kernel.
         bound: its code.
         limits: of the grid along x, y and z, and of dynamic shared memory.
         pieces, constants: offsets of parameters, and the block's constants, as in the plan.
@@ -80,12 +81,29 @@ def keep(
     has_names = _MakeNames(make_names)(number, ctypes.addressof(shape), ctypes.addressof(names))
     if not has_names or not _is_ours(names):
         return
+    kernel = _kernel_data(bound.artifact, len(function.params), limits, pieces, constants)
+    for key, data in ((bytes(names.kernel), kernel), (bytes(names.device), _device_data())):
+        cache.put_file(key.hex() + READY_SUFFIX, encode(key, data))
+
+
+def _device_data() -> bytes:
+    """The content of the device's file: its number of devices and threads, and the pool's code."""
     code = pool().object
-    device = _DEVICE.pack(_DEVICE_FILE, devices.count(), pool().threads, len(code)) + code
-    artifact, entry = bound.artifact, bound.artifact.entry.encode() + b"\0"
-    kernel = _KERNEL.pack(
+    return _DEVICE.pack(_DEVICE_FILE, devices.count(), pool().threads, len(code)) + code
+
+
+def _kernel_data(
+    artifact: Artifact,
+    parameters: int,
+    limits: tuple[int, int, int, int],
+    pieces: bytes,
+    constants: bytes,
+) -> bytes:
+    """The content of a kernel's file."""
+    entry = artifact.entry.encode() + b"\0"
+    head = _KERNEL.pack(
         _KERNEL_FILE,
-        len(function.params),
+        parameters,
         len(pieces) // 16,
         len(constants),
         *limits,
@@ -95,9 +113,7 @@ def keep(
         artifact.work,
         *code_range(artifact.code, artifact.entry),
     )
-    kernel += pieces + constants + entry + artifact.code
-    for key, data in ((bytes(names.kernel), kernel), (bytes(names.device), device)):
-        cache.put_file(key.hex() + READY_SUFFIX, encode(key, data))
+    return head + pieces + constants + entry + artifact.code
 
 
 def encode(key: bytes, data: bytes) -> bytes:

@@ -10,6 +10,7 @@ from gridlane.abi.toolchain.device import SDK, Unit
 from gridlane.abi.toolchain.hosts import Host
 from gridlane.abi.toolchain.options import Command
 from gridlane.frontends.cuda_cpp.clang import INCLUDE, textures
+from gridlane.frontends.cuda_cpp.compiled import CppSource
 from gridlane.frontends.cuda_cpp.options import for_clang
 from gridlane.frontends.cuda_cpp.overlay import overlay
 from gridlane.frontends.cuda_cpp.source_and_ptx import with_table
@@ -71,8 +72,7 @@ def cuda(
     source = given.source
     text = room / f"{given.mark}.cu"
     text.write_bytes(with_table(source).encode(errors="surrogateescape"))
-    folders = for_clang(source.options).folders
-    command_line = [
+    return [
         *host.clang.words,
         *language,
         *_ALWAYS,
@@ -85,17 +85,18 @@ def cuda(
         *(word for word in source.options if word[:2] in ("-D", "-U", "-I")),
         *_other(command.both),
         *optimised(command.host),
-        "-iquote",
-        str(Path(source.name).parent),
-        *overlay(source.code, Path(source.name).parent, folders, room),
-        "-isystem",
-        str(INCLUDE),
-        *host.clang.host,
+        *_headers(source, host, room),
         *textures(source),
         *(["-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(fatbin)] if fatbin else []),
         str(text),
     ]
-    return command_line
+
+
+def _headers(source: CppSource, host: Host, room: Path) -> list[str]:
+    """The options for the headers of a source, in the order of the search."""
+    beside = Path(source.name).parent
+    translated = overlay(source.code, beside, for_clang(source.options).folders, room)
+    return ["-iquote", str(beside), *translated, "-isystem", str(INCLUDE), *host.clang.host]
 
 
 def plain(path: Path, language: str, command: Command, host: Host, include: Path) -> list[str]:

@@ -146,27 +146,13 @@ class Clang:
             text = Path(folder, "made.cu")
             text.write_bytes(encoded(with_table(source)))
             through = Path(folder, "made.ll") if self._has_statics(source, given) else None
-            first, of_ir = through or path, _IR_FIRST if through else ()
+            dependencies = ["-MD", "-MT", "made", "-MF", str(read)]
+            output = [*(_IR_FIRST if through else ()), "-o", str(through or path), str(text)]
             status, messages = compile_behind(
                 (*self.words, *_ALWAYS, f"--cuda-gpu-arch=sm_{given.arch}", _feature(given.arch)),
                 [word for word in given.words if not word.startswith(_MARK)],
                 ("-isystem", str(INCLUDE), *self.host, *textures(source)),
-                (
-                    *((_MARK + digest(source),) if given.is_relocatable else ()),
-                    *(word for word in given.words if word.startswith(_MARK)),
-                    "-iquote",
-                    str(Path(source.name).parent),
-                    *overlay(source.code, Path(source.name).parent, given.folders, Path(folder)),
-                    "-MD",
-                    "-MT",
-                    "made",
-                    "-MF",
-                    str(read),
-                    *of_ir,
-                    "-o",
-                    str(first),
-                    str(text),
-                ),
+                (*_own_options(source, given, Path(folder)), *dependencies, *output),
             )
             if not status and through is not None:
                 status, more = self._from_ir(through, path, given)
@@ -223,6 +209,15 @@ class Clang:
 
 def _feature(arch: str) -> str:
     return f"--cuda-feature=+ptx{_isa(arch)}"
+
+
+def _own_options(source: CppSource, given: ClangOptions, room: Path) -> list[str]:
+    """The options of one source alone: its mark, and the folders that are searched first."""
+    beside = str(Path(source.name).parent)
+    translated = overlay(source.code, Path(beside), given.folders, room)
+    own_mark = [_MARK + digest(source)] if given.is_relocatable else []
+    marks = [word for word in given.words if word.startswith(_MARK)]
+    return [*own_mark, *marks, "-iquote", beside, *translated]
 
 
 def _of_backend(options: Sequence[str]) -> Iterator[str]:

@@ -77,8 +77,29 @@ def declared(text: Text, part: str, space: str, position: int) -> Declared:
     kind, name = match["type"], match["name"]
     if kind not in TYPES or (kind == "pred" and space != "reg"):
         text.fail(f"no variable of type .{kind} is translated", start, max(1, len(part.strip())))
-    count: int | None = int(match["vector"] or 1)
-    sizes = re.findall(r"\[\s*([^\]]*?)\s*\]", match["sizes"])
+    vector, sizes = int(match["vector"] or 1), re.findall(r"\[\s*([^\]]*?)\s*\]", match["sizes"])
+    count = _count(text, sizes, vector, start)
+    if count is not None and count * TYPES[kind].size > _LARGEST:
+        text.fail(f"{name} has more than 2^40 bytes", position + match.start("name"), len(name))
+    pointer = re.search(r"\.ptr\b(?:\s*\.(\w+))?", match["attributes"])
+    where = "" if pointer is None or pointer[1] in (None, "align") else pointer[1]
+    return Declared(
+        name,
+        kind,
+        space,
+        count,
+        _alignment(text, match["align"], TYPES[kind].size * vector, start),
+        position + match.start("name"),
+        bool(sizes),
+        None if pointer is None else where,
+        rows=_rows(sizes, vector),
+        is_managed=".managed" in (match["attribute"] or ""),
+    )
+
+
+def _count(text: Text, sizes: list[str], vector: int, start: int) -> int | None:
+    """The number of elements of an array; None if one of its sizes is omitted."""
+    count: int | None = vector
     for size in sizes:
         if not size:
             count = None
@@ -86,27 +107,17 @@ def declared(text: Text, part: str, space: str, position: int) -> Declared:
             text.fail(f"[{size}]: the size of an array is a number", start)
         elif count is not None:
             count *= _size(size) or 0
-    if count is not None and count * TYPES[kind].size > _LARGEST:
-        text.fail(f"{name} has more than 2^40 bytes", position + match.start("name"), len(name))
-    pointer = re.search(r"\.ptr\b(?:\s*\.(\w+))?", match["attributes"])
-    where = "" if pointer is None or pointer[1] in (None, "align") else pointer[1]
-    align, given = TYPES[kind].size * int(match["vector"] or 1), match["align"]
+    return count
+
+
+def _alignment(text: Text, given: str | None, own: int, start: int) -> int:
+    """The alignment that a declaration states, or the type's own."""
+    align = own
     if given:
         align = int(given, 0) if re.fullmatch(r"0[xX][\da-fA-F]{1,8}|[1-9]\d{0,8}", given) else 0
     if not 0 < align < 1 << 30 or align & align - 1:
         text.fail(f"an alignment is a power of two, not {given or align}", start)
-    return Declared(
-        name,
-        kind,
-        space,
-        count,
-        align,
-        position + match.start("name"),
-        bool(sizes),
-        None if pointer is None else where,
-        rows=_rows(sizes, int(match["vector"] or 1)),
-        is_managed=".managed" in (match["attribute"] or ""),
-    )
+    return align
 
 
 def _size(text: str) -> int | None:

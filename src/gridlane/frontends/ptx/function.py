@@ -80,24 +80,9 @@ class FunctionTranslation:
         self.tree: Dominators = dominators(self.edges)
         self.reachable = self.tree.order
         self.matches: dict[int, Match] = {}
-        reads = [
-            (each, self._match(each))
-            for number in self.reachable
-            for each in self.body.blocks[number].instructions
-            if each.root not in _CONTROL
-        ]
+        reads = self._reads()
         self.registers = registers(function, self.body, self.matches, self.edges, self.tree)
-        handed = self.registers.handed
-        types = pointers.infer(
-            reads,
-            root.pointers,
-            handed,
-            whole.numbering,
-            whole.found,
-            whole.root.variables,
-            root.spaces,
-            root.result,
-        )
+        types = self._types(reads, root)
         self.parameters = Parameters(function, types.pointers, self._stored(reads), root.result)
         self.builder = Builder(whole.made, made)
         addressed = pointers.addressed(reads, function.params)
@@ -115,6 +100,28 @@ class FunctionTranslation:
         self.calls = Calls(self)
         self._whole_graph = graph.Graph(Region())
         self._next_label = len(self.body.blocks)
+
+    def _reads(self) -> list[pointers.Read]:
+        """The reachable instructions with their forms, without those of control flow."""
+        return [
+            (each, self._match(each))
+            for number in self.reachable
+            for each in self.body.blocks[number].instructions
+            if each.root not in _CONTROL
+        ]
+
+    def _types(self, reads: list[pointers.Read], root: Root) -> pointers.Types:
+        """The types of the registers, by their uses."""
+        return pointers.infer(
+            reads,
+            root.pointers,
+            self.registers.handed,
+            self.whole.numbering,
+            self.whole.found,
+            self.whole.root.variables,
+            root.spaces,
+            root.result,
+        )
 
     def declare(self) -> None:
         """Give the IR function its parameters."""
