@@ -39,7 +39,7 @@ def _regions(data: bytes, name: str) -> list[bytes]:
 
 
 class Library:
-    """An archive of objects, of which a link takes those that define what it lacks.
+    """An archive of objects; a link takes those that define the symbols it lacks.
 
     Raises:
         Failure: INVALID_IMAGE, it is no archive.

@@ -61,7 +61,7 @@ def _is_leaf(value: Value) -> bool:
 
 
 def _is_computed(value: Value) -> bool:
-    """Whether a float comes from memory or arithmetic, not from its bits."""
+    """Whether a float is loaded or computed, not made of bits."""
     return isinstance(value.op, arith.Add | arith.Sub | arith.Mul | arith.Div | arith.Fma) or (
         isinstance(value.op, memory.Load) and _is_leaf(value)
     )

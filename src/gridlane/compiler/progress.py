@@ -27,7 +27,7 @@ def compiling(name: str, target: str) -> Generator[None]:
     """Report the compilation of a kernel in the with block.
 
     The logger ``gridlane`` gets a record of level INFO at the end, if the program has loaded
-    ``logging``: otherwise nobody could read it.
+    ``logging``: otherwise there is no handler for it.
     """
     begin = time.perf_counter()
     announced = threading.Event()

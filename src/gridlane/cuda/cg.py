@@ -407,7 +407,7 @@ def _part(parent: Any, length: Any) -> Any:
 
 @jit(device=True)
 def binary_partition(group: Any, predicate: Any) -> Any:
-    """The members for which the predicate is as it is for the thread."""
+    """The members whose predicate equals the thread's."""
     holds = uint32(ballot_sync(group.lanes(), predicate))
     same = holds if predicate else ~holds
     return CoalescedGroup(group.lanes() & same, int32(0), int32(1))

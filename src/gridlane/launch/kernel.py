@@ -77,7 +77,7 @@ _kernels: weakref.WeakSet[Kernel] = weakref.WeakSet()
 
 
 def origin_of(bound: BoundKernel) -> Origin | None:
-    """Where a bound kernel comes from; None if that no longer lives, or no Kernel loaded it."""
+    """The origin of a bound kernel; None if its Kernel no longer exists, or no Kernel loaded it."""
     return next((origin for each in tuple(_kernels) if (origin := each.origin_of(bound))), None)
 
 
@@ -119,7 +119,7 @@ class Kernel:
         return self.source.name
 
     def origin_of(self, bound: BoundKernel) -> Origin | None:
-        """Where a bound kernel comes from, if from this kernel."""
+        """The origin of a bound kernel, if this kernel loaded it."""
         for (device, block, _), each in tuple(self._bound.items()):
             if each is bound:
                 return Origin(self, device, block)

@@ -248,7 +248,7 @@ def _check_count(count: int) -> None:
 
 @implements("cuUserObjectCreate", "cudaUserObjectCreate")
 def create_object(pointer: int, destructor: int, count: int, flags: int) -> int:
-    """Create a user object, of which the program holds references."""
+    """Create a user object; the program holds its references."""
     _check_count(count)
     if flags != _NO_SYNC or not destructor:
         fail(INVALID_VALUE, "a user object has a destructor that nothing waits for, by its flag")

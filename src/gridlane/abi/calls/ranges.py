@@ -135,7 +135,7 @@ def _batch(
 
 @implements("cuMemDiscardBatchAsync", "cudaMemDiscardBatchAsync")
 def discard(addresses: int, sizes: int, count: int, flags: int, stream: int) -> None:
-    """Say that what is in memory is of no more use; it stays as it is."""
+    """Accept that the content of memory is discarded; it stays unchanged."""
     _batch(addresses, sizes, count, flags, stream)
 
 

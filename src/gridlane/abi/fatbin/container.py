@@ -87,10 +87,10 @@ class Image:
 
 
 def region_size(head: bytes) -> int:
-    """The bytes of a region with its header, of which ``head`` has the first ``HEAD``.
+    """The bytes of a region with its header; ``head`` has the first ``HEAD`` bytes of the header.
 
     Raises:
-        Failure: INVALID_IMAGE, this is no header, or the size is beyond belief.
+        Failure: INVALID_IMAGE, this is no header, or the size is implausible.
     """
     magic, version, start, size = _REGION.unpack_from(head)
     if magic != MAGIC or version != 1 or start < HEAD or size > LARGEST:

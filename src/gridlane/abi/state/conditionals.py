@@ -63,8 +63,9 @@ def condition(handle: int) -> Condition:
 
 
 class Conditional:
-    """The work of graphs, of which a condition chooses one, when the node is reached: the first or
-    the second by whether it is not 0; the first as long as it is not; or that of its number."""
+    """The work of graphs, among which a condition chooses when the node is reached: the first or
+    the second by whether it is not 0; the first as long as it is not 0; or the one with its
+    number."""
 
     __slots__ = ("_handles", "bodies", "condition", "type")
     kind: ClassVar[int] = CONDITIONAL

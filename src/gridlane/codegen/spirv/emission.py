@@ -38,7 +38,7 @@ class Exits:
         merge, next: labels of the end and of the step; a scope does not use ``next``.
         left: for a scope, the variable that is true while a thread leaves it through loops and
             scopes in it; 0 if none needs it.
-        used: a branch goes to ``merge``.
+        used: whether a branch targets ``merge``.
     """
 
     op: Op

@@ -99,7 +99,7 @@ class IpcHandle:
         """Whether the memory can be opened in a context.
 
         Raises:
-            RuntimeError: the handle does not say of which device it is.
+            RuntimeError: the handle does not name its device.
         """
         if self.source_info is None:
             raise RuntimeError("IPC handle doesn't have source info")

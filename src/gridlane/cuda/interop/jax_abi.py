@@ -125,7 +125,7 @@ CREATE_ERROR = CFUNCTYPE(c_void_p, POINTER(ErrorArgs))
 
 
 class Api(Structure):
-    """XLA's own functions, of which the first one is used."""
+    """XLA's own functions; only the first one is used."""
 
     _fields_ = _sized(("version", Version), ("internal", c_void_p), ("create_error", CREATE_ERROR))
 

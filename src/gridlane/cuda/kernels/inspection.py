@@ -16,7 +16,7 @@ from gridlane.launch import current
 
 
 class CompileStats(NamedTuple):
-    """Where the code of a dispatcher came from.
+    """The origins of a dispatcher's code: the disk cache or the compiler.
 
     Attributes:
         cache_path: the directory of the disk cache, None where it is off.

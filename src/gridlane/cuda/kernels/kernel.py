@@ -208,10 +208,10 @@ class Kernel(ProcessBound, launch.Kernel):
         return self._text(stage, target)
 
     def explain(self, block: Any = 256) -> str:
-        """What the compiler makes of each line on the current device, as text: on the CPU what is
-        a vector, gathered or masked, on GPUs which integers are narrowed, and whether blocks are
-        coarsened; on all of them which accesses take more of memory than they use. The
-        interpreter compiles nothing; it explains the CPU's code.
+        """The compiler's decisions about each line on the current device, as text: on the CPU what
+        is a vector, gathered or masked, on GPUs which integers are narrowed, and whether blocks are
+        coarsened; on all of them which accesses take more of memory than they use. The interpreter
+        compiles nothing; it explains the CPU's code.
 
         Args:
             block: threads of a block, as in a launch.

@@ -99,7 +99,7 @@ class LinkableCode:
 
     @classmethod
     def from_path_or_obj(cls, path_or_obj: Any) -> LinkableCode:
-        """A file's code, or code as it is."""
+        """A file's code; code is returned unchanged."""
         return path_or_obj if isinstance(path_or_obj, LinkableCode) else cls.from_path(path_or_obj)
 
     def __repr__(self) -> str:

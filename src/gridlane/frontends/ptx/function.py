@@ -56,7 +56,7 @@ class Kernel(Whole, Protocol):
         ...
 
     def keeps_pointers(self, function: PtxFunction) -> bool:
-        """Whether addresses that a function is handed stay pointers."""
+        """Whether addresses that a function receives stay pointers."""
         ...
 
     def error(self, site: ErrorSite) -> int:
@@ -134,7 +134,7 @@ class FunctionTranslation:
         return self.whole.function(function, spaces)
 
     def keeps_pointers(self, function: PtxFunction) -> bool:
-        """Whether addresses that a function is handed stay pointers."""
+        """Whether addresses that a function receives stay pointers."""
         return self.whole.keeps_pointers(function)
 
     def error(self, site: ErrorSite) -> int:

@@ -61,7 +61,7 @@ class _Translation:
 
     Attributes:
         numbering: the spaces whose addresses are numbers in this attempt.
-        found: those of which addresses become numbers, and more.
+        found: the results for the next attempt: spaces whose addresses become numbers, and more.
     """
 
     def __init__(self, module: PtxModule, root: Root, numbering: Numbering) -> None:

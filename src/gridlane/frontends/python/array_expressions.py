@@ -1,4 +1,4 @@
-"""Functions of numpy's on whole arrays, and the operators that mean them.
+"""Functions of numpy on whole arrays, and their operators.
 
 The result is an expression: an element of it is computed where that is read, so it takes no memory.
 What is read at once is so by construction. Else nothing may change the operands, which
@@ -80,7 +80,7 @@ _NUMBERS = argtypes.ScalarType | argtypes.ComplexType | argtypes.TimeType
 
 
 def of_arrays(t: Translator, kind: type[ast.AST], *operands: Operand) -> Operand | None:
-    """An operator of which an operand is an array, element by element; None for any other."""
+    """An operator with an array as operand, element by element; None for any other."""
     function = OPERATORS.get(kind)
     if function is None or not are_arrays(operands):
         return None
@@ -113,8 +113,8 @@ def apply(t: Translator, function: Any, operands: Sequence[Operand]) -> Operand:
 
 
 def _with_floats(t: Translator, function: Any, operands: Sequence[Operand]) -> list[Operand]:
-    """Operands of which integers next to arrays of floats alone are floats of their type, as in
-    numba, and for Python's integers in numpy. Comparisons take them as they are."""
+    """The operands, with integers next to arrays of floats alone converted to their type, as in
+    numba, and for Python's integers in numpy. Comparisons do not convert them."""
     arrays = [each.type.element for each in operands if isinstance(each, Elements)]
     floats = [_float_of(element) for element in arrays]
     known = [dtype for dtype in floats if dtype is not None]

@@ -69,7 +69,7 @@ def _unpack(t: Translator, target: ast.Tuple | ast.List, value: Operand) -> None
 
 
 def _gathered(t: Translator, targets: list[ast.expr], items: Sequence[Operand]) -> list[Operand]:
-    """The items, of which those of a starred target are one tuple."""
+    """The items, with those of a starred target as one tuple."""
     starred = [n for n, one in enumerate(targets) if isinstance(one, ast.Starred)]
     if not starred:
         return list(items)

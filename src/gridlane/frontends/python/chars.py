@@ -39,7 +39,8 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Text:
-    """A string: its units, of which ``tail`` are NULs that end a constant and count in Python."""
+    """A string: its units, the last ``tail`` of which are NULs that end a constant and count in
+    Python."""
 
     units: tuple[Value, ...]
     is_bytes: bool
@@ -170,8 +171,8 @@ _BESIDE = Chars | Static | Scalar | ComplexNumber | TupleOperand
 
 
 def compare(t: Translator, kind: Kind, lhs: Operand, rhs: Operand) -> Value | None:
-    """``lhs <kind> rhs``, of which one is a string, by code points; None where it is not defined.
-    A string never equals bytes, a number or another object, as in Python."""
+    """``lhs <kind> rhs`` by code points, if one of them is a string; None if it is not defined. A
+    string never equals bytes, a number or another object, as in Python."""
     a, b = _text(t, lhs), _text(t, rhs)
     is_equality = kind in (ast.Eq, ast.NotEq)
     if a is None or b is None or a.is_bytes is not b.is_bytes:

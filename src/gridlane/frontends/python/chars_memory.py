@@ -16,7 +16,7 @@ UNROLLED = 16
 
 
 def load_chars(t: Translator, address: Value, kind: CharsType) -> Chars:
-    """The string at an address, as it is now."""
+    """The present string at an address."""
     require_narrow(t, kind)
     places = _places(t, address, kind)
     return Chars(kind, tuple([read(t, place) for place in places]))

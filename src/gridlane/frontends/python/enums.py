@@ -27,7 +27,7 @@ def place_of(t: Translator, side: Operand, cls: type[enum.Enum]) -> Value | None
 
 
 def equal(t: Translator, lhs: Operand, rhs: Operand) -> Value:
-    """``lhs == rhs``, of which one is a variable.
+    """``lhs == rhs``, if one of them is a variable.
 
     Raises:
         TypingError: the class compares its members by a method of its own.
@@ -47,7 +47,7 @@ def equal(t: Translator, lhs: Operand, rhs: Operand) -> Value:
 
 
 def same(t: Translator, lhs: Operand, rhs: Operand) -> Value:
-    """``lhs is rhs``, of which one is a variable."""
+    """``lhs is rhs``, if one of them is a variable."""
     variable, other = (lhs, rhs) if isinstance(lhs, EnumVariable) else (rhs, lhs)
     assert isinstance(variable, EnumVariable)
     place = place_of(t, other, variable.cls)

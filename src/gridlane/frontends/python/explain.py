@@ -1,5 +1,5 @@
-"""Which lines of a kernel became float64, and why: what the translator noted, as far as it is left
-in the IR, and what the types of arguments and arrays say."""
+"""The lines of a kernel that became float64, with causes: those that the translator recorded, as
+far as they remain in the IR, and the types of arguments and arrays."""
 
 from __future__ import annotations
 

@@ -226,10 +226,10 @@ def _further(
     assigned: Names,
     outside: Environment,
 ) -> Operand:
-    """One ``and`` or ``or`` of which ``read`` translates the right side, which runs only where the
-    left one does not decide.
+    """One ``and`` or ``or``. ``read`` translates the right side, which runs only if the left one
+    does not decide.
 
-    Variables that it assigns are bound, in ``outside`` as well, to what they are after both.
+    Variables that it assigns are bound, in ``outside`` as well, to their values after both.
     """
     test, region, empty, skipped = truth(t, lhs), Region(), Region(), dict(t.env)
     try:

@@ -82,8 +82,8 @@ def visible(
     in_else: bool,
     flow: Flow,
 ) -> Environment:
-    """Variables after an If of which only one side reaches the end. Values made inside it are not
-    visible after it, so they go through IR variables."""
+    """Variables after an If if only one of its sides reaches the end. Values of that side are not
+    visible after the If, so they are passed in IR variables."""
     region = op.orelse if in_else else op.then
     env = dict(left)
     for name in sorted(flow.assigned):

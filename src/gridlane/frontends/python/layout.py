@@ -80,7 +80,7 @@ def _components(kind: argtypes.VectorType, part: Type) -> StructType:
 
 
 def loose_type(kind: argtypes.VectorType) -> StructType:
-    """A vector in memory of which only the components are known to be aligned."""
+    """A vector in memory that is known to be aligned as its components only."""
     return _components(kind, kind.element.dtype)
 
 

@@ -77,7 +77,7 @@ def modular(lhs: DType, rhs: DType) -> DType:
 
 @cache
 def division_pair(lhs: DType, rhs: DType) -> DType:
-    """The type of ``divmod``, of which there is one for int64, uint64, float32 and float64."""
+    """The type of ``divmod``: one of int64, uint64, float32 and float64."""
     if u64 in (lhs, rhs) and (lhs.is_signed or rhs.is_signed):
         return f64
     if b1 in (lhs, rhs) and lhs is not rhs and _is_unsigned(rhs if lhs is b1 else lhs):

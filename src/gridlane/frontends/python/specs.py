@@ -302,7 +302,7 @@ def _function_spec(function: LocalFunction) -> Spec | None:
 
 
 def any_number(dtype: DType) -> ScalarSpec:
-    """The spec of a number of which only the type is known."""
+    """The spec of a number without a known value."""
     limits = (dtype.min, dtype.max) if dtype.is_integer else (0, 1)
     return ScalarSpec(dtype, *limits)
 

@@ -49,8 +49,8 @@ class Snapshot:
 
 
 class ResultUnknown(TypingError):
-    """A call of a function that is being translated, and of which no path has returned yet. What
-    follows it is unreachable in this attempt: other paths say what the function returns."""
+    """A call of a function that is being translated, before any of its paths has returned. The code
+    behind it is unreachable in this attempt: other paths determine the result."""
 
     def __init__(self, message: str, loc: Loc, called: object) -> None:
         super().__init__(message, loc)

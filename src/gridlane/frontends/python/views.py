@@ -53,7 +53,7 @@ def make_view(t: Translator, array: ArrayView, parts: list[IndexPart], check: Ch
 
 
 def _moved(t: Translator, array: ArrayView, values: list[Value], steps: tuple[Value, ...]) -> Value:
-    """The address of a view's first element. Counted in elements where the strides come from a
+    """The address of a view's first element. Counted in elements if the strides are those of a
     shape, so that the address stays a sum of index * extent."""
     offset = strided_sum(t, values, steps)
     if array.type.layout == "A":

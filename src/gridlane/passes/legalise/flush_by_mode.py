@@ -1,7 +1,7 @@
-"""Lets a processor flush subnormal f32 by a mode of its own, in kernels that always want it.
+"""Uses a processor's mode that flushes subnormal f32, in kernels that flush everywhere.
 
-In that mode (``codegen/llvm/cpu/flushing.py``) all arithmetic takes 0 for subnormal operands and
-gives 0 for subnormal results. So a kernel qualifies if each op that computes with floats flushes,
+In that mode (``codegen/llvm/cpu/flushing.py``) all arithmetic reads subnormal operands as 0 and
+replaces subnormal results by 0. So a kernel qualifies if each op that computes with floats flushes,
 or does the same in either mode. An op that flushes then needs nothing else, but LLVM may drop it
 where it changes nothing but subnormal numbers, such as a product by 1. Where the bits of its result
 count, as in a store, they are flushed explicitly; another op that flushes, a comparison or a

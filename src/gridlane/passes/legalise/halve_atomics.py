@@ -1,6 +1,6 @@
 """Splits atomics on 64-bit integers into two of 32 bits, for devices with 32-bit atomics alone.
 
-The low word changes first, and its carry goes to the high word. So the sum is right when all
+The low word changes first, and its carry is added to the high word. So the sum is right when all
 updates are done, but another thread may see one word without the other. An atomic is refused where
 the kernel uses the old value, or where the order of updates matters.
 """

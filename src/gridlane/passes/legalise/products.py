@@ -180,7 +180,7 @@ def _looped(
     start: Value,
     added: Callable[[Value, Value, Value], Value],
 ) -> Value:
-    """A sum of f64 in a loop, whose elements come from the lower end of words that are shifted:
+    """A sum of f64 in a loop, which extracts elements from the lower end of words and shifts these:
     library functions of shading languages have no arrays."""
     total, index = b.variable("total", f64), b.variable("index", i32)
     b.write(total, start)

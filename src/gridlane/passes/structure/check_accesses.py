@@ -264,7 +264,7 @@ class _Targets:
                 self._written.setdefault(op.var, []).append(op.value)
 
     def of(self, pointer: Value) -> list[Value]:
-        """The beginnings of the arrays, and pointers of which no more is known."""
+        """The beginnings of the arrays, and pointers of unknown origin."""
         beginnings, seen, waiting = dict[object, Value](), set[Value](), [pointer]
         while waiting:
             value = waiting.pop()

@@ -1,4 +1,4 @@
-"""Where instructions of CPU code come from: object files of ELF, and DWARF's table of lines.
+"""Source places of instructions of CPU code: object files of ELF, and DWARF's table of lines.
 
 The code generator writes the number of a place of ``Artifact.places`` as the line. Other formats of
 objects have no places here.

@@ -2,7 +2,7 @@
 for kernels that may wait for the host; others have a thread each.
 
 The default stream has CUDA's legacy meaning: its work waits for every other stream, and as it runs
-on the caller, other streams' later work comes after it.
+on the caller, other streams' later work is ordered after it.
 """
 
 from __future__ import annotations

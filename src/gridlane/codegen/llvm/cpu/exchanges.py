@@ -126,7 +126,7 @@ class _Walk:
         return self.sums[value]
 
     def unknown(self) -> Sum:
-        """A number of which nothing is known."""
+        """An unknown number."""
         self.count += 1
         return Sum(frozenset([(self.count, 1)]), 0)
 

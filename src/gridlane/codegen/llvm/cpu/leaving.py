@@ -52,7 +52,7 @@ def enter(state: Emission, way: WayOut, mask: str | None) -> None:
 
 
 def enter_again(state: Emission, way: WayOut) -> None:
-    """Begin another iteration of a loop, whose step all lanes that went on to it have run."""
+    """Begin another iteration of a loop, after all lanes that continue have run the step."""
     if state.waiting is None:
         state.body.do(f"store {state.mask_type} splat (i1 true), ptr {state.holders[way]}")
 

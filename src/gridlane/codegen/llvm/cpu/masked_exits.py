@@ -9,11 +9,11 @@ from gridlane.ir.ops import control
 
 
 def masked_exits(places: Places, planner: Planner) -> set[WayOut]:
-    """The ways out of a construct, some exit of which is taken under a mask.
+    """The exits of a construct that some lanes may take under a mask.
 
-    That is so in a branch on a condition that may differ between the lanes that reach it, inside a
-    construct that lanes leave under a mask, whose end they wait at, and in a loop where they wait
-    at the step.
+    An exit is masked in a branch on a condition that may differ between the lanes, inside a
+    construct that lanes leave under a mask and at whose end they wait, and in a loop where they
+    wait at the step.
     """
     exits = [op for op in places.order if isinstance(op, _EXITS) and op not in planner.segment_of]
     masked: set[WayOut] = set()

@@ -66,7 +66,8 @@ class Piece:
                     self.written.add(name)
 
     def summarise(self, labels: Container[str]) -> None:
-        """Find the exits and the slots; the pieces in it come first. ``labels`` are all labels."""
+        """Find the exits and the slots, after those of the pieces in it. ``labels`` are all
+        labels."""
         jumps = {name[1:]: None for name in self.used if name[1:] in labels}
         self.slots = set(self.own)
         for piece in self.inner:

@@ -1,4 +1,4 @@
-"""``numba_cuda_mlir.types``: numba's types, of which a few names mean others here."""
+"""``numba_cuda_mlir.types``: numba's types; a few names have another meaning here."""
 
 from __future__ import annotations
 

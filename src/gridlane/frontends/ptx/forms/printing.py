@@ -56,7 +56,7 @@ def _printed(t: Values, format_: Format, where: Value) -> Value:
 
 
 def _formats(t: Values, address: Value) -> Format:
-    """The text of the module at an address, or those of which a condition chooses one."""
+    """The text of the module at an address, or several among which a condition chooses."""
     base, offset = _resolved(t, address)
     if offset or not isinstance(base.op, arith.Select):
         return _text(t, address, "the format of vprintf")

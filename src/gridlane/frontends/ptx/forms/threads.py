@@ -152,7 +152,7 @@ def fence_of_ways(t: Values, m: Match, o: Operands) -> None:
 @form("fence .proxy .tensormap::generic .release .cta|cluster|gpu|sys")
 @form("fence .proxy .tensormap::generic .acquire .cta|cluster|gpu|sys", "a, size")
 def fence_of_tensors(t: Values, m: Match, o: Operands) -> None:
-    """Order accesses to the descriptions of tensors, of which there are none."""
+    """Do nothing: there are no descriptions of tensors whose accesses it would order."""
 
 
 @form("fence .mbarrier_init .release .cluster")
@@ -174,7 +174,7 @@ def pmevent(t: Values, m: Match, o: Operands) -> None:
 
 @form("brkpt")
 def breakpoint_(t: Values, m: Match, o: Operands) -> None:
-    """A stop for a debugger, of which there is none."""
+    """Do nothing: there is no debugger."""
     t.raise_("RuntimeError", "the kernel has reached a breakpoint, and no debugger is attached")
 
 

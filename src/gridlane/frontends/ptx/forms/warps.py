@@ -136,8 +136,8 @@ _NAN = 0x7FFFFFFF
 
 @form("redux .sync .min|max [.abs] [.NaN] .f32", "d, a, mask")
 def redux_float(t: Values, m: Match, o: Operands) -> None:
-    """The least or the greatest number of lanes, -0 below 0, as the order of integers. NaN comes
-    first with .NaN, and last without."""
+    """The least or the greatest number of lanes, -0 below 0, as the order of integers. NaN is the
+    first in the order with .NaN, and the last without."""
     b = t.b
     bits = b.bitcast(t.read(o[1], f32), u32)
     size = b.and_(bits, b.const(_NAN, u32))

@@ -43,7 +43,7 @@ class Linked:
 
 
 def link(units: Sequence[PtxModule]) -> Linked:
-    """One module of several units. A single one stays as it is, unless it lacks a function of the
+    """One module of several units. A single one is unchanged, unless it lacks a function of the
     runtime for devices that gridlane links.
 
     Raises:

@@ -38,8 +38,8 @@ def _with_default(parameters: list[Parameter]) -> dict[str, Parameter]:
 
 
 def _check_positional(wanted: list[Parameter], parameters: list[Parameter]) -> None:
-    """Parameters without a default, in order. ``*args`` of the implementation stands for the rest;
-    in the function of types it does only where the implementation has it too."""
+    """Parameters without a default, in order. ``*args`` of the implementation matches the rest; in
+    the function of types it does so only if the implementation has it too."""
     starred = [each for each in wanted if each.kind is Parameter.VAR_POSITIONAL]
     in_found = [each for each in parameters if each.kind is Parameter.VAR_POSITIONAL]
     if starred and not in_found:

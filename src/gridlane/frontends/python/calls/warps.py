@@ -78,7 +78,7 @@ _register()
 
 @handles(stubs.vote_sync_intrinsic)
 def _vote_intrinsic(t: Translator, mask: Operand, mode: Operand, predicate: Operand) -> Operand:
-    """(u32 ballot, b1 vote), of which the mode sets one."""
+    """(u32 ballot, b1 vote); the mode sets one of them."""
     number = constant_integer(t, mode, "the mode of a vote")
     if not 0 <= number < len(_VOTE_NUMBERS):
         raise t.fail(ConstantError, f"the mode of a vote is 0 to 3, not {number}")

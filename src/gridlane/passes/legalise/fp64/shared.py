@@ -70,8 +70,8 @@ class OverBits(Representation):
         return number
 
     def refuse(self, op: Op) -> Sequence[Parts]:
-        """Refuse an op that needs float64 as it is in memory. The error names no mode for atomics:
-        every mode refuses them."""
+        """Refuse an op that needs float64 in memory's own format. The error names no mode for
+        atomics: every mode refuses them."""
         swaps = isinstance(op, (atomic.Atomic, atomic.AtomicCas))
         raise TargetError(
             f"{op.name} of float64 in memory: the target has no float64, and fp64={self.MODE!r} "

@@ -22,7 +22,7 @@ class Node:
     Attributes:
         ops: all but the terminator.
         goals: the successors; two of them differ.
-        condition: with two successors, whether control goes to the first.
+        condition: with two successors, whether the first is next.
         end: without successors, the return, raise or exit.
         loc: the terminator's.
         is_copy: node splitting has made it, or has copied it.

@@ -38,7 +38,7 @@ class Owner(Protocol):
         ...
 
     def come_back(self) -> None:
-        """Launch it again where it was before."""
+        """Launch it again at the place where it left."""
         ...
 
 

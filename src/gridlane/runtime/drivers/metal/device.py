@@ -123,7 +123,7 @@ class MetalDevice(ReportingDevice[MetalStream]):
 
     def reset(self) -> None:
         """Wait for all work, drop the errors of kernels, and release unused memory. After a
-        failure, work goes to a new queue; arrays keep their present contents."""
+        failure, work is submitted to a new queue; arrays keep their present contents."""
         if self.ended:
             return
         with suppress(KernelStop, DeviceError):

@@ -50,7 +50,7 @@ class Queue(Protocol):
 class Batch:
     """A command buffer. ``keep`` is held until it is done.
 
-    told: the residency version that its encoder knows, where encoders are told.
+    Attributes:
         told: the version of the residency that is declared to its encoder, where there is no
             residency set.
         end: when it was done, in seconds of the host's monotonic clock; 0 before.

@@ -98,7 +98,7 @@ class SingleBufferKernel(HostDrivenKernel[Device]):
         return result
 
     def _load(self) -> None:
-        """Load the artifact on the device as it is now."""
+        """Load the artifact on the device in its present state."""
         self._programs.clear()
         self._engine = self.device.engine
         with self._blocks_lock:

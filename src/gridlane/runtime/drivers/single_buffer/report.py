@@ -58,7 +58,7 @@ class QueuedReport(ReportBlock):
 
     def collect(self) -> None:
         """Read the report after the work so far, and print its lines. The caller holds the queue's
-        lock, so that no launch comes in between."""
+        lock, so that no launch is submitted in between."""
         queue, host = self._queue, np.ctypeslib.as_array(self._host).data
         address = self.address
         queue.put(Read(address, abi.RECORDS_OFFSET, host[: abi.RECORDS_OFFSET], 0))

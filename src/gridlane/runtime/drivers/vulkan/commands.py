@@ -73,7 +73,7 @@ class Commands(Protocol):
         ...
 
     def end(self) -> None:
-        """Wait for other threads to leave ``poll``, whose later calls tell a lost device."""
+        """Wait for other threads to leave ``poll``, whose later calls report a lost device."""
         ...
 
 

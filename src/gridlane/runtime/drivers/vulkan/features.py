@@ -126,7 +126,7 @@ def for_code(names: frozenset[str], software: bool) -> frozenset[Feature]:
     """``Target.features`` of a device with these names. LLVM-based compilers of software devices
     treat a division by zero as undefined (``folds_zeros``) and turn memory barriers into block
     barriers (``fences_wait``); processors keep subnormal numbers. Other devices may flush those of
-    f32 unless they can be told not to (``flushes32``), use the unrounded value of an f32 that was
+    f32 unless a mode disables that (``flushes32``), use the unrounded value of an f32 that was
     rounded to f16 (``folds_halves``), write more than a byte of a local array (``mixes_bytes``),
     keep bits above those of a small integer (``keeps_upper_bits``), fold 64-bit integers wrongly
     (``folds_wide``) and take -0 for 0 (``loses_minus_zero``)."""

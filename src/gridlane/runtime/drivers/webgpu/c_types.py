@@ -26,7 +26,7 @@ _NAME = "gridlane_types"
 def tell_types(ffi: Any) -> int:
     """Declare the types of wgpu's header to a cffi ``FFI``; return how many texts it knows then.
 
-    It is only for speed: 0 where this cffi keeps types in another way, or the header is another.
+    It is only for speed: 0 if this cffi stores types in another way, or the header differs.
     """
     kept: object = getattr(ffi, "_parsed_types", None)
     if not isinstance(kept, dict) or _NAME in kept:

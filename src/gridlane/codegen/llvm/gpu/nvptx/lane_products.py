@@ -1,4 +1,4 @@
-"""Products of small matrices in registers: mma.sync as it is."""
+"""Products of small matrices in registers, by mma.sync."""
 
 from __future__ import annotations
 
