@@ -42,7 +42,7 @@ def compiled(
 def through_cache(
     device: Device, source: KernelSource, target: Target, options: KernelOptions, artifact: Artifact
 ) -> Artifact:
-    """The compile service's result when ``made`` is in the cache already."""
+    """The compile service's result when the artifact is in the cache already."""
     kept, once = _cache(), _Once(source)
     once.translated = True
     key = artifact_key(once, (), options, target)

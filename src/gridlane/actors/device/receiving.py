@@ -229,8 +229,9 @@ def reads_of(shape: Shape, reads: int, load: Any) -> tuple[Any, Any]:
         return _keep(lane, box, position, int32(0), missing, most, (a, b, c)), heard
 
     def volley(lane: Any, box: Any, ring: Any, ticket: Any, shift: Any, position: Any, most: Any):
-        """Store messages from a ticket on into the places ``at[0]`` and on, of which ``at[1]`` is
-        the number; returns how many are complete in a row, up to ``most``."""
+        """Store messages from a ticket on into the places from ``position[0]`` on,
+        starting with the number ``position[1]``; return how many are complete in a row, up to
+        ``most``."""
         mask = (int64(1) << shift) - 1
         part, chunk = lane // lanes, lane & (lanes - 1)
         a, b = local.array(reads, uint32), local.array(reads, uint32)

@@ -276,9 +276,8 @@ def deliverer_of(tier: int, out_slot: int, answer_slot: int, timed: bool, cluste
         sent: Any,
         way: Any,
     ) -> Any:
-        """Send what the handler has emitted, with events after the clock of ``at``. Returns
-        heartbeats, messages to the host, how many of them it took, and the route that was found
-        last."""
+        """Send what the handler has emitted, with events after the clock of ``position``.
+        Returns heartbeats, messages to the host, how many of them it took, and the last route."""
         beats, out_tail, out_head = position.beats, position.out_tail, position.out_head
         asked, reply_to = _asked(lane, header), header.view(int64)[wire.REPLY_TO]
         n, has_place = int32(0), True

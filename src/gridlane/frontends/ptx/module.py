@@ -356,7 +356,7 @@ class _Index:
         self.functions[match["name"]] = replace(new_function, name=match["name"], number=number)
 
     def _closed(self, position: int) -> int:
-        """The end of a brace's block, behind the opening brace at ``at`` - 1."""
+        """The end of a brace's block, behind the opening brace at ``position`` - 1."""
         depth = 1
         for match in _BRACE.finditer(self.code, position):
             if match[0] == "{":

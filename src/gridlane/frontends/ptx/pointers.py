@@ -153,7 +153,7 @@ def infer(
     params: Mapping[Declared, Space],
     handed: set[Register],
     numbering: Numbering,
-    numbering_so_far: Numbering,
+    next_numbering: Numbering,
     spaces: Mapping[str, Space],
     given: Collection[Declared] = (),
     result: tuple[Declared, Declared] | None = None,
@@ -167,7 +167,8 @@ def infer(
         result: a parameter that is the address of a local variable, and that variable.
         handed: registers that calls write, which may hold anything.
         numbering: the spaces whose addresses are numbers.
-        found: receives spaces whose addresses become numbers, as a register may be of several.
+        next_numbering: receives spaces whose addresses become numbers, as a register may be of
+            several.
     """
     sources = _sources(reads, _Addresses(numbering.spaces, spaces), result)
     for register in handed:
@@ -194,7 +195,7 @@ def infer(
     for register in sources:
         several = spaces_of_registers.get(register, frozenset[Space]())
         if len(several) > 1:
-            numbering_so_far.spaces |= several - {Space.GLOBAL}
+            next_numbering.spaces |= several - {Space.GLOBAL}
         if several:
             types[register] = pointer(unsigned(8), min(several))
         else:

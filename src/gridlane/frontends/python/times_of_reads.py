@@ -27,7 +27,7 @@ class Times:
         """Whether an array may be read after an op writes another one, by an expression.
 
         Args:
-            made: where the expression is translated.
+            expression: the place of its translation.
         """
         if self._reads is None:
             self._reads = self._number()

@@ -88,7 +88,7 @@ def _fields(type_: Type) -> list[tuple[int, Type]]:
 
 
 def _displaced(state: Emission, pointer: str, offset: int) -> str:
-    """A typed pointer plus ``at`` bytes."""
+    """A typed pointer plus ``offset`` bytes."""
     if not offset:
         return pointer
     type_ = pointer.rpartition(" ")[0]

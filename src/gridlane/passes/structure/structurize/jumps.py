@@ -101,8 +101,8 @@ class Jumps:
     def settle(
         self, body: Region, frames: dict[Op, Frame], branches: set[Op], labels: Labels
     ) -> None:
-        """Write the ops of all jumps, and dissolve the scopes without need. ``made``: the branches,
-        loops and scopes that the emission has made."""
+        """Write the ops of all jumps, and dissolve the scopes without need. ``branches``: the
+        branches, loops and scopes of the emission."""
         source, body.ops = body.ops, []
         stack: list[tuple[Iterator[Op], list[Op], Op | None]] = [(iter(source), body.ops, None)]
         while stack:
