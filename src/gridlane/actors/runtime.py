@@ -38,6 +38,7 @@ from gridlane.actors.telemetry.publishing import publish
 from gridlane.actors.telemetry.runtime_methods import Telemetry
 from gridlane.core.config import config
 from gridlane.core.forks import fork_waits
+from gridlane.memory.resource import Buffer
 
 IS_PUBLISHED = 2
 """The flag of a header; engine/layout.h has the same number."""
@@ -285,11 +286,6 @@ class Runtime(Checkpoints, Lattices, Telemetry):
         if isinstance(program, ResidentProgram):
             what = there, name, number, options.capacity, options.outbox
             residence = Residence(program, *what) if cluster is None else Member(cluster, *what)
-        memory = (
-            self.device.allocate(max(len(first), 16))
-            if cluster is None
-            else cluster.state(len(cluster.members) - 1)
-        )
         instance = Instance(
             program.actor,
             name,
@@ -298,7 +294,7 @@ class Runtime(Checkpoints, Lattices, Telemetry):
             home.engine,
             there,
             program,
-            memory,
+            self._memory(first, cluster),
             first,
             options,
             home.directory.remove,
@@ -308,6 +304,12 @@ class Runtime(Checkpoints, Lattices, Telemetry):
         if isinstance(program, Program):
             self._bind(instance, program)
         return instance
+
+    def _memory(self, first: bytes, cluster: Cluster | None) -> Buffer:
+        """The memory of an actor's state: its own, or its part of the cluster's."""
+        if cluster is None:
+            return self.device.allocate(max(len(first), 16))
+        return cluster.state(len(cluster.members) - 1)
 
     def _engine_actor(
         self, program: Program | ResidentProgram, number: int, options: Options, outputs: int

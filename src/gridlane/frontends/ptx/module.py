@@ -277,10 +277,9 @@ class _Index:
         if match := _FUNCTION.match(code, position):
             return self._function(match, start, linking)
         if match := _REFERENCE.match(code, position):
-            variable = self._declared(f".b64 {match['rest']}", "global", match.start("rest") - 5)
-            variable = self._define_variable(
-                replace(variable, reference=match["kind"]), linking, ""
-            )
+            handle = self._declared(f".b64 {match['rest']}", "global", match.start("rest") - 5)
+            handle = replace(handle, reference=match["kind"])
+            variable = self._define_variable(handle, linking, "")
             return Item("variable", start, match.end(), variable.name, linking, variable)
         if match := _SAMPLER.match(code, position):
             return Item("sampler", start, match.end(), match["name"], linking)
@@ -290,12 +289,8 @@ class _Index:
             return Item("variable", start, match.end(), variable.name, linking, variable)
         if match := _SIZE.match(code, position):
             if match[1] != "64":
-                self.text.fail(
-                    f".address_size {match[1]}: addresses of 32 bits are not translated; compile "
-                    "with -m64",
-                    position,
-                    len(match[0]),
-                )
+                message = f".address_size {match[1]}: addresses of 32 bits are not translated"
+                self.text.fail(f"{message}; compile with -m64", position, len(match[0]))
             return Item("size", start, match.end())
         if match := _FILE.match(code, position):
             self.files[int(match[1][:9])] = match[2]
