@@ -35,7 +35,7 @@ class Crossings:
         self.scopes = {scope for found in self.of.values() for scope in found}
 
     def _cross(self, leave: control.Leave, around: Iterator[Op | None]) -> None:
-        """Note what a ``leave`` crosses, given what stands around it, innermost first."""
+        """Note the constructs that a ``leave`` crosses, from those around it, innermost first."""
         crossed: dict[Op, None] = {}
         for outer in around:
             if isinstance(outer, control.ScopeOp) and is_left_by(outer, leave):

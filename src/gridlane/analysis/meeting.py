@@ -1,4 +1,4 @@
-"""Which threads of a grid come to its barriers together."""
+"""The threads of a grid that reach its barriers together."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from gridlane.ir.values import Function
 
 
 class GridUniformity(BlockUniformity):
-    """Which values all threads of a grid share where they meet, in any grid. ``Kind.BLOCK`` stands
-    for that here."""
+    """The values that all threads of a grid share where they meet, in any grid; their kind is
+    ``Kind.BLOCK`` here."""
 
     OWN = BlockUniformity.OWN | {grid.BlockIdx, memory.GlobalAddress, memory.DynamicShared}
 
@@ -25,10 +25,10 @@ class GridUniformity(BlockUniformity):
 
 
 class Meeting(IntEnum):
-    """Who comes to a barrier of the grid; larger is worse.
+    """The threads that reach a barrier of the grid; larger is worse.
 
-    All threads; all but those that have ended; some, while others may pass it and come to it in
-    another iteration, come to another one, or end.
+    All threads; all but those that have ended; some, while others may pass it and reach it in
+    another iteration, reach another one, or end.
     """
 
     ALL = 0
@@ -44,10 +44,10 @@ def meeting_of(function: Function) -> Meeting:
 
 
 class _Likely(GridUniformity):
-    """Takes what all threads load from one address for the same in all of them. Where that is not
-    so, one thread writes while others read, and the host notices that they part.
+    """Assumes that all threads load the same value from one address. If they do not, one thread
+    writes while others read, and the host detects that they diverge.
 
-    A thread that raises ends the grid, so it leaves nobody behind.
+    A thread that raises ends the grid, so no thread waits for it.
     """
 
     def transfer(self, op: Op) -> tuple[Kind, ...]:
@@ -63,7 +63,7 @@ class _Likely(GridUniformity):
             super()._exit(op)
 
     def meeting(self, op: Op) -> Meeting:
-        """Who comes to an op; compare ``divergent``."""
+        """The threads that reach an op; compare ``divergent``."""
         worst = Meeting.ALL
         path = self.places.path[op]
         inner = [container for container, _ in path[1:]] + [op]
@@ -76,7 +76,7 @@ class _Likely(GridUniformity):
         return worst
 
     def _inside(self, container: Op | None) -> Meeting:
-        """Who is inside of a construct together."""
+        """The threads that are inside of a construct together."""
         if isinstance(container, control.If):
             varies = self.condition_level(container) >= Kind.LINEAR
             return Meeting.SOME if varies else Meeting.ALL
@@ -89,7 +89,7 @@ class _Likely(GridUniformity):
 
 
 def _without(left: set[WayOut] | None) -> Meeting:
-    """Who is there behind an op in which some threads leave constructs."""
+    """The threads that are behind an op in which some threads leave constructs."""
     if not left:
         return Meeting.ALL
     return Meeting.UNENDED if all(target is None for target, _ in left) else Meeting.SOME

@@ -1,4 +1,4 @@
-"""Where each op stands in the tree of regions, and the extent of each variable."""
+"""The position of each op in the tree of regions, and the extent of each variable."""
 
 from __future__ import annotations
 

@@ -275,7 +275,7 @@ def _grew(old: State, new: State) -> bool:
 
 
 def _widen(old: State, new: State) -> State:
-    """The next guess for a loop's head: an interval that grew goes to a threshold."""
+    """The next guess for a loop's head: an interval that grew is widened to a threshold."""
     variables = {
         var: widened(old.variables[var], interval, full(var.type))
         for var, interval in new.variables.items()

@@ -23,7 +23,7 @@ def walks(loop: control.Loop) -> bool:
 
 
 def is_sign_bit(op: arith.And) -> bool:
-    """Whether an op takes the highest bit alone, as the mask on its right says."""
+    """Whether an op selects the highest bit alone, by the mask on its right."""
     type_ = op.lhs.type
     if not isinstance(type_, DType) or not type_.is_integer:
         return False

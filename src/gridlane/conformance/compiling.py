@@ -29,7 +29,7 @@ def compiled(
 
     Raises:
         CompileError: as the compile service.
-        AssertionError: the cache gives back another artifact, or none.
+        AssertionError: the cache returns another artifact, or none.
     """
     kept, once = _cache(), _Once(source)
     kept.clear()

@@ -50,7 +50,7 @@ class Judgement:
     """The judgement of a case on a device.
 
     Attributes:
-        says: why it is refused, or the exception to a right result.
+        says: the reason of the refusal, or the exception to a right result.
         wrong: the defect, or "".
     """
 
@@ -74,7 +74,7 @@ def judgements(cases: Sequence[Case], device: Device) -> Iterator[Judgement]:
 
 
 def _compile_ahead(cases: Sequence[Case], device: Device) -> None:
-    """Give a device the texts of cases, where compiling them together saves time."""
+    """Pass the texts of cases to a device, if compiling them together saves time."""
     give: Callable[[list[str]], None] | None = getattr(device, "compile_ahead", None)
     if give is None:
         return

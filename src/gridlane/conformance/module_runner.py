@@ -90,7 +90,8 @@ def is_compact(module: Module, scalars: tuple[Any, ...]) -> bool:
 
 
 def _is_repeatable(module: Module) -> bool:
-    """Whether two runs give the same: atomics return values that other threads have stored."""
+    """Whether two runs have the same results: atomics return values that other threads have
+    stored."""
     return not any(op.name.startswith("atomic") for op in module.kernel.body.walk())
 
 

@@ -360,7 +360,7 @@ class VectorType(ArgType):
 
     @property
     def dtype(self) -> np.dtype:
-        """The same, by the name under which numpy looks for it."""
+        """The numpy dtype, under the name that numpy looks up."""
         return self.numpy
 
     @property

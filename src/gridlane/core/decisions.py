@@ -1,6 +1,6 @@
-"""What the compiler decides about places of a kernel, for those who ask: ``kernel.explain()``.
+"""The compiler's decisions about places of a kernel, for ``kernel.explain()``.
 
-Passes and code generators say it where they decide. It costs them a lookup while nobody asks.
+Passes and code generators record their decisions, which costs a lookup if none are collected.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ def collecting() -> Generator[list[Decision]]:
 
 
 def asked() -> bool:
-    """Whether somebody collects."""
+    """Whether decisions are collected."""
     return _found.get() is not None
 
 
 def decided(loc: Loc, what: str, how: str) -> None:
-    """Tell a decision to whoever asks."""
+    """Record a decision, if decisions are collected."""
     collected = _found.get()
     if collected is not None:
         collected.append(Decision(loc, what, how))

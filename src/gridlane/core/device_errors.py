@@ -64,10 +64,10 @@ def device_error(number: int, what: str = "", advice: str = "") -> DeviceError:
 
 
 def lost_device(what: str, kernels: str) -> DeviceError:
-    """The exception of a device that does not work any more.
+    """The exception of a lost device.
 
     Args:
-        what: which device, and what its driver said.
+        what: the device, and its driver's message.
         kernels: the names of those that may have caused it; "" if none ran.
     """
     return device_error(LAUNCH_FAILED, f"{what}, in {kernels}" if kernels else what, _LOST_ADVICE)
@@ -107,8 +107,8 @@ class KernelEnded(DeviceError):
 
 class KernelFault(KernelEnded):
     """A kernel used memory that its process does not have; ``address`` is what it used. If the
-    place is one of several, they are ``candidates``. ``text`` is what a check says of an access, by
-    ``thread`` of ``block``."""
+    place is one of several, they are ``candidates``. ``text`` is the message of a check about an
+    access by ``thread`` of ``block``."""
 
     address: int = 0
     candidates: tuple[Loc, ...] = ()
@@ -162,7 +162,7 @@ def kernel_access(
     kernel: str,
     text: str,
 ) -> KernelFault:
-    """The exception of an access that a check stopped; ``text`` says which."""
+    """The exception of an access that a check stopped; ``text`` describes the access."""
     row, place = TABLE[ILLEGAL_ADDRESS], users(site.loc)
     lines = [
         f"{row.meaning}: {readable(kernel)}: {text}",

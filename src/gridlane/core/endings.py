@@ -43,7 +43,7 @@ def at_end(work: Callable[..., object], *args: Any, **named: Any) -> None:
 
 
 def over() -> bool:
-    """Whether the end of the process has come."""
+    """Whether the process is ending."""
     return _ending.over
 
 

@@ -1,7 +1,8 @@
-"""Numbers that change whenever what somebody noted of the process's state may be old.
+"""Numbers that change whenever cached state of the process may be stale.
 
-The C libraries answer calls by what Python told them, while the numbers are those that Python read
-before it told. So who changes the state changes the number after that, and before it returns.
+The C libraries answer calls by state that Python has published, as long as the numbers are those
+that Python read before. So a function that changes the state changes the number after that, and
+before it returns.
 """
 
 from __future__ import annotations

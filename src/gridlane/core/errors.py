@@ -81,7 +81,7 @@ class ConstantError(TypingError, ValueError):
 
 
 class TargetError(CompileError, NotImplementedError):
-    """The target cannot do what the kernel asks."""
+    """The target lacks a feature that the kernel needs."""
 
 
 class PtxError(CompileError, ValueError):

@@ -12,9 +12,9 @@ class Export:
 
     Attributes:
         name: its symbol.
-        abi: ``c``, whose function returns the result, or ``numba``, whose function stores it at
-            the address that is its first parameter, and returns an int that is 0 or tells that the
-            thread raised an exception.
+        abi: ``c``, whose function returns the result, or ``numba``, whose function stores it at the
+            address that is its first parameter, and returns an int that is not 0 if the thread
+            raised an exception.
         scalar: the type of a result that is one number.
         size, align: of the result in memory, in bytes.
     """

@@ -25,7 +25,7 @@ class GridPlan:
     number.
 
     Attributes:
-        outcomes: for each part, the barriers that its threads may come to; 0 is the end.
+        outcomes: for each part, the barriers that its threads may reach; 0 is the end.
         places: of each barrier; that of 0 is unknown.
         common_bytes: kept for all threads together across barriers, at one step.
         thread_bytes: kept for each thread.
@@ -64,10 +64,10 @@ class GridPlan:
         return self.head_bytes + kept + blocks * own
 
     def missed(self, name: str, reached: list[int]) -> KernelError:
-        """The error where threads do not go on together.
+        """The error if threads diverge at the end of a part.
 
         Args:
-            reached: the barriers that some threads have come to.
+            reached: the barriers that some threads have reached.
         """
         first, *others = sorted(reached, reverse=True)
         here = self.places[first]

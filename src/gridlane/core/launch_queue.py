@@ -24,7 +24,7 @@ RECORD = 64
 
 
 class Kind(IntEnum):
-    """What a record asks for."""
+    """The kind of a record's work."""
 
     KERNEL = 0
     COPY = 1

@@ -1,4 +1,4 @@
-"""Options that the user gives for a kernel, as the compiler sees them."""
+"""The user's options for a kernel, in the compiler's form."""
 
 from __future__ import annotations
 

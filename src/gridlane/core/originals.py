@@ -18,8 +18,8 @@ _depth = 0
 
 
 def replace(names: set[str]) -> None:
-    """Declare that modules of these names are replaced from here on: what is loaded of them is put
-    aside, and who imports them again decides."""
+    """Declare that modules of these names are replaced from now on: loaded ones are put aside, and
+    the next import decides which is loaded."""
     with _lock:
         _names.update(names)
         _originals.update(_taken(names))
@@ -32,7 +32,7 @@ def wanted() -> bool:
 
 @contextmanager
 def originals() -> Generator[None]:
-    """Let imports find the modules that are replaced, until the end of the block."""
+    """Make imports find the replaced modules in the with block."""
     global _depth
     with _lock:
         if _depth or not _names:

@@ -140,7 +140,7 @@ class Folder:
 
 
 def distrust(info: os.stat_result) -> str:
-    """Why another user can write to a file with this ``stat``; "" where nobody can."""
+    """The reason why another user can write to a file with this ``stat``; "" if none can."""
     if not _POSIX:
         return ""
     if info.st_uid != os.geteuid():

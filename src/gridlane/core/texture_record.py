@@ -1,7 +1,7 @@
-"""The record in device memory that a texture or surface object is the address of.
+"""The record in device memory whose address is a texture or surface object.
 
 The host writes it; kernels read it. It has a head of 16 words, then 8 words for each mipmap level,
-then, of sRGB textures, the 256 floats that the bytes stand for.
+then, for sRGB textures, the 256 floats of the bytes.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Level:
 
 @frozen
 class Record:
-    """What the record says; see Word.
+    """The fields of the record; see Word.
 
     Attributes:
         kind: TEXTURE or SURFACE.

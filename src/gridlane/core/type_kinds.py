@@ -1,4 +1,4 @@
-"""Kinds of types, by which functions that choose an implementation tell types apart.
+"""Kinds of types, by which functions that choose an implementation distinguish types.
 
 ``isinstance(kind, Integer)`` holds for int32 as for uint8. A program may derive a type of its own
 from a kind. Literal types are those of constants: a type with its value.
@@ -27,7 +27,7 @@ Test = Callable[[ArgType], bool]
 
 
 class KindOfType(type):
-    """The class of kinds: an instance check that asks a predicate, and a call that may make a type.
+    """The class of kinds: an instance check by a predicate, and a call that may make a type.
 
     Classes that are derived from a kind are ordinary classes.
     """

@@ -132,7 +132,7 @@ def cast(values: Array, dtype: np.dtype[Any]) -> Array:
 
 
 def _saturated(values: Array, dtype: np.dtype[Any]) -> Array:
-    """Convert floats to integers: towards zero, saturating; NaN gives 0."""
+    """Convert floats to integers: towards zero, saturating; NaN becomes 0."""
     info = np.iinfo(dtype)
     whole = np.trunc(values.astype(np.float64))
     low, high = float(info.min), float(info.max + 1 if info.bits == 64 else info.max)

@@ -1,7 +1,8 @@
-"""Which bits of an op's result depend on which bits of its operands: the rules of ``poison.py``.
+"""The dependence of the bits of an op's result on the bits of its operands: the rules of
+``poison.py``.
 
 Bits of a value are an unsigned integer per lane, or a bool of a b1, in the shape of the value. A
-rule is exact, or says too much, never too little.
+rule is exact, or reports too many bits, never too few.
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ def _moved(function: Callable[..., Lanes], count: int, with_op: bool = False) ->
 
 
 def _cast(op: arith.Cast, values: Sequence[Array], bits: Sequence[Array]) -> Bits | None:
-    """Of integers; a sign that is extended goes to each bit above."""
+    """Of integers; a sign is extended to each bit above."""
     if op.type is b1 or not _is_integer(op.type) or values[0].dtype.kind not in "iub":
         return None
     return raw(bits[0].view(values[0].dtype).astype(op.type.numpy))

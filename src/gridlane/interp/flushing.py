@@ -63,8 +63,8 @@ def _sum_towards(towards: floating.Towards, a: Array, b: Array) -> Array:
 
 
 def computed(op: type[Op], function: Callable[..., Any], operands: list[Array]) -> Array:
-    """What an f32 op that flushes gives: for operands that are flushed, a result that is flushed if
-    it is subnormal when rounded to the 24 bits of a normal number."""
+    """The result of an f32 op that flushes: on flushed operands, and flushed itself if it is
+    subnormal when rounded to the 24 bits of a normal number."""
     operands = [flushed(operand) for operand in operands]
     array: Array = function(*operands)
     scaled = _SCALED.get(op)

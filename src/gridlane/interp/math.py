@@ -19,7 +19,7 @@ from gridlane.ir.ops import math as ops
 
 
 def _in_f64(scalar: Callable[..., float], special: Callable[..., float]) -> Function:
-    """A function by ``scalar`` on each lane; ``special`` gives the result where Python raises an
+    """A function by ``scalar`` on each lane; ``special`` returns the result if Python raises an
     error for a pole, an overflow or a domain error."""
 
     def one(*lane: float) -> float:

@@ -1,7 +1,7 @@
 """Threads of a block that wait at a barrier of the grid while others of it have not ended.
 
-Lockstep runs on with the others first. When all of these have ended or wait too, the waiting ones
-resume behind the barrier: control goes back into the constructs around it, from the outermost.
+Lockstep continues with the others first. When all of these have ended or wait too, the waiting ones
+resume behind the barrier: control reenters the constructs around it, from the outermost.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gridlane.ir.values import Region
 
 
 def part(frame: Frame, op: Op, mask: Array) -> None:
-    """Let lanes wait at a barrier of the grid.
+    """Make lanes wait at a barrier of the grid.
 
     Raises:
         KernelError: others of the block wait at another one.

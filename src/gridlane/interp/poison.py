@@ -125,7 +125,7 @@ class Poison:
     # --- ops without a rule of their own
 
     def compute(self, frame: Frame, op: Op, mask: Array) -> None:
-        """Give the results of an op the poison of its operands."""
+        """Propagate the poison of an op's operands to its results."""
         operands = list(op.operands())
         taint = next((self.of[value] for value in operands if value in self.of), None)
         if taint is None:

@@ -21,7 +21,7 @@ Number = bool | int | float
 
 
 class Builder:
-    """Appends ops to ``region``. Set ``loc`` to give the following ops a source location.
+    """Appends ops to ``region``. ``loc`` is the source location of the following ops.
 
     >>> from gridlane.core.dtypes import f32, i32
     >>> from gridlane.ir.values import Function, Module

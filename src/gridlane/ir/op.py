@@ -1,6 +1,6 @@
-"""How an op is declared, and the generic machinery that is derived from its fields.
+"""The declaration of ops, and the generic machinery that is derived from their fields.
 
-An op is declared as a small dataclass. The annotation of a field says its kind: ``Value`` an
+An op is declared as a small dataclass. The annotation of a field determines its kind: ``Value`` an
 operand, ``tuple[Value, ...]`` operands, ``Region`` a nested region, ``Var`` a variable, anything
 else an attribute. Walking, cloning, printing and parsing need nothing more.
 """

@@ -186,8 +186,8 @@ class _FunctionParser:
                 op.loc = _read_location(tokens)
 
     def foresee(self) -> None:
-        """Make the values of a graph's blocks, which any of its blocks may use, also one that
-        stands before the definition. Their ops follow."""
+        """Make the values of a graph's blocks, which any of its blocks may use, also one before the
+        definition. Their ops follow."""
         tokens, start, depth = self.tokens, self.tokens.index, 1
         while depth and tokens.current.kind != "end":
             token = tokens.advance()
@@ -269,7 +269,7 @@ class _FunctionParser:
         return values | _bracketed(self.tokens, readers)
 
     def is_left_out(self, item: FieldForm, follows: str) -> bool:
-        """Whether the text omits operands that are optional, in front of which a sign stands."""
+        """Whether the text omits operands that are optional, which have a sign in front."""
         return item.default == () and self.tokens.current.text != follows
 
     def field(self, cls: type[Op], item: FieldForm) -> Any:

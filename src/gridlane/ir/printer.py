@@ -20,7 +20,7 @@ _FORBIDDEN = re.compile(r"[^\w.]")
 
 
 def print_module(module: Module, locations: bool = False) -> str:
-    """The text of a module, with source locations when asked for."""
+    """The text of a module, with source locations if ``locations``."""
     parts = [_global(item) for item in module.globals.values()]
     for number, site in enumerate(module.errors):
         where = location(site.loc) if locations else ""

@@ -24,7 +24,7 @@ def quoted(name: str) -> str:
 
 
 class Space(IntEnum):
-    """Address spaces, with the numbers that LLVM's NVPTX target gives them."""
+    """Address spaces, with their numbers in LLVM's NVPTX target."""
 
     GENERIC = 0
     GLOBAL = 1

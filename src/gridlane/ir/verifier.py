@@ -258,7 +258,7 @@ def keeps_fragment(type_: Type) -> bool:
 
 
 def falls_through(region: Region) -> bool:
-    """Whether control can reach the end of a region, as far as its structure tells."""
+    """Whether control can reach the end of a region, by its structure."""
     left: set[Op] | None = None
     waiting = [region]
     while waiting:

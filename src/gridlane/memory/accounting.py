@@ -151,7 +151,7 @@ class Accounting:
                 deallocate(reference.start, reference.size)
 
     def _hold_all(self) -> None:
-        """Keep the memory of live buffers that goes with its owner; the caller has the lock."""
+        """Hold the memory of live buffers that is freed with its owner; the caller has the lock."""
         self._settle()
         for reference in self._map.pieces():
             buffer = reference()

@@ -13,8 +13,8 @@ _Free = tuple[Callable[[int, int], object], int, int]
 class Deferral:
     """The frees that wait for the end of a section.
 
-    Memory goes in two ways: a resource frees it, and that call is queued; or it goes with the
-    buffer's owner, which is held. The caller of all but ``queue`` holds the accountings' lock.
+    Memory is freed in two ways: by a resource, whose call is queued; or with the buffer's owner,
+    which is held. The caller of all but ``queue`` holds the accountings' lock.
 
     Attributes:
         depth: the sections that have not ended.
@@ -50,8 +50,8 @@ class Deferral:
             deallocate(start, size)
 
     def waiting(self, accounting: object = None) -> tuple[int, int]:
-        """The number and bytes of the frees that wait: all, or those of memory that goes with its
-        owner in one accounting."""
+        """The number and bytes of the frees that wait: all, or those of memory that is freed with
+        its owner in one accounting."""
         dead = [
             size
             for reference, _, size, whose in tuple(self._held)

@@ -53,7 +53,7 @@ class _Pages:
 
 
 class OwnPage:
-    """A page of one small buffer, which goes back at the end of this object.
+    """A page of one small buffer, which is returned at the end of this object.
 
     Attributes:
         start: its address.
@@ -102,7 +102,7 @@ class HostBuffer(Buffer):
     __slots__ = ()
 
     def extent(self) -> tuple[int, int]:
-        """(start, end) of the memory that nobody but this buffer's owner uses."""
+        """(start, end) of the memory that this buffer's owner alone uses."""
         owner = self.owner
         if isinstance(owner, OwnPage):
             return owner.start, owner.start + PAGE

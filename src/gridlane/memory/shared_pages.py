@@ -47,7 +47,7 @@ _OWN = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _FIXED
 
 class Exported:
     """Owns the memory of a buffer with a handle: at its end the pages are the process's own again,
-    before who lent them reuses them."""
+    before their lender reuses them."""
 
     def __init__(self, owner: Any, start: int, size: int, descriptor: int) -> None:
         self.owner, self.start, self.size, self.descriptor = owner, start, size, descriptor
@@ -61,7 +61,7 @@ class Exported:
 
 
 def export(buffer: Buffer) -> bytes:
-    """A handle of a buffer's memory, of 64 bytes. Nobody may write to it during the call.
+    """A handle of a buffer's memory, of 64 bytes. The memory must not change during the call.
 
     Raises:
         DeviceError: INVALID_VALUE, the buffer shares pages with other memory; OUT_OF_MEMORY.
@@ -123,7 +123,7 @@ def opened(handle: bytes, size: int) -> Buffer:
 
     Raises:
         DeviceError: INVALID_VALUE, it is no handle of this system; of this process; of another
-            user; of memory that is gone; or of fewer than ``size`` bytes.
+            user; of memory that was freed; or of fewer than ``size`` bytes.
     """
     if len(handle) != _HANDLE.size or not handle.startswith(_MARK):
         fail(INVALID_VALUE, f"{len(handle)} bytes are no handle of memory on this system")

@@ -102,7 +102,7 @@ class Suballocator:
     # --- implemented by each device ---
 
     def _new_arena(self, size: int, asked: int) -> Arena:
-        """Create an arena of ``size`` bytes, for an allocation of ``asked``.
+        """Create an arena of ``size`` bytes, for an allocation of ``asked`` bytes.
 
         Raises:
             DeviceError: OUT_OF_MEMORY.

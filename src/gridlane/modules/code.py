@@ -27,7 +27,7 @@ class Code:
             nothing that it lacks.
 
     Attributes:
-        memory: the variables of the kernels that come through the IR.
+        memory: the variables of the kernels that are compiled through the IR.
         native: the module as drivers load it.
 
     Raises:
@@ -43,10 +43,10 @@ class Code:
         self._lock = threading.Lock()
 
     def goes_to_driver(self, device: Device) -> bool:
-        """Whether the text goes to the driver of a device as it came.
+        """Whether the driver of a device compiles the unchanged text.
 
         Raises:
-            TargetError: it was asked to, and the driver compiles no PTX.
+            TargetError: that was requested, and the driver compiles no PTX.
         """
         return _goes_to_driver(self._via, self.native, device)
 

@@ -23,7 +23,7 @@ def size_of(device: Device) -> int:
 
 
 def resize(device: Device, size: int) -> None:
-    """Let it have at least so many bytes.
+    """Set its least number of bytes.
 
     Raises:
         ArgumentError: they are more than 1 GiB, or a kernel that allocates was launched, and there

@@ -2,7 +2,7 @@
 
 A launch in a kernel is a record in memory that the kernel gets (core/launch_queue.py). When its
 grid is done the records run, each with all that it launches itself before the next one; those of
-``cudaStreamTailLaunch`` come last. CUDA allows that order: a grid cannot wait for its launches.
+``cudaStreamTailLaunch`` are the last. CUDA allows that order: a grid cannot wait for its launches.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _lock = threading.Lock()
 
 @frozen
 class Record:
-    """A launch, copy or fill that a kernel asked for.
+    """A launch, copy or fill that a kernel requested.
 
     Attributes:
         order: its place among those of its grid.
@@ -132,7 +132,7 @@ class LaunchingBound:
         return True
 
     def launch(self, params: bytes, gx: int, gy: int, gz: int, shared: int) -> None:
-        """Run a grid, and all that it and its launches ask for."""
+        """Run a grid, and all work that it and its launches request."""
         waiting = [deque(self.run(params, (gx, gy, gz), shared))]
         while waiting:
             if not waiting[-1]:
@@ -143,7 +143,7 @@ class LaunchingBound:
                 waiting.append(deque(asked))
 
     def run(self, params: bytes, grid: Dim3, shared: int) -> list[Record]:
-        """Run a grid; what it asks for, in order."""
+        """Run a grid; return its records, in order."""
         kernel = self._kernel
         queue = _take(self.device, kernel.stride)
         try:
@@ -156,7 +156,7 @@ class LaunchingBound:
             _give_back(self.device, kernel.stride, queue)
 
     def _execute(self, record: Record) -> list[Record]:
-        """Do what a record asks for; what that asks for in turn."""
+        """Execute a record; return the records of its own launch."""
         device = self.device
         if record.kind is Kind.COPY:
             device.copy(record.target, record.source, record.size)
@@ -225,7 +225,7 @@ def _key(stride: int) -> str:
 
 
 def _records(device: Device, queue: Buffer, stride: int) -> list[Record]:
-    """What a grid asked for, in order, with tail launches last."""
+    """The records of a grid, in order, with tail launches last."""
     head = bytearray(HEADER)
     device.download(memoryview(head), queue.address)
     header_words = _WORDS.unpack(head)

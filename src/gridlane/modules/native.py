@@ -1,4 +1,4 @@
-"""PTX that a device's driver compiles itself, as it came."""
+"""PTX that a device's driver compiles itself, unchanged."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 through the kernel's IR, with the launch's parameters.
 
 Numbers that follow from the parameters and the thread's place are known; what is in memory is not.
-Where a branch depends on that, its longer side counts. A long loop is followed for a few
-iterations, which tell the rest.
+If a branch depends on that, its longer side counts. A long loop is followed for a few iterations,
+from which the rest is extrapolated.
 """
 
 from __future__ import annotations
@@ -242,8 +242,8 @@ class _Thread:
             self.variables[each] = None
 
     def _trips_left(self, op: Loop, seen: list[dict[Var, _Known]]) -> int | None:
-        """How often the loop goes on, by the test that leaves it first; None if its counter does
-        not change by the same number each time, so that it has to be followed.
+        """The number of further iterations, by the test that leaves the loop first; None if its
+        counter does not change by the same number each time, so that it has to be followed.
 
         Raises:
             NotCountable: what is in memory ends it.
@@ -268,7 +268,7 @@ class _Thread:
         return min(trips, default=None)
 
     def _steps(self, value: Value, seen: list[dict[Var, _Known]]) -> tuple[float, float] | None:
-        """A number in the iteration that comes, and how much it changes with each."""
+        """A number in the next iteration, and its change per iteration."""
         if isinstance(value.op, ReadVar):
             now, last, before = (each.get(value.op.var) for each in reversed(seen[-3:]))
             if now is None or last is None or before is None or now - last != last - before:

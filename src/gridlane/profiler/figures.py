@@ -1,5 +1,5 @@
-"""What a profile says of each kernel: times, the bytes of its arrays, operations, occupancy, and
-its share of the device's roofline."""
+"""The figures of each kernel in a profile: times, the bytes of its arrays, operations, occupancy,
+and its share of the device's roofline."""
 
 from __future__ import annotations
 

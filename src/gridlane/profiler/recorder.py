@@ -1,4 +1,4 @@
-"""A profile under way: it notes launches, copies and compilations, and asks for the device's times
+"""A profile under way: it records launches, copies and compilations, and queries the device's times
 when the work is done."""
 
 from __future__ import annotations

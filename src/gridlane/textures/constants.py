@@ -1,4 +1,4 @@
-"""The numbers that CUDA's runtime API gives the properties of textures."""
+"""The numbers of textures' properties in CUDA's runtime API."""
 
 cudaChannelFormatKindSigned = 0
 cudaChannelFormatKindUnsigned = 1

@@ -83,7 +83,7 @@ def _case(matrix: FragmentType, by_columns: bool, masked: bool, stores: bool) ->
 
 
 def _given(element: DType, count: int) -> np.ndarray:
-    """Numbers that tell their place."""
+    """Numbers that encode their place."""
     return (np.arange(count) % 251).astype(element.numpy)
 
 

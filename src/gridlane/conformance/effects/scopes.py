@@ -73,7 +73,7 @@ def _round_a_barrier(kernel: Kernel) -> list[np.ndarray]:
 
 
 def _one_by_one(kernel: Kernel) -> list[np.ndarray]:
-    """A thread leaves in each iteration, and does not come to a barrier again."""
+    """A thread leaves in each iteration, and does not reach a barrier again."""
     b = kernel.builder
     x, turn = b.variable("x", i32), b.variable("turn", i32)
     with _scope(b, 1), b.loop(), _scope(b, 0):

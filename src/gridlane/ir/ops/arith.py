@@ -127,7 +127,7 @@ class Mul(Binary):
 
 @operation("div")
 class Div(Binary):
-    """lhs / rhs. Integers round towards zero; division by zero gives all bits set; the most
+    """lhs / rhs. Integers round towards zero; the quotient by zero has all bits set; the most
     negative number by -1 wraps to itself."""
 
     lhs: Value
@@ -231,7 +231,7 @@ class Shift(Op):
 
 @operation("shl")
 class Shl(Shift):
-    """Left shift. An amount of the width or more gives 0."""
+    """Left shift; 0 for an amount of the width or more."""
 
     value: Value
     amount: Value
@@ -239,8 +239,8 @@ class Shl(Shift):
 
 @operation("shr")
 class Shr(Shift):
-    """Right shift: arithmetic for signed types, logical for unsigned. An amount of the width or
-    more gives the sign (0 or -1) or 0."""
+    """Right shift: arithmetic for signed types, logical for unsigned. For an amount of the width or
+    more the result is the sign (0 or -1) or 0."""
 
     value: Value
     amount: Value
@@ -416,7 +416,7 @@ class Cast(Op):
 
     int to int: truncates, or sign-extends a signed source and zero-extends an unsigned one. To b1:
     != 0 (NaN is true). From b1: 0 or 1. int to float, float to float: round to nearest even (a
-    large value overflows to infinity). float to int: towards zero, saturating, NaN gives 0.
+    large value overflows to infinity). float to int: towards zero, saturating, 0 for NaN.
     """
 
     value: Value

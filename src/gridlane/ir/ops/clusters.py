@@ -1,6 +1,6 @@
 """Clusters: blocks of a launch that run at once, and reach each other's shared memory.
 
-A launch says how many blocks make a cluster; by default each block is one of its own. Only the
+A launch sets the number of blocks in a cluster; by default each block is one of its own. Only the
 ``cuda`` device launches larger ones, from compute capability 9.0 on.
 """
 
@@ -48,7 +48,7 @@ class PeerAddress(Op):
     """The generic address, as a u64, of the place in shared memory of the cluster's block
     ``rank``, a u32, that ``pointer`` is of in this block. PTX: ``mapa``.
 
-    A rank that the cluster does not have gives an address that must not be accessed.
+    For a rank that the cluster does not have the address must not be accessed.
     """
 
     pointer: Value

@@ -222,7 +222,7 @@ class Print(Op):
         self.require(len(self.formats) in (0, holes), "one format for each argument, or none")
 
     def of(self, arguments: tuple[Value, ...]) -> Print:
-        """The same of other arguments."""
+        """The op with other arguments."""
         return Print(self.parts, arguments, self.formats, self.end)
 
 

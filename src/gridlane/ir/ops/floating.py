@@ -33,7 +33,7 @@ class Flush(Listed):
 
 
 class Towards(Enum):
-    """Where a result goes that is no number of its type."""
+    """The direction of rounding of a result."""
 
     ZERO = "zero"
     DOWN = "down"
@@ -111,7 +111,7 @@ def _step(b: Builder, value: Value, direction: int) -> Value:
 
 
 def flushes(op: Op) -> bool:
-    """Whether an op takes and gives 0 for subnormal numbers."""
+    """Whether an op replaces subnormal operands and results by 0."""
     fast = getattr(op, "fast", FastMath.NONE)
     return fast is not FastMath.NONE and bool(fast & FastMath.FTZ)
 

@@ -59,13 +59,13 @@ class Block(Op):
 
 
 class _Jump(Op):
-    """A terminator that goes to other blocks."""
+    """A terminator that branches to other blocks."""
 
     __slots__ = ()
     terminator = True
 
     def goals(self) -> tuple[int, ...]:
-        """The labels of the blocks that it goes to, in order, with repetitions."""
+        """The labels of the successors, in order, with repetitions."""
         raise NotImplementedError
 
     def check(self, scope: Scope) -> None:
@@ -116,7 +116,7 @@ class Switch(_Jump):
 
 
 def successors(block: Block) -> tuple[int, ...]:
-    """The labels of the blocks that a block goes to, each once."""
+    """The labels of a block's successors, each once."""
     last = block.body.ops[-1]
     return tuple(dict.fromkeys(last.goals())) if isinstance(last, _Jump) else ()
 

@@ -97,7 +97,7 @@ class DynamicSharedSize(Op):
 
 
 class Reading(Enum):
-    """What a device tells of itself and of the time."""
+    """A value that the device reports about itself or the time."""
 
     CYCLES = "cycles"
     NANOSECONDS = "nanoseconds"
@@ -222,10 +222,11 @@ class GridSync(Op):
 
 @operation("run_others")
 class RunOthers(Op):
-    """Let the other threads of the block run up to this op too, or to another at which they wait:
-    a thread that looks in a loop for what they do needs it. It orders nothing. The i32 result is
-    for how many milliseconds a thread may look in vain (GRIDLANE_SPIN_LIMIT); 0 is for ever, as
-    where warps run beside each other. There the thread sleeps about ``nanoseconds``, if any."""
+    """Run the other threads of the block up to this op too, or to another at which they wait: a
+    thread that polls their results in a loop needs it. It orders nothing. The i32 result is the
+    number of milliseconds for which a thread may poll without success (GRIDLANE_SPIN_LIMIT); 0 is
+    without a limit, as where warps run beside each other. There the thread sleeps about
+    ``nanoseconds``, if any."""
 
     nanoseconds: int = 0
     barrier = True

@@ -265,7 +265,8 @@ class Bfi(Listed):
 
 
 def low_bits(b: Builder, count: Value, dtype: DType) -> Value:
-    """A mask of that many low bits, at most all: a shift past the width gives 0, minus 1 is all."""
+    """A mask of that many low bits, at most all: a shift past the width is 0, and 0 minus 1 has all
+    bits set."""
     one = b.const(1, dtype)
     return b.sub(b.binary(Shl, one, count), one)
 

@@ -1,7 +1,7 @@
 """Exchange between the 32 lanes of a warp.
 
-``mask`` (u32) names the lanes that take part. A lane that is not active at the op does not take
-part, whatever the mask says; cases that CUDA leaves undefined are defined here as written.
+``mask`` (u32) names the participating lanes. A lane that is not active at the op does not
+participate, whatever the mask is; cases that CUDA leaves undefined are defined here as written.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class ShuffleMode(Enum):
 
 @operation("shuffle")
 class Shuffle(Op):
-    """(value of the source lane, whether it was in range). Out of range gives the own value. An
-    inactive source lane gives zero, as NVIDIA's GPUs do: CUDA leaves it undefined, and programs
-    that reduce with a partial mask add it."""
+    """(value of the source lane, whether it was in range). Out of range the result is the own
+    value. From an inactive source lane it is zero, as NVIDIA's GPUs do: CUDA leaves it undefined,
+    and programs that reduce with a partial mask add it."""
 
     mode: ShuffleMode
     mask: Value

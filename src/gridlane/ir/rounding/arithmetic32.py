@@ -20,7 +20,7 @@ def root(b: Builder, way: Towards, value: Value) -> Value:
 
 def quotient(b: Builder, way: Towards, first: Value, second: Value) -> Value:
     """A quotient of f64 that have the bits of f32, as an f32. The nearest one times the divisor is
-    exact in f64: compared with the dividend it tells on which side the quotient is."""
+    exact in f64: its comparison with the dividend determines the side of the quotient."""
     near = b.div(first, second)
     result = b.cast(near, f32)
     back = b.mul(b.cast(result, f64), second)

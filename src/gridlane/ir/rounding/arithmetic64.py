@@ -1,8 +1,8 @@
 """Arithmetic of f64 rounded towards zero, minus or plus infinity, by integers.
 
-Sums and products are computed in 128 bits, of which the lowest tells whether there are more. A
-quotient or root is the nearest one, of operands near 1, with its exact remainder's sign below it.
-The modes are PTX's: ``rz``, ``rm``, ``rp``.
+Sums and products are computed in 128 bits; the lowest is set if further bits are. A quotient or
+root is the nearest one, of operands near 1, with its exact remainder's sign below it. The modes are
+PTX's: ``rz``, ``rm``, ``rp``.
 """
 
 from __future__ import annotations
@@ -108,8 +108,8 @@ def _near_one(b: Builder, word: Value) -> Value:
 def _beside(
     b: Builder, mode: str, near: Value, rest: Value, exponent: Value, negative: Value
 ) -> Value:
-    """The number that is near one from a half to 2, above or below it as a remainder says, times
-    2 to an exponent."""
+    """The number near one from a half to 2, above or below it by the sign of a remainder, times 2
+    to an exponent."""
     zero = b.const(0.0, f64)
     parts = parts_of(b, near)
     one = b.const(1, u64)
