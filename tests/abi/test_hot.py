@@ -40,9 +40,11 @@ def counted(row, call):
 
 entry.way_in = counted
 
-def others():
-    '''The threads of streams.'''
-    return [each for each in threading.enumerate() if each is not threading.main_thread()]
+def rest():
+    '''Wait until the threads of streams wait for work.'''
+    for each in threading.enumerate():
+        if each is not threading.main_thread():
+            until_blocked(each)
 
 def calls_of_python(call, *given):
     call(*given), call(*given)
@@ -394,7 +396,7 @@ while quiet < 3:  # the second launch has a plan
     assert on_stream() == 0
     launches += 1
     until(lambda: value.value == launches)
-    until_blocked(*others())
+    rest()
     entered.clear()
     assert cu.cuStreamSynchronize(stream) == 0 and cu.cuStreamQuery(stream) == 0
     quiet += not entered
@@ -808,7 +810,7 @@ assert mixed() == mixed() == mixed() == 0
 assert without_python(mixed)
 
 def later():
-    until_blocked(*others())
+    rest()
     return on(stream) or cu.cuStreamSynchronize(stream)
 
 assert without_python(later)
