@@ -24,7 +24,7 @@ from gridlane.cli import choosing, survey
 from gridlane.cli.compiling import stages
 from gridlane.conformance.judging import How, judged
 from gridlane.conformance.suite import cases
-from gridlane.core.errors import TargetError
+from gridlane.core.errors import TargetError, UnsupportedBackend
 from gridlane.core.features import Feature
 from gridlane.core.options import KernelOptions, Target
 from gridlane.ir.parser import parse_module
@@ -84,6 +84,14 @@ def test_lists_of_devices_are_of_the_records(
     assert driver_cache.store(tmp_path / "made_up" / "code", b"magic678", b"code")
     driver_cache.clear(backends.names())
     assert not list((tmp_path / "made_up").iterdir())
+
+
+def test_a_driver_without_a_function_is_named(
+    added: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(backends._known, "made_up", added._replace(driver="tests.programs"))
+    with pytest.raises(UnsupportedBackend, match="the driver of made_up, has no"):
+        devices.device_count("made_up")
 
 
 def test_what_a_record_installs_is_an_extra_of_the_package() -> None:

@@ -113,5 +113,16 @@ def device_for_compiling(name: str) -> Device:
 
 def _driver(kind: str) -> Any:
     """Import the driver, a module with ``open_device(ordinal)`` and ``device_count()``, and its
-    libraries."""
-    return import_module(backend(kind).driver)
+    libraries.
+
+    Raises:
+        UnsupportedBackend: the module lacks one of them.
+    """
+    driver = import_module(backend(kind).driver)
+    for name in ("open_device", "device_count"):
+        if not hasattr(driver, name):
+            raise UnsupportedBackend(
+                f"{driver.__name__}, the driver of {kind}, has no function {name}: a driver has "
+                "open_device(ordinal) and device_count()"
+            )
+    return driver
