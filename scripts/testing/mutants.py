@@ -17,6 +17,7 @@ import sys
 import threading
 import time
 import tomllib
+import traceback
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -45,7 +46,7 @@ class Mutant:
         file: its path from the root.
         what: what is wrong with it.
         old, new: the text that is replaced, which is in the file once, and what by.
-        near: the files of tests that run first.
+        near: the files of tests, or the tests, that run first.
     """
 
     name: str
@@ -180,13 +181,16 @@ def _outcomes(
         except Empty:
             made.put(None)
         except BaseException as error:
+            traceback.print_exc()
             made.put(error)
 
     with ExitStack() as stack:
         trees = [stack.enter_context(checked_out("HEAD")) for _ in range(jobs)]
-        stack.callback(_end_all)
-        for tree in trees:
-            threading.Thread(target=work, args=(tree,), daemon=True).start()
+        workers = [threading.Thread(target=work, args=(tree,)) for tree in trees]
+        for each in workers:
+            each.start()
+            stack.callback(each.join)
+        stack.callback(_end_all, waiting)
         while jobs:
             outcome = made.get()
             if isinstance(outcome, BaseException):
@@ -240,6 +244,7 @@ def _run(
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        errors="replace",
         start_new_session=True,
     )
     _running.add(process)
@@ -259,8 +264,11 @@ def _run(
 _running: set[subprocess.Popen[str]] = set()
 
 
-def _end_all() -> None:
-    """End the processes of threads that are left behind."""
+def _end_all(waiting: SimpleQueue[Mutant]) -> None:
+    """Let the threads begin with no further defect, and end their processes."""
+    while not waiting.empty():
+        with suppress(Empty):
+            waiting.get_nowait()
     for process in tuple(_running):
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)

@@ -77,3 +77,13 @@ def test_printed_records() -> None:
     report = machine.Library([artifact]).run(artifact, *launch).report.view("u4")
     assert report[8] == 24
     assert report[16:22].tolist() == [1, 0, 3, 0, 0x3F000000, 0]
+
+
+@pytest.mark.parametrize("axis", "xyz")
+def test_blocks_of_a_part_of_a_grid(axis: str) -> None:
+    """A grid beyond a dispatch's limit is launched in parts, each with the first block's place."""
+    module = parse_module(
+        f"kernel @k(%p: ptr<i32, global>) {{ %b: i32 = block_idx {axis} store %p, %b }}"
+    )
+    text = generate(module, METAL).code.decode()
+    assert f"block_index.{axis} + launch.base[{'xyz'.index(axis)}]" in text

@@ -92,3 +92,10 @@ def test_what_compilers_without_nan_would_fold_is_hidden(body: str, target: str)
     module = parse_module(f"kernel @k({params}) {{ {body} store %p, %z }}")
     text = generate(module, Target(target, (32, 1, 1), "", "rounds")).code.decode()
     assert re.search(HIDDEN[body], text)
+
+
+def test_the_negative_zero_of_wgsl_is_no_literal() -> None:
+    """Tint folds -0.0f to 0.0, so it is read from a variable."""
+    text = "kernel @k(%p: ptr<f32, global>) { %z: f32 = const -0x0.0p+0 store %p, %z }"
+    code = generate(parse_module(text), Target("webgpu", (32, 1, 1))).code.decode()
+    assert "u32 = 0x80000000u;" in code and "-0" not in code
