@@ -183,6 +183,22 @@ def test_copies_of_rows(context, planes):
     assert (back == source[:, 1:6, 3:13]).all()
 
 
+def test_rows_up_to_the_last_byte_of_an_allocation(context):
+    """The last row ends with its width, not with its pitch; one byte more is refused."""
+    rows, x = np.arange(40, dtype=np.uint8).reshape(4, 10), good(cu.cuMemAlloc(3 * 16 + 10))
+    box = cu.CUDA_MEMCPY2D()
+    box.srcMemoryType, box.dstMemoryType = 1, 2
+    box.srcHost, box.srcPitch = rows.ctypes.data, 10
+    box.dstDevice, box.dstPitch = x, 16
+    box.WidthInBytes, box.Height = 10, 4
+    good(cu.cuMemcpy2D(box))
+    back = np.zeros(3 * 16 + 10, np.uint8)
+    good(cu.cuMemcpyDtoH(back, x, back.nbytes))
+    assert all((back[16 * n : 16 * n + 10] == row).all() for n, row in enumerate(rows))
+    box.dstXInBytes = 1
+    assert cu.cuMemcpy2D(box)[0] == cu.CUresult.CUDA_ERROR_INVALID_VALUE
+
+
 def test_streams_and_events(context):
     stream = good(cu.cuStreamCreate(cu.CUstream_flags.CU_STREAM_NON_BLOCKING))
     begin, end = good(cu.cuEventCreate(0)), good(cu.cuEventCreate(0))

@@ -36,14 +36,16 @@ def test_quotients_and_remainders_of_each_sign():
 def test_differences_of_numbers_that_are_not_negative():
     @cuda.jit
     def kernel(a, out):
-        i = cuda.threadIdx.x - cuda.blockDim.x
-        out[i, 0] = i // 3
-        out[i, 1] = i % 3
-        out[i, 2] = a[i]
+        x, y = cuda.threadIdx.x, cuda.threadIdx.y
+        i = x - y
+        out[x, y, 0] = i // 3
+        out[x, y, 1] = i % 3
+        out[x, y, 2] = a[i]
 
-    a, out = np.arange(10, 18), np.zeros((8, 3), np.int64)
-    kernel[1, 8](a, out)
-    assert out.tolist() == [[i // 3, i % 3, a[i]] for i in range(-8, 0)]
+    a, out = np.arange(10, 18), np.zeros((4, 8, 3), np.int64)
+    kernel[1, (4, 8)](a, out)
+    wanted = [[[(x - y) // 3, (x - y) % 3, a[x - y]] for y in range(8)] for x in range(4)]
+    assert out.tolist() == wanted
 
 
 @pytest.mark.parametrize("compare", COMPARISONS, ids=lambda each: each.__name__)
