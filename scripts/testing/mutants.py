@@ -203,9 +203,11 @@ def _outcomes(
 
 def _tried(mutant: Mutant, edges: Graph, tree: Path, seconds: float, all_night: bool) -> Outcome:
     """Run the tests on a defect."""
-    files = [*dict.fromkeys((*mutant.near, *nearest([mutant.file], edges)))]
+    files = [each for each in nearest([mutant.file], edges) if each not in mutant.near]
+    # Apart, as pytest runs a test that is named beside its file in the order of the file.
+    parts = [[*mutant.near], *batches(files)] if mutant.near else batches(files)
     began, ignored = time.time(), set[str]()
-    for part in batches(files):
+    for part in parts:
         while True:
             with applied(mutant, tree):
                 test = _run(tree, part, ignored, began + seconds, all_night)
