@@ -35,9 +35,9 @@ def alternatives(folder: str) -> Sequence[Sequence[str]]:
     """Parameters of which by day a test tries one, and at night all.
 
     Args:
-        folder: of tests. Those of the drivers try all of them, those of ops both emitters.
+        folder: of tests. Those of the drivers and of texts try all, those of ops both emitters.
     """
-    if folder == "runtime":
+    if folder in ("codegen", "runtime"):
         return ()
     return (C_LIKE if folder == "ops" else ON_SHADERS, FORMS)
 
