@@ -1,8 +1,9 @@
 """What a launch on WebGPU and on OpenGL costs the host, and waiting for one, in microseconds.
 
 The kernel of the driver's part does nothing; it is launched on the default stream, through
-``bound.launch``. "all told" is a long row of launches until the last is done, per launch. The
-user's launches are ``kernel[grid, block](x, y, out)`` with arrays of the device, until they return.
+``bound.launch``. "in a long row" is the time of many launches until the last is done, divided by
+their count. The user's launches are ``kernel[grid, block](x, y, out)`` with arrays of the device,
+until they return.
 """
 
 from __future__ import annotations
@@ -79,8 +80,8 @@ def measure(name: str, batches: int) -> None:
         results.add(what, name, cost, "us")
         print(f"{what:<48}{cost:>10.2f} us", flush=True)
     cost = all_told(device, launch)
-    results.add("launch, all told", name, cost, "us")
-    print(f"{'launch, all told':<48}{cost:>10.2f} us", flush=True)
+    results.add("launch, in a long row", name, cost, "us")
+    print(f"{'launch, in a long row':<48}{cost:>10.2f} us", flush=True)
 
 
 def all_told(device: Device, launch: Callable[[], None]) -> float:

@@ -17,7 +17,7 @@ from gridlane.codegen.spirv import assembled, disassembled
 from gridlane.compiler.cache import default_cache
 from gridlane.core import config
 from gridlane.core.artifact import Artifact
-from gridlane.core.errors import ParseError
+from gridlane.core.errors import GridlaneError, ParseError
 from gridlane.core.options import KernelOptions, Target
 from gridlane.ir.parser import parse_module
 from gridlane.launch import current
@@ -249,6 +249,13 @@ def test_settings_that_are_refused(tmp_path: Path) -> None:
     assert folder.dump_folder == Path("stages").absolute() and not folder.dump
     assert not folder.cache
     assert not config.read({"GRIDLANE_OVERRIDE": str(tmp_path)}).cache
+
+
+def test_a_folder_that_cannot_be_made_is_named(use: Use, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    use(dump=tmp_path / "file" / "stages")
+    with pytest.raises(GridlaneError, match=r"GRIDLANE_DUMP: .*k-.* cannot be written: Not a dir"):
+        made("webgpu")
 
 
 PROGRAM = """

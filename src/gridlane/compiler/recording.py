@@ -52,8 +52,7 @@ class _Recording:
         if file is not None:
             text = _read(file)
         if folder is not None and text != self.last:
-            folder.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_text(text)
+            _write(folder / name, text)
         self.last = text
         return text, file
 
@@ -161,6 +160,20 @@ def _read(file: Path) -> str:
         return file.read_bytes().decode()
     except UnicodeDecodeError as error:
         raise ParseError(f"GRIDLANE_OVERRIDE: {file}: no text: {error}") from None
+
+
+def _write(file: Path, text: str) -> None:
+    """Write a stage.
+
+    Raises:
+        GridlaneError: the folder cannot be made or written to.
+    """
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    except OSError as error:
+        message = f"GRIDLANE_DUMP: {file} cannot be written: {error.strerror}"
+        raise GridlaneError(f"{message}; it names a folder, which is made if need be") from None
 
 
 _used: set[Path] = set()

@@ -133,7 +133,7 @@ PyObject *Actor_refuse(ActorObject *self, PyObject *args)
     return PyBool_FromLong(whole);
 }
 
-/* ended(): the kernel has ended; deliver what it has sent */
+/* ended(): the kernel has ended; deliver the messages that it has sent */
 PyObject *Actor_ended(ActorObject *self, PyObject *unused)
 {
     gl_actor *a = self->actor;
@@ -154,7 +154,7 @@ PyObject *Actor_ended(ActorObject *self, PyObject *unused)
     Py_RETURN_NONE;
 }
 
-/* retire(shut): nothing of it runs any more. Deliver what it has sent where there is room, except
+/* retire(shut): nothing of it runs any more. Deliver its messages where there is room, except
    to actors whose numbers and keys of names are in `shut`, each a uint64. */
 PyObject *Actor_retire(ActorObject *self, PyObject *args)
 {

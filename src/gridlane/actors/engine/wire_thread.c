@@ -101,7 +101,7 @@ static int deliver_one(gl_actor *actor, int last)
     return 1;
 }
 
-/* Whether the kernel waits, without a heartbeat, until the host takes what it has sent. */
+/* Whether the kernel waits, without a heartbeat, until the host has read its messages. */
 static int waits_for_host(const gl_wire *wire)
 {
     uint64_t last = wire->out_head + (1ull << wire->out_shift) - 1;
@@ -229,7 +229,7 @@ int gl_wire_add(gl_actor *actor)
     return poor ? -1 : gl_wire_start(engine);
 }
 
-/* Stop polling an actor whose kernel has ended. Deliver what it has sent first, except to receivers
+/* Stop polling an actor whose kernel has ended. Deliver its messages first, except to receivers
    that are `shut`, by numbers and keys of names. */
 void gl_wire_remove(gl_actor *actor, const uint64_t *shut, uint32_t count)
 {

@@ -16,43 +16,15 @@ from gridlane.codegen.llvm.cpu.dispatch import emits
 from gridlane.codegen.llvm.cpu.lanes import Emission, Uniform, Varying
 from gridlane.codegen.llvm.cpu.perlane import for_each_lane
 from gridlane.codegen.llvm.cpu.polynomials import FUNCTIONS, ROUGH
+from gridlane.codegen.llvm.libraries import BINARY, UNARY
 from gridlane.codegen.llvm.text import flags, literal, mangle, scalar_name, splat, widen
 from gridlane.codegen.llvm.vector_library import vector_function
 from gridlane.core.dtypes import DType, f32, f64
 from gridlane.ir.op import FastMath, Op
 from gridlane.ir.ops import arith, floating, math
 
-_UNARY = (
-    math.Cbrt,
-    math.Exp,
-    math.Exp2,
-    math.Exp10,
-    math.Expm1,
-    math.Log,
-    math.Log2,
-    math.Log10,
-    math.Log1p,
-    math.Sin,
-    math.Cos,
-    math.Tan,
-    math.Asin,
-    math.Acos,
-    math.Atan,
-    math.Sinh,
-    math.Cosh,
-    math.Tanh,
-    math.Asinh,
-    math.Acosh,
-    math.Atanh,
-    math.Erf,
-    math.Erfc,
-    math.Tgamma,
-    math.Lgamma,
-)
-_BINARY = (math.Pow, math.Atan2, math.Hypot)
 
-
-@emits(*_UNARY, *_BINARY)
+@emits(*UNARY, *BINARY)
 def function(state: Emission, op: Op) -> None:
     """Emit a function of libm."""
     type_ = op.results[0].type

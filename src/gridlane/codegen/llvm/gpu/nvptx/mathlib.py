@@ -12,39 +12,11 @@ from gridlane.codegen.llvm.gpu.emission import Emission
 from gridlane.codegen.llvm.gpu.functions import give, own_type, wide_operands, wide_type
 from gridlane.codegen.llvm.gpu.nvptx.flushing import own_instruction
 from gridlane.codegen.llvm.gpu.nvptx.overlay import capability_of, emits
+from gridlane.codegen.llvm.libraries import BINARY, UNARY
 from gridlane.codegen.llvm.text import flags, literal, scalar_name
 from gridlane.core.dtypes import DType, f32
 from gridlane.ir.op import FastMath, Op
 from gridlane.ir.ops import arith, math
-
-UNARY = (
-    math.Cbrt,
-    math.Exp,
-    math.Exp2,
-    math.Exp10,
-    math.Expm1,
-    math.Log,
-    math.Log2,
-    math.Log10,
-    math.Log1p,
-    math.Sin,
-    math.Cos,
-    math.Tan,
-    math.Asin,
-    math.Acos,
-    math.Atan,
-    math.Sinh,
-    math.Cosh,
-    math.Tanh,
-    math.Asinh,
-    math.Acosh,
-    math.Atanh,
-    math.Erf,
-    math.Erfc,
-    math.Tgamma,
-    math.Lgamma,
-)
-BINARY = (math.Pow, math.Atan2, math.Hypot)
 
 _FAST = frozenset(("sin", "cos", "tan", "exp", "exp10", "log", "log2", "log10", "pow"))
 """Functions of f32 with an approximate form in libdevice."""
