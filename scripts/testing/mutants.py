@@ -101,24 +101,27 @@ def main() -> int:
     if unknown:
         parser.error(f"no defects of these names: {', '.join(sorted(unknown))}")
     left = [each for each in listed if not chosen.only or each.name in chosen.only]
-    found = 0
+    found, commit = 0, _git("rev-parse", "--short", "HEAD")
     for mutant, outcome in _outcomes(left, chosen.jobs, chosen.seconds, chosen.all_night):
         found += bool(outcome.test)
         print(
             f"{mutant.name:36}{outcome.seconds:6.0f} s  {outcome.test or 'NOT FOUND'}", flush=True
         )
         if chosen.record:
-            record(RESULTS, mutant.name, outcome, chosen.seconds, chosen.all_night)
+            record(RESULTS, mutant.name, outcome, commit, chosen.seconds, chosen.all_night)
     print(f"{found} of {len(left)} found")
     return found < len(left)
 
 
-def record(path: Path, name: str, outcome: Outcome, limit: float, all_night: bool) -> None:
-    """Add an outcome to the results, in place of that of an earlier run of the same tests."""
+def record(
+    path: Path, name: str, outcome: Outcome, commit: str, limit: float, all_night: bool
+) -> None:
+    """Add an outcome to the results, in place of that of an earlier run of the same tests. The
+    commit is the one that was tested."""
     rows: dict[str, dict[str, Any]] = json.loads(path.read_text()) if path.exists() else {}
     rows.setdefault(name, {})["night" if all_night else "day"] = {
         "date": date.today().isoformat(),
-        "commit": _git("rev-parse", "--short", "HEAD"),
+        "commit": commit,
         "limit": limit,
         "seconds": round(outcome.seconds, 1),
         "test": outcome.test or None,

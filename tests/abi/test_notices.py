@@ -10,6 +10,17 @@ import pytest
 from tests.abi import installed
 from tests.abi.calling import cu, good
 
+from gridlane.abi.failure import (
+    ASSERT,
+    COOPERATIVE_LAUNCH_TOO_LARGE,
+    ILLEGAL_ADDRESS,
+    INVALID_VALUE,
+    LAUNCH_FAILED,
+    NOT_READY,
+    OUT_OF_MEMORY,
+    STICKY,
+    Failure,
+)
 from gridlane.abi.state import notices
 from gridlane.abi.toolchain.building import build
 from gridlane.abi.toolchain.options import parse
@@ -185,6 +196,22 @@ def test_in_python(primary, trapping, capsys, monkeypatch, is_quiet):
         assert notices._process.unread.value == 2
     finally:
         config.config.cache_clear()
+
+
+@pytest.mark.parametrize("number", sorted(STICKY))
+def test_a_launch_after_a_failed_kernel_is_not_noted(capsys, monkeypatch, number):
+    """The kernel that failed is."""
+    monkeypatch.setattr(notices, "_process", notices._Process())
+    notices.refused("cuLaunchKernel", Failure(number, "the fault of before"))
+    assert capsys.readouterr().err == ""
+    notices.refused("cuLaunchKernel", Failure(INVALID_VALUE, "no such grid"))
+    assert "was not launched: " in capsys.readouterr().err
+
+
+def test_the_sticky_numbers():
+    """Of the CUDA documentation: "the process must be terminated and relaunched"."""
+    assert {ILLEGAL_ADDRESS, ASSERT, LAUNCH_FAILED, 702, 714, 715, 716, 717, 718} <= STICKY
+    assert not STICKY & {INVALID_VALUE, OUT_OF_MEMORY, COOPERATIVE_LAUNCH_TOO_LARGE, NOT_READY}
 
 
 def test_names():

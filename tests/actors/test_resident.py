@@ -402,6 +402,33 @@ def test_a_name_in_a_variable_makes_a_way_on_the_device(runtime):
     last.terminate()
 
 
+@actors.kernel(state=Total)
+def first_below_zero(ctx, state, number: Number):
+    """Counts the messages below zero that come after others."""
+    if number.value >= 0:
+        state.seen += 1
+    elif state.seen > 0:
+        state.value += 1
+
+
+def test_the_hosts_messages_come_before_those_of_a_later_way(runtime):
+    last = runtime.launch(first_below_zero, name="last", capacity=16)
+    last.activate()
+    last.suspend()
+    for _ in range(16):
+        last.send(Number(-1), replies=False)
+    first = runtime.launch(sends_on_to("last"), name="first", capacity=16, outbox=16)
+    first.activate()
+    until_ways_are_open(runtime)
+    first.send(Number(1), replies=False)
+    until(lambda: first.metrics()["received"] == 1)
+    last.resume()
+    until(lambda: last.metrics()["received"] == 19)
+    assert last.read_state() == Total(0, 3)
+    first.terminate()
+    last.terminate()
+
+
 def test_each_message_of_a_run_has_an_event_of_its_own(runtime):
     last = runtime.launch(collects, name="last", capacity=16)
     last.activate()

@@ -66,9 +66,9 @@ def test_batches_have_all_files_in_order(monkeypatch):
 
 def test_results_are_kept_by_name_and_selection(tmp_path):
     path = tmp_path / "results.json"
-    runner.record(path, "b", Outcome("", 60.0), 60.0, all_night=False)
-    runner.record(path, "a", Outcome("tests/x.py::y", 1.04), 60.0, all_night=False)
-    runner.record(path, "b", Outcome("tests/z.py", 2.0), 90.0, all_night=True)
+    runner.record(path, "b", Outcome("", 60.0), "1234abcd", 60.0, all_night=False)
+    runner.record(path, "a", Outcome("tests/x.py::y", 1.04), "1234abcd", 60.0, all_night=False)
+    runner.record(path, "b", Outcome("tests/z.py", 2.0), "1234abcd", 90.0, all_night=True)
     rows = json.loads(path.read_text())
     assert [*rows] == ["a", "b"]
     assert (rows["a"]["day"]["test"], rows["a"]["day"]["seconds"]) == ("tests/x.py::y", 1.0)
