@@ -8,7 +8,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import FrozenInstanceError, dataclass, field, fields, replace
+from dataclasses import FrozenInstanceError, InitVar, dataclass, field, fields, replace
 from typing import Any, ClassVar
 
 import pytest
@@ -211,3 +211,75 @@ def test_one_function_is_compiled_for_a_class() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert int(done.stdout) <= 2  # a later Python's dataclass() calls it once for nothing
+
+
+def definitions(way: Decorator) -> dict[str, Callable[[], type]]:
+    """Classes that dataclass refuses, and unusual ones that it accepts."""
+
+    class Order:
+        a: int = 1
+        b: int
+
+    class OrderOfFactories:
+        a: list[int] = field(default_factory=list)
+        b: int = field()
+
+    class Assigns:
+        def __setattr__(self, name: str, value: object) -> None: ...
+
+    class Deletes:
+        def __delattr__(self, name: str) -> None: ...
+
+    class NoHash:
+        a: int
+        __hash__ = None  # type: ignore[assignment]
+
+    class Self:
+        self: int
+        _set: int = 2
+        _factory: list[int] = field(default_factory=list)
+
+    class Behind:
+        a: int = field(default=1, kw_only=True)
+        b: int
+        c: int = field(default=1, init=False)
+        d: int
+
+    each = (Order, OrderOfFactories, Assigns, Deletes, NoHash, Self, Behind)
+    return {cls.__name__: lambda cls=cls: way(cls) for cls in each}
+
+
+UNUSUAL: dict[str, tuple[int, ...]] = {
+    **dict.fromkeys(definitions(frozen), ()),
+    **{"NoHash": (5,), "Self": (5,), "Behind": (5, 6)},
+}
+
+
+@pytest.mark.parametrize("name", UNUSUAL)
+def test_unusual_definitions(name: str) -> None:
+    theirs, ours = (seen(definitions(way)[name]) for way in WAYS)
+    if isinstance(theirs, tuple):
+        assert ours == theirs
+        return
+    assert str(inspect.signature(ours)) == str(inspect.signature(theirs))
+    arguments = UNUSUAL[name]
+    assert repr(ours(*arguments)) == repr(theirs(*arguments))
+    assert seen(lambda: hash(ours(*arguments))) == seen(lambda: hash(theirs(*arguments)))
+
+
+def test_what_it_does_not_support_is_refused() -> None:
+    class Given:
+        a: InitVar[int]
+
+    with pytest.raises(TypeError, match="InitVar is not supported: field 'a' of Given"):
+        frozen(Given)
+
+    @dataclass
+    class Changing:
+        a: int
+
+    class Child(Changing):
+        b: int
+
+    with pytest.raises(TypeError, match="Child is frozen, but Changing, its base, is not"):
+        frozen(Child)

@@ -44,8 +44,14 @@ def frozen(cls: type[T]) -> type[T]:
 
     It differs in three points. A ``__repr__`` of a base class is kept. Without a docstring
     a class has its name as one. A base class that is a dataclass must be made by this function too.
+
+    Raises:
+        TypeError: the class assigns attributes by its own method, has an ``InitVar``, which is not
+            supported, a field without a default behind one with it, or a base class that is
+            another dataclass.
     """
     own = dict(cls.__dict__)
+    _check(cls, own)
     cls.__doc__ = cls.__doc__ or cls.__name__  # else dataclass() imports inspect to write one
     data_class: Any = dataclass(init=False, repr=False, eq=False, slots=True)(cls)
     compared = [each.name for each in fields(data_class) if each.compare]
@@ -60,13 +66,23 @@ def frozen(cls: type[T]) -> type[T]:
         data_class.__repr__ = _repr
     if "__eq__" not in own:
         data_class.__eq__ = _equality(_key(compared))
-    if own.get("__hash__") is None:
+    if "__hash__" not in own or (own["__hash__"] is None and "__eq__" in own):
         data_class.__hash__ = _hash(_key(hashed))
     data_class.__setattr__, data_class.__delattr__ = _refusals(data_class)
     for name, function in (("__getstate__", _getstate), ("__setstate__", _setstate)):
         if name not in own:
             setattr(data_class, name, function)
     return data_class
+
+
+def _check(cls: type[Any], own: dict[str, Any]) -> None:
+    for name in ("__setattr__", "__delattr__"):
+        if name in own:
+            raise TypeError(f"Cannot overwrite attribute {name} in class {cls.__name__}")
+    for base in cls.__mro__[1:]:
+        known = base.__dict__
+        if "__dataclass_fields__" in known and "__setattr__" not in known:
+            raise TypeError(f"{cls.__name__} is frozen, but {base.__name__}, its base, is not")
 
 
 def constructor(cls: Any, refuses: bool) -> Callable[..., None]:
@@ -77,19 +93,23 @@ def constructor(cls: Any, refuses: bool) -> Callable[..., None]:
     Args:
         refuses: whether assignments to attributes are refused.
     """
-    assignment = "_set(self, {name!r}, {value})" if refuses else "self.{name} = {value}"
-    names: dict[str, Any] = {"_set": _set, "_factory": _FACTORY}
+    _check_fields(cls)
+    parameters = [each for each in fields(cls) if each.init]
+    self = "__frozen_self__" if any(each.name == "self" for each in parameters) else "self"
+    change = (
+        f"__frozen_set__({self}, {{name!r}}, {{value}})" if refuses else self + ".{name} = {value}"
+    )
+    names: dict[str, Any] = {"__frozen_set__": _set, "__frozen_factory__": _FACTORY}
     lines = [
-        assignment.format(name=each.name, value=value)
+        change.format(name=each.name, value=value)
         for each in fields(cls)
         if (value := _value(each, names))
     ]
     if hasattr(cls, "__post_init__"):
-        lines.append("self.__post_init__()")
-    parameters = [each for each in fields(cls) if each.init]
+        lines.append(f"{self}.__post_init__()")
     positional = [each for each in parameters if not each.kw_only]
     keywords = [each for each in parameters if each.kw_only]
-    parameter_names = ["self", *(each.name for each in positional)]
+    parameter_names = [self, *(each.name for each in positional)]
     parameter_names += ["*", *(each.name for each in keywords)] if keywords else []
     text = f"def __init__({', '.join(parameter_names)}):\n    " + "\n    ".join(lines or ["pass"])
     defaults = tuple(_default(each) for each in positional if _has_default(each))
@@ -109,6 +129,21 @@ def _code(text: str) -> CodeType:
     return names["__init__"].__code__
 
 
+def _check_fields(cls: Any) -> None:
+    """Refuse what dataclasses refuse of the fields, and ``InitVar``."""
+    default = ""
+    for each in cls.__dataclass_fields__.values():
+        if each._field_type.name == "_FIELD_INITVAR":
+            raise TypeError(f"InitVar is not supported: field {each.name!r} of {cls.__name__}")
+    for each in fields(cls):
+        if not each.init or each.kw_only:
+            continue
+        if _has_default(each):
+            default = each.name
+        elif default:
+            raise TypeError(f"non-default argument {each.name!r} follows default argument")
+
+
 def _has_default(item: Field[Any]) -> bool:
     return item.default is not MISSING or item.default_factory is not MISSING
 
@@ -121,12 +156,14 @@ def _value(item: Field[Any], names: dict[str, Any]) -> str:
     """The expression that a constructor assigns to a field; "" if the class assigns it."""
     name = item.name
     if item.default_factory is not MISSING:
-        names[f"_new_{name}"] = item.default_factory
-        return f"_new_{name}() if {name} is _factory else {name}" if item.init else f"_new_{name}()"
+        new = f"__frozen_new_{name}__"
+        names[new] = item.default_factory
+        return f"{new}() if {name} is __frozen_factory__ else {name}" if item.init else f"{new}()"
     if item.init or item.default is MISSING:
         return name if item.init else ""
-    names[f"_default_{name}"] = item.default
-    return f"_default_{name}"
+    default = f"__frozen_default_{name}__"
+    names[default] = item.default
+    return default
 
 
 def _key(names: list[str]) -> Callable[[Any], tuple[Any, ...]]:
