@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 from pathlib import Path
 
 import pytest
@@ -131,3 +132,82 @@ def test_the_list_has_every_pass(capsys: pytest.CaptureFixture[str]) -> None:
     told = [summary(each) for each in by_name().values()]
     assert all(len(text) > 20 and not text.startswith("The same") for text in told)
     assert len(set(told)) >= len(told) - 1  # FRAGMENTS
+
+
+RECURSIVE = """
+device @f(%n: i32) -> (i32) {
+  graph {
+    block 0 {
+      %0: i32 = const 1
+      %c: b1 = lt %n, %0
+      branch_if %c, 1, 2
+    }
+    block 1 {
+      return (%0)
+    }
+    block 2 {
+      %m: i32 = sub %n, %0
+      %r: i32 = call @f, (%m)
+      %s: i32 = mul %r, %n
+      return (%s)
+    }
+  }
+}
+kernel @k(%p: ptr<i32, global>) {
+  %x: i32 = load %p
+  %y: i32 = call @f, (%x)
+  store %p, %y
+}
+"""
+
+
+def test_recursion_is_for_passes_to_remove(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file.write_text(RECURSIVE)
+    optimise(Request(str(file), "remove-recursion"))
+    assert "call @f, (%m)" not in capsys.readouterr().out
+
+
+def test_deep_ir(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    depth = sys.getrecursionlimit() * 2
+    file.write_text("kernel @k() {\n" + "loop {\n" * depth + "}\n" * (depth + 1))
+    optimise(Request(str(file), "promote"))
+    assert capsys.readouterr().out.count("loop {") == depth
+
+
+INVALID = {
+    "  return\n  store %p, %p": "a terminator is last in its region (at {file}:2:3)",
+    "  %c: b1 = const true\n  if %c {\n    %0: i8 = const 400\n  }": "(at {file}:4:5)",
+    "  scope [label=1] {\n  }\n  scope [label=1] {\n  }": "a second scope 1 (at {file}:4:3)",
+}
+
+
+@pytest.mark.parametrize("body", INVALID)
+def test_invalid_text_has_a_place(
+    file: Path, capsys: pytest.CaptureFixture[str], body: str
+) -> None:
+    file.write_text("kernel @k(%p: ptr<i32, global>) {\n" + body + "\n}\n")
+    assert INVALID[body].format(file=file) in refused(capsys, Request(str(file), "promote"), 1)
+
+
+def test_a_pass_that_fails(
+    file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from gridlane.passes.optimise import promote
+
+    def broken(module: Module) -> None:
+        raise KeyError("no such op")
+
+    monkeypatch.setattr(promote, "promote_variables", broken)
+    error = refused(capsys, Request(str(file), "inline,promote"), 1)
+    assert "promote cannot process this IR: KeyError: 'no such op' (at " in error
+    assert "test_opt.py:" in error
+
+
+def test_coarsened_launches_are_named(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file.write_text(
+        "kernel @k(%p: ptr<i32, global>, %x: i32) {\n  %i: i32 = thread_idx x\n"
+        "  %d: i32 = block_idx x\n  %e: i32 = block_dim x\n  %f: i32 = mul %d, %e\n"
+        "  %g: i32 = add %i, %f\n  %q: ptr<i32, global> = offset %p, %g\n  store %q, %x\n}\n"
+    )
+    optimise(Request(str(file), "coarsen"))
+    assert "note: coarsen: launches have 1/4 of the blocks along x" in capsys.readouterr().err

@@ -276,13 +276,11 @@ def of_ir(place: Place) -> list[Input]:
     Raises:
         GridlaneError: the text is no valid IR.
     """
-    from gridlane.ir.parser import parse_module
+    from gridlane.ir.reading import read_module
     from gridlane.ir.stages import CFG
-    from gridlane.ir.verifier import verify
     from gridlane.passes.structure.structurize import structurize
 
-    module = parse_module(text_of(place))
-    verify(module, CFG)
+    module = read_module(text_of(place), place.file, CFG)
     structurize(module)
     name = module.kernel.name
     if place.kernel and place.kernel != name:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from pathlib import Path
 
 from gridlane.backends import backend, names, passes
@@ -11,13 +12,15 @@ from gridlane.cli.failure import check_settings, fail, one_of
 from gridlane.cli.inputs import Place, text_of
 from gridlane.cli.temporaries import write
 from gridlane.compiler import pipeline
+from gridlane.compiler.depth import at_any_depth
 from gridlane.compiler.generation import generator
 from gridlane.core.config import config
 from gridlane.core.errors import CompileError, GridlaneError, VerifyError
 from gridlane.core.frozen import frozen
 from gridlane.core.options import FP64, KernelOptions, Target
-from gridlane.ir.parser import parse_module
+from gridlane.core.source import UNKNOWN
 from gridlane.ir.printer import print_module
+from gridlane.ir.reading import read_module
 from gridlane.ir.stages import CFG
 from gridlane.ir.values import Module
 from gridlane.ir.verifier import verify
@@ -66,10 +69,7 @@ def optimise(request: Request) -> None:
         one_of("target", request.target, names())
     text = _text(request.place)
     try:
-        module = parse_module(text)
-        verify(module, CFG)
-        apply_passes(module, chosen, request.target, request.fp64)
-        result = print_module(module, locations="loc(" in text)
+        result = at_any_depth("this IR", UNKNOWN, _optimised, text, request, chosen)
     except CompileError as error:
         fail(error, 1)
     except GridlaneError as error:
@@ -78,6 +78,14 @@ def optimise(request: Request) -> None:
         print(result, end="")
     else:
         write(Path(request.output), result, "opt")
+
+
+def _optimised(text: str, request: Request, chosen: list[tuple[str, Pass]]) -> str:
+    """The text after passes."""
+    file = "<stdin>" if request.place == STANDARD_INPUT else request.place
+    module = read_module(text, file, CFG, recursion=True)
+    apply_passes(module, chosen, request.target, request.fp64)
+    return print_module(module, locations="loc(" in text)
 
 
 def apply_passes(
@@ -97,12 +105,39 @@ def apply_passes(
     if record is not None:
         _prepare(module, record, options)
     for name, each in chosen:
-        for note in pipeline.apply(module, each, record, options):
+        for note in _notes(name, each, module, record, options):
             print(f"gridlane: note: {note}", file=sys.stderr)
         try:
-            verify(module, CFG)
+            verify(module, CFG, recursion=True)
         except VerifyError as error:
             raise VerifyError(f"after {name}: {error}") from None
+
+
+def _notes(
+    name: str, each: Pass, module: Module, record: Backend | None, options: KernelOptions
+) -> tuple[str, ...]:
+    """Run a pass; its notes, and one on what the text cannot show.
+
+    Raises:
+        GridlaneError: the pass failed; with GRIDLANE_FULL_TRACEBACKS=1 its own error instead.
+    """
+    coarse = module.coarse
+    try:
+        notes = pipeline.apply(module, each, record, options)
+    except (GridlaneError, RecursionError):
+        raise
+    except Exception as error:
+        if config().full_tracebacks:
+            raise
+        *_, last = traceback.extract_tb(error.__traceback__)
+        place = f"{last.filename}:{last.lineno}"
+        raise GridlaneError(
+            f"{name} cannot process this IR: {type(error).__name__}: {error} (at {place}); a pass "
+            "may need those that pipelines run before it (GRIDLANE_FULL_TRACEBACKS=1 shows all)"
+        ) from error
+    if module.coarse != coarse:
+        notes += (f"{name}: launches have 1/{module.coarse} of the blocks along x, rounded up",)
+    return notes
 
 
 def _prepare(module: Module, record: Backend, options: KernelOptions) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
+from functools import cached_property
 
 from gridlane.core.errors import ParseError
 from gridlane.core.frozen import frozen
@@ -31,10 +33,15 @@ class Token:
 
 
 class Tokens:
-    """The tokens of a text and a position among them."""
+    """The tokens of a text and a position among them.
 
-    def __init__(self, source: str) -> None:
+    Attributes:
+        file: the name of the text's file, or "".
+    """
+
+    def __init__(self, source: str, file: str = "") -> None:
         self.source = source
+        self.file = file
         self.items = self._split()
         self.index = 0
         self.current = self.items[0]
@@ -62,11 +69,21 @@ class Tokens:
             if isinstance(position, Token)
             else position
         )
-        line = self.source.count("\n", 0, start) + 1
-        begin = self.source.rfind("\n", 0, start) + 1
+        line, column = self.place(start)
+        begin = start - column + 1
         end = self.source.find("\n", start)
         text = self.source[begin : end if end >= 0 else len(self.source)]
-        return ParseError(message, line, start - begin + 1, text)
+        return ParseError(message, line, column, text)
+
+    def place(self, offset: int) -> tuple[int, int]:
+        """The line and the column of an offset, from 1."""
+        line = bisect_right(self._lines, offset)
+        return line, offset - self._lines[line - 1] + 1
+
+    @cached_property
+    def _lines(self) -> list[int]:
+        """Where lines start."""
+        return [0, *(match.end() for match in re.finditer("\n", self.source))]
 
     def advance(self) -> Token:
         """Return the current token and move to the next."""

@@ -31,13 +31,17 @@ from gridlane.ir.types import FragmentType, PointerType, Space, StructType, Type
 from gridlane.ir.values import ErrorSite, Function, Global, Module, Param, Region, Value, Var
 
 
-def parse_module(text: str) -> Module:
+def parse_module(text: str, file: str = "") -> Module:
     """The module that a text describes.
+
+    Args:
+        file: the name of the text's file, if functions and ops shall have their places in it as
+            locations, instead of those that the text has.
 
     Raises:
         ParseError: the text is not IR.
     """
-    tokens = Tokens(text)
+    tokens = Tokens(text, file)
     module = Module()
     while tokens.current.kind != "end":
         start = tokens.advance()
@@ -100,13 +104,13 @@ class _FunctionParser:
         self.foreseen: dict[str, Value] = {}
 
     def read(self) -> Function:
-        tokens, function = self.tokens, self.function
+        tokens, function, start = self.tokens, self.function, self.tokens.current
         tokens.expect("(")
         function.params = self.listed(")", self.param)
         if tokens.accept("->"):
             tokens.expect("(")
             function.results = tuple(self.listed(")", lambda: parse_type(tokens)))
-        function.loc = _read_location(tokens)
+        function.loc = self.location(start)
         tokens.expect("{")
         while tokens.current.text == "var" and tokens.current.kind == "word":
             self.variable()
@@ -155,21 +159,23 @@ class _FunctionParser:
     def body(self) -> None:
         """Parse ops up to the function's end. An explicit stack leaves the depth unlimited."""
         tokens = self.tokens
-        # Each open region: the ops, its number of names outside, its op, the regions still to
-        # parse.
+        # Each open region: the ops, its number of names outside, its op with its first token, the
+        # regions still to parse.
         op: Op | None = None
-        stack: list[tuple[Region, int, Op | None, list[str]]] = [
-            (self.function.body, len(self.defined), None, [])
+        start = tokens.current
+        stack: list[tuple[Region, int, Op | None, Token, list[str]]] = [
+            (self.function.body, len(self.defined), None, start, [])
         ]
         while stack:
-            region, outside, op, labels = stack[-1]
+            region, outside, op, start, labels = stack[-1]
             if not tokens.accept("}"):
+                begin = tokens.current
                 inner = self.op()
                 region.ops.append(inner)
                 if inner.REGION_FIELDS:
                     tokens.expect("{")
                     first, *rest = inner.REGION_FIELDS
-                    stack.append((getattr(inner, first), len(self.defined), inner, rest))
+                    stack.append((getattr(inner, first), len(self.defined), inner, begin, rest))
                     if isinstance(inner, Graph):
                         self.foresee()
                 continue
@@ -181,9 +187,9 @@ class _FunctionParser:
                 labels = labels[1:]
             if labels:
                 tokens.expect("{")
-                stack.append((getattr(op, labels[0]), outside, op, labels[1:]))
+                stack.append((getattr(op, labels[0]), outside, op, start, labels[1:]))
             else:
-                op.loc = _read_location(tokens)
+                op.loc = self.location(start)
 
     def foresee(self) -> None:
         """Make the values of a graph's blocks, which any of its blocks may use, also one before the
@@ -207,7 +213,7 @@ class _FunctionParser:
 
     def op(self) -> Op:
         """One op, with empty regions; its location follows the regions, if any."""
-        tokens = self.tokens
+        tokens, begin = self.tokens, self.tokens.current
         results: list[tuple[Token, Type]] = []
         while tokens.current.kind == "value":
             token = tokens.advance()
@@ -224,8 +230,16 @@ class _FunctionParser:
         named = zip(results, op.results, strict=True)
         op.results = tuple([self.result(token, value) for (token, _), value in named])
         if not cls.REGION_FIELDS:
-            op.loc = _read_location(tokens)
+            op.loc = self.location(begin)
         return op
+
+    def location(self, start: Token) -> Loc:
+        """The location in the text, or the place of what starts at a token."""
+        read = _read_location(self.tokens)
+        if not self.tokens.file:
+            return read
+        line, column = self.tokens.place(start.start)
+        return Loc(self.tokens.file, line, column, column + len(start.text))
 
     def result(self, token: Token, value: Value) -> Value:
         """The result of an op that a token names: the value of an op's own, or a foreseen one."""
