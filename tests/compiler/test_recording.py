@@ -203,6 +203,9 @@ UNREADABLE = {
     ("cpu", "llvm.ll"): ("define void", "define avoid", "LLVM refuses it"),
     ("cuda", "code.ptx"): (".entry k(", ".entry (", "no directive of a module: .entry"),
     ("cuda", "llvm.ll"): ("ret void", "ret i32 0", "LLVM refuses it"),
+    ("interp", "frontend.ir"): ("kernel @k(", "kernel @other(", "the kernel is @other, which"),
+    ("metal", "frontend.ir"): (", %n: i32)", ", %n: i32, %m: i32)", "stay as they are"),
+    ("vulkan", "frontend.ir"): ("  if %bad {\n", "  return\n  if %bad {\n", "return: a terminator"),
     ("webgpu", "code.wgsl"): (
         "fn k_k(",
         "fn other(",
@@ -226,6 +229,49 @@ def test_what_cannot_be_read_names_its_file(
         made(target)
     assert str(caught.value).startswith(f"GRIDLANE_OVERRIDE: {path}: ")
     assert told in str(caught.value)
+
+
+ENTRY = {
+    "cpu": ('@"k.kernel"(', '@"k.other"(', "there is no function k.kernel of (ptr, ptr, i64, i64"),
+    "cuda": ('void @"k"(', 'void @"other"(', "there is no function k of (ptr addrspace(1), i32)"),
+}
+
+
+@pytest.mark.parametrize("target", ENTRY)
+def test_llvm_ir_without_the_kernel_is_refused(target: str, use: Use, tmp_path: Path) -> None:
+    old, new, reason = ENTRY[target]
+    use(dump=tmp_path / "dump")
+    made(target)
+    path = changed(stages(tmp_path / "dump"), "llvm.ll", tmp_path / "changed", old, new)
+    use(override=tmp_path / "changed")
+    with pytest.raises(ParseError, match=re.escape(reason)):
+        made(target)
+    path.write_text("")
+    with pytest.raises(ParseError, match=re.escape(reason)):
+        made(target)
+
+
+def test_a_file_that_cannot_be_read_is_named(use: Use, tmp_path: Path) -> None:
+    use(dump=tmp_path / "dump")
+    made("webgpu")
+    name = stages(tmp_path / "dump")["frontend.ir"].name
+    (tmp_path / "changed").mkdir()
+    os.symlink("/proc/self/mem", tmp_path / "changed" / name)
+    use(override=tmp_path / "changed")
+    with pytest.raises(ParseError, match=r"k-.* cannot be read: Input/output error"):
+        made("webgpu")
+
+
+@pytest.mark.parametrize("letter", ["\u6838", "\u00df", "a"])
+def test_names_of_files_are_short_and_ascii(letter: str, use: Use, tmp_path: Path) -> None:
+    text = TEXT.replace("@k(", f'@"{letter * 300}"(')
+    use(dump=tmp_path)
+    made("interp", text)
+    use(override=tmp_path)
+    made("interp", text)
+    (file,) = tmp_path.iterdir()
+    assert file.name.isascii() and len(file.name) < 150
+    assert letter * 300 in file.read_bytes().decode()
 
 
 def test_every_kernel_has_the_text_of_its_functions(use: Use, tmp_path: Path) -> None:
@@ -279,3 +325,11 @@ def test_files_that_replace_nothing_are_named(tmp_path: Path) -> None:
     folder = tmp_path / "there"
     told = f"{folder} has files that replaced nothing here: k-0.cpu.00-frontend.ir\n"
     assert done.returncode == 0 and done.stderr == f"gridlane: GRIDLANE_OVERRIDE: {told}"
+
+
+def test_a_folder_that_is_removed(tmp_path: Path) -> None:
+    (tmp_path / "k.py").write_text(PROGRAM + "import os\nos.rmdir('there')\n")
+    (tmp_path / "there").mkdir()
+    environment = {**os.environ, "GRIDLANE_OVERRIDE": "there"}
+    done = programs.run(["-m", "gridlane", "run", "k.py"], tmp_path, environment)
+    assert done.returncode == 0 and not done.stderr

@@ -1,4 +1,5 @@
 from collections.abc import Iterator
+from enum import Enum
 from typing import Literal
 
 llvm_version_info: tuple[int, int, int]
@@ -40,11 +41,17 @@ class TargetMachine:
     def emit_object(self, module: ModuleRef) -> bytes: ...
     def emit_assembly(self, module: ModuleRef) -> str: ...
 
+class Linkage(Enum):
+    external = 0
+
 class ValueRef:
     name: str
-    linkage: str
+    linkage: str | Linkage
+    type: object
     @property
     def is_declaration(self) -> bool: ...
+    @property
+    def arguments(self) -> Iterator[ValueRef]: ...
     @property
     def blocks(self) -> Iterator[ValueRef]: ...
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 
 from gridlane.backends import backend
 from gridlane.backends.record import Fact
@@ -56,7 +57,8 @@ def _recorded(code: KernelCode) -> str | None:
     if not recording.active():
         return None
     placed = code.placed
-    text = recording.record_text("llvm", ".ll", placed, machine.check_text, "")
+    check = partial(machine.check_text, original=placed)
+    text = recording.record_text("llvm", ".ll", placed, check, "")
     return None if text is placed else text
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from gridlane.backends import backend
@@ -102,19 +102,20 @@ def text(module: Module, target: Target, options: KernelOptions, stage: str) -> 
 
 def _ptx(code: KernelCode, machine: Machine, options: KernelOptions) -> str:
     text = ptx.assembly(*_how(code, machine, options))
-    return recording.record_text("code", ".ptx", text, _check_ptx)
+    return recording.record_text("code", ".ptx", text, partial(_check_ptx, entry=code.entry))
 
 
-def _check_llvm(text: str) -> None:
+def _check_llvm(text: str, original: str) -> None:
     from gridlane.codegen.llvm.machine import check_text
 
-    check_text(text)
+    check_text(text, original)
 
 
-def _check_ptx(text: str) -> None:
+def _check_ptx(text: str, entry: str) -> None:
     from gridlane.frontends.ptx import parse_ptx
 
     parse_ptx(text)
+    recording.names_entry(entry)(text)
 
 
 def _emit(module: Module, target: Target, options: KernelOptions, machine: Machine) -> KernelCode:
@@ -127,7 +128,8 @@ def _emit(module: Module, target: Target, options: KernelOptions, machine: Machi
     )
     pipeline.run(module, backend(target.name), given, options)
     code = emit_kernel(module, options, machine.capability)
-    text = recording.record_text("llvm", ".ll", code.text, _check_llvm, "llvm")
+    check = partial(_check_llvm, original=code.text)
+    text = recording.record_text("llvm", ".ll", code.text, check, "llvm")
     return code if text is code.text else replace(code, text=text)
 
 

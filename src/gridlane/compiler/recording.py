@@ -25,12 +25,13 @@ from gridlane.core.encoding import encode
 from gridlane.core.errors import GridlaneError, ParseError
 from gridlane.core.options import KernelOptions, Target
 from gridlane.ir.printer import print_module
-from gridlane.ir.values import Module
+from gridlane.ir.values import Function, Module
 
 Check = Callable[[str], None]
 """Raises a GridlaneError for a text that is no code of its language."""
 
-_UNUSUAL = re.compile(r"[^\w.-]+")
+_UNUSUAL = re.compile(r"[^\w.-]+", re.ASCII)
+"""Not every locale has names of other characters, and names have a limit in bytes."""
 
 
 class _Recording:
@@ -95,12 +96,11 @@ def record_ir(stage: str, module: Module) -> None:
         return
     text, file = recording.passed(stage, ".ir", print_module(module, locations=True))
     if file is not None:
-        from gridlane.ir.parser import parse_module
-        from gridlane.ir.verifier import verify
+        from gridlane.ir.reading import read_module
 
         try:
-            read = parse_module(text)
-            verify(read)
+            read = read_module(text, file.name)
+            _check_launch(module.kernel, read.kernel)
         except GridlaneError as error:
             raise _refused(file, error) from None
         _replace(module, read)
@@ -131,13 +131,29 @@ def record_text(stage: str, suffix: str, text: str, check: Check, shown: str = "
 
 
 def names_entry(entry: str) -> Check:
-    """A check of text that only drivers parse: it contains the kernel."""
+    """A check of text that it contains the kernel."""
 
     def check(text: str) -> None:
-        if entry not in text:
+        if re.search(rf"(?<!\w){re.escape(entry)}(?!\w)", text) is None:
             raise GridlaneError(f"there is no {entry} in it, the name of the kernel")
 
     return check
+
+
+def _check_launch(before: Function, after: Function) -> None:
+    """Require the name and the parameters with which launches are packed."""
+    if after.name != before.name:
+        raise GridlaneError(f"the kernel is @{after.name}, which launches know as @{before.name}")
+    if _parameters(after) != _parameters(before):
+        raise GridlaneError(
+            f"@{after.name} has the parameters {_parameters(after)}, and launches pass "
+            f"{_parameters(before)}: types, arguments and paths stay as they are"
+        )
+
+
+def _parameters(function: Function) -> str:
+    each = ((str(p.value.type), p.argument, p.path) for p in function.params)
+    return ", ".join(f"{type_} of {argument}{path or ''}" for type_, argument, path in each)
 
 
 def _replace(module: Module, read: Module) -> None:
@@ -158,6 +174,8 @@ def _refused(file: Path, error: GridlaneError) -> ParseError:
 def _read(file: Path) -> str:
     try:
         return file.read_bytes().decode()
+    except OSError as error:
+        raise ParseError(f"GRIDLANE_OVERRIDE: {file} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise ParseError(f"GRIDLANE_OVERRIDE: {file}: no text: {error}") from None
 
@@ -170,7 +188,7 @@ def _write(file: Path, text: str) -> None:
     """
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
+        file.write_bytes(text.encode())
     except OSError as error:
         message = f"GRIDLANE_DUMP: {file} cannot be written: {error.strerror}"
         raise GridlaneError(f"{message}; it names a folder, which is made if need be") from None
@@ -199,7 +217,8 @@ def _watch(folder: Path) -> None:
     """Report at the end of the process which files have replaced nothing."""
 
     def report() -> None:
-        unused = sorted(file.name for file in folder.iterdir() if file not in _used)
+        files = folder.iterdir() if folder.is_dir() else ()
+        unused = sorted(file.name for file in files if file not in _used)
         if unused:
             message = f"{folder} has files that replaced nothing here: {', '.join(unused)}"
             print(f"gridlane: GRIDLANE_OVERRIDE: {message}", file=sys.stderr)

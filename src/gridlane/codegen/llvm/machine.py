@@ -214,16 +214,32 @@ def _made(text: str, machine: Machine, level: int) -> tuple[llvm.ModuleRef, llvm
     return _optimised(text, *parts), target_machine(*parts)
 
 
-def check_text(text: str) -> None:
-    """Parse and verify a module.
+def check_text(text: str, original: str) -> None:
+    """Parse and verify a module that replaces another.
 
     Raises:
-        GridlaneError: LLVM refuses the text.
+        GridlaneError: LLVM refuses the text, or it lacks a function that others call, or that has
+            other parameters.
     """
     try:
-        llvm.parse_assembly(text).verify()
+        module = llvm.parse_assembly(text)
+        module.verify()
     except RuntimeError as error:
         raise GridlaneError(f"LLVM refuses it: {error}") from None
+    functions = _functions(module)
+    for name, parameters in _functions(llvm.parse_assembly(original)).items():
+        if functions.get(name) != parameters:
+            shown = ", ".join(parameters)
+            raise GridlaneError(f"there is no function {name} of ({shown}) in it, which is called")
+
+
+def _functions(module: llvm.ModuleRef) -> dict[str, list[str]]:
+    """The types of the parameters of each function that a module defines for others."""
+    return {
+        each.name: [str(argument.type) for argument in each.arguments]
+        for each in module.functions
+        if not each.is_declaration and each.linkage == llvm.Linkage.external
+    }
 
 
 def object_code(text: str, machine: Machine, level: int = 2) -> bytes:
