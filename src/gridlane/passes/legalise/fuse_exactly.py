@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from gridlane.core.dtypes import DType, f32, f64
 from gridlane.ir.builder import Builder
+from gridlane.ir.expressions import FORMATS, Writer
 from gridlane.ir.op import FastMath, Op
 from gridlane.ir.ops import arith
 from gridlane.ir.values import Function, Module, Param, Value
 from gridlane.passes.legalise.library import call_instead, library_function
-from gridlane.passes.legalise.math.expression import FORMATS, Writer
 from gridlane.passes.legalise.math.fused import fma
 from gridlane.passes.legalise.small.formats import odd_fma
 

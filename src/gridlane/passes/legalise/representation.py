@@ -13,11 +13,11 @@ from typing import Any, ClassVar, TypeAlias
 from gridlane.core.dtypes import DType, f32, u32
 from gridlane.core.errors import TargetError
 from gridlane.ir.builder import Builder
+from gridlane.ir.expressions import FORMATS, Expression, Writer
 from gridlane.ir.op import FieldKind, Op
 from gridlane.ir.ops import arith, control, memory
 from gridlane.ir.types import Space, Type, pointer
 from gridlane.ir.values import Function, Global, Module, Param, Region, Value, Var
-from gridlane.passes.legalise.math.expression import FORMATS, Expression, Writer
 
 Parts: TypeAlias = tuple[Value, ...]
 """The values that represent one value."""

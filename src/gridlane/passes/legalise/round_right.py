@@ -11,11 +11,11 @@ from collections.abc import Callable
 
 from gridlane.core.dtypes import DType, bf16, f16, f32
 from gridlane.ir.builder import Builder
+from gridlane.ir.expressions import FORMATS, Expression, Writer
 from gridlane.ir.op import FastMath, Op
 from gridlane.ir.ops import arith, math
 from gridlane.ir.values import Function, Module, Param, Value
 from gridlane.passes.legalise.library import call_instead, library_function
-from gridlane.passes.legalise.math.expression import FORMATS, Expression, Writer
 from gridlane.passes.legalise.math.rounded import quotient, sqrt
 
 _FORMULAS: dict[type[Op], tuple[Callable[..., Expression], FastMath]] = {

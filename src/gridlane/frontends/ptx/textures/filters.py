@@ -11,8 +11,8 @@ from gridlane.core.dtypes import b1, f16, f32, i32, u32
 from gridlane.core.frozen import frozen
 from gridlane.core.texture_record import AddressMode, ChannelKind, Flag, LevelWord, Word
 from gridlane.frontends.ptx.textures.records import Texels, Texture, limited
+from gridlane.ir.expressions import Expression, Local, Writer
 from gridlane.ir.ops import math
-from gridlane.passes.legalise.math.expression import Expression, Local, Writer
 
 STEPS = 256
 """Parts of a texel that coordinates are rounded to for linear filtering."""

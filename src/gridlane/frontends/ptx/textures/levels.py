@@ -6,9 +6,9 @@ from gridlane.core.dtypes import f32, i32, u32
 from gridlane.core.texture_record import Flag, LevelWord, Word
 from gridlane.frontends.ptx.textures.filters import STEPS, floor
 from gridlane.frontends.ptx.textures.records import Texture, called
+from gridlane.ir.expressions import Expression, Writer
 from gridlane.ir.ops import math
 from gridlane.ir.values import Function
-from gridlane.passes.legalise.math.expression import Expression, Writer
 
 
 def by_level(

@@ -14,10 +14,10 @@ from gridlane.core.texture_record import (
     Word,
 )
 from gridlane.ir.builder import Builder
+from gridlane.ir.expressions import FORMATS, Expression, Local, Writer
 from gridlane.ir.ops import memory
 from gridlane.ir.types import Space, Type, pointer
 from gridlane.ir.values import Function, Module, Param, Value
-from gridlane.passes.legalise.math.expression import FORMATS, Expression, Local, Writer
 
 Write = Callable[..., Sequence[Expression]]
 """Writes a function's body, by the writer and the parameters, and returns its results."""

@@ -6,7 +6,7 @@ from gridlane.core.dtypes import b1, i32, i64, u64
 from gridlane.core.texture_record import LevelWord, Word
 from gridlane.frontends.ptx.textures.filters import row_of
 from gridlane.frontends.ptx.textures.records import Texture, limited
-from gridlane.passes.legalise.math.expression import Expression, Writer
+from gridlane.ir.expressions import Expression, Writer
 
 
 def placed(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gridlane.core.dtypes import i32, u32, u64
+from gridlane.ir.expressions import Expression, Writer
 from gridlane.passes.legalise.fp64.bits import (
     BIAS,
     FRACTION,
@@ -22,7 +23,6 @@ from gridlane.passes.legalise.fp64.bits import (
     unpacked,
 )
 from gridlane.passes.legalise.fp64.functions import called_for_several
-from gridlane.passes.legalise.math.expression import Expression, Writer
 
 Pair = tuple[Expression, Expression]
 """128 bits: (upper half, lower half)."""

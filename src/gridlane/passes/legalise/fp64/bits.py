@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from gridlane.core.dtypes import i32, u32, u64
 from gridlane.core.frozen import frozen
+from gridlane.ir.expressions import Expression, Writer
 from gridlane.passes.legalise.fp64.functions import called, called_for_several
-from gridlane.passes.legalise.math.expression import Expression, Writer
 
 FRACTION = 52
 BIAS = 1023

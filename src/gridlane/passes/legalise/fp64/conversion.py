@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gridlane.core.dtypes import DType, f32, i32, i64, u32, u64
+from gridlane.ir.expressions import Expression, Writer
 from gridlane.passes.legalise.fp64.bits import (
     BIAS,
     FRACTION,
@@ -16,7 +17,6 @@ from gridlane.passes.legalise.fp64.bits import (
     shifted_out,
     unpacked,
 )
-from gridlane.passes.legalise.math.expression import Expression, Writer
 
 _F32_BIAS = 127
 _F32_FRACTION = 23

@@ -13,6 +13,7 @@ from typing import ClassVar
 
 from gridlane.core.dtypes import DType, b1, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
 from gridlane.core.errors import TargetError
+from gridlane.ir.expressions import Expression, Writer
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, atomic, control, math, memory, warp
 from gridlane.ir.types import Type
@@ -33,7 +34,6 @@ from gridlane.passes.legalise.fp64.shared import IN_MEMORY, OverBits, needs_f32
 from gridlane.passes.legalise.int64 import holds
 from gridlane.passes.legalise.math import FUNCTIONS, function_for
 from gridlane.passes.legalise.math.doubled import Pair
-from gridlane.passes.legalise.math.expression import Expression, Writer
 from gridlane.passes.legalise.representation import Parts, Rule
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from gridlane.core.dtypes import DType, b1, bf16, f16, f32, f64, i64, u64
+from gridlane.ir.expressions import Expression, Writer
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, atomic, control, math, memory, warp
 from gridlane.ir.types import Type
@@ -17,7 +18,6 @@ from gridlane.passes.legalise.fp64.bits import SIGN, is_nan, is_zero, magnitude,
 from gridlane.passes.legalise.fp64.functions import Formula, called
 from gridlane.passes.legalise.int64 import holds
 from gridlane.passes.legalise.math import legalize_math
-from gridlane.passes.legalise.math.expression import Expression, Writer
 from gridlane.passes.legalise.representation import Parts, Representation, Rule, again
 
 FormulaOfTwo = Callable[[Writer, Expression, Expression], Expression]

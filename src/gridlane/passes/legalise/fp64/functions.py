@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from gridlane.core.dtypes import f64
 from gridlane.ir.builder import Builder
+from gridlane.ir.expressions import FORMATS, Expression, Writer
 from gridlane.ir.values import Function, Module, Param, Value
 from gridlane.passes.legalise.library import library_function
-from gridlane.passes.legalise.math.expression import FORMATS, Expression, Writer
 
 Formula = Callable[..., Expression]
 FormulaOfSeveral = Callable[..., tuple[Expression, ...]]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from gridlane.core.dtypes import f32, f64, u64
+from gridlane.ir.expressions import Expression
 from gridlane.ir.op import REGISTRY, Op
 from gridlane.ir.ops import arith, atomic, control, memory, warp
 from gridlane.ir.stages import ARITHMETIC, MATH
@@ -14,7 +15,6 @@ from gridlane.ir.values import Module, Value
 from gridlane.passes.legalise.fp64.exact import from_scalar, to_scalar
 from gridlane.passes.legalise.fp64.shared import OverBits
 from gridlane.passes.legalise.int64 import holds
-from gridlane.passes.legalise.math.expression import Expression
 from gridlane.passes.legalise.representation import Parts, Representation, Rule, again
 
 

@@ -7,11 +7,11 @@ nearest to the pair: 1 - 2**-60 is 1 there, and its floor is 1.
 from __future__ import annotations
 
 from gridlane.core.dtypes import DType, f32, i64, u32
+from gridlane.ir.expressions import Expression, Writer
 from gridlane.ir.op import Op
 from gridlane.ir.ops import math
 from gridlane.passes.legalise.fp64 import pairs
 from gridlane.passes.legalise.math.doubled import Pair, choose, quick_sum
-from gridlane.passes.legalise.math.expression import Expression, Writer
 
 _FRACTION = (1 << 23) - 1
 _EXPONENT = 0x7F800000

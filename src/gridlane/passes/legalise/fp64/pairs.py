@@ -7,9 +7,9 @@ result on the first parts alone is infinite, NaN or a zero by underflow, it is t
 from __future__ import annotations
 
 from gridlane.core.dtypes import f32, i32, i64, u32, u64
+from gridlane.ir.expressions import Expression, Writer
 from gridlane.passes.legalise.fp64.pair_functions import called
 from gridlane.passes.legalise.math.doubled import Pair, choose, product, quick_sum, two_sum
-from gridlane.passes.legalise.math.expression import Expression, Writer
 
 _INFINITY = float("inf")
 _BIAS, _FRACTION = 127, 23

@@ -9,11 +9,11 @@ import numpy as np
 
 from gridlane.core.dtypes import f64, u64
 from gridlane.core.errors import TargetError
+from gridlane.ir.expressions import Expression
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, atomic, control
 from gridlane.ir.values import Value
 from gridlane.passes.legalise.fp64.exact import from_scalar, to_scalar
-from gridlane.passes.legalise.math.expression import Expression
 from gridlane.passes.legalise.representation import Parts, Representation
 
 LARGEST = float(np.finfo(np.float32).max)

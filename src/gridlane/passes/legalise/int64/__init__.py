@@ -20,6 +20,7 @@ from typing import ClassVar
 
 from gridlane.core.dtypes import DType, i32, i64, u32, u64
 from gridlane.core.errors import TargetError
+from gridlane.ir.expressions import Expression
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, atomic, control, memory, warp
 from gridlane.ir.types import ArrayType, PointerType, StructType, Type, VectorType, vector
@@ -38,7 +39,6 @@ from gridlane.passes.legalise.int64.wide import (
     reverse,
     signed_high_product,
 )
-from gridlane.passes.legalise.math.expression import Expression
 from gridlane.passes.legalise.representation import Parts, Representation, Rule, again, scalar
 
 WORDS = vector(u32, 2)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gridlane.core.dtypes import DType, b1, f32, f64, i8, i16, i32, i64, u32, u64
+from gridlane.ir.expressions import Expression, Writer
 from gridlane.passes.legalise.int64.wide import WORD, Wide, choose, constant, low_word
-from gridlane.passes.legalise.math.expression import Expression, Writer
 
 _FRACTION = 23
 _BIAS = 127

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from gridlane.core.dtypes import f32, i32, u32
 from gridlane.ir.builder import Builder
+from gridlane.ir.expressions import FORMATS, Local, Writer
 from gridlane.ir.ops import control
 from gridlane.ir.values import Function, Module, Param, Region, Value
 from gridlane.passes.legalise.int64.wide import Wide, choose, constant, low_word
 from gridlane.passes.legalise.library import library_function
-from gridlane.passes.legalise.math.expression import FORMATS, Local, Writer
 
 NAME = "gridlane.divide.u64"
 

@@ -6,10 +6,10 @@ Participating lanes name the same mask, as CUDA requires.
 from __future__ import annotations
 
 from gridlane.core.dtypes import DType, i32, i64, u32
+from gridlane.ir.expressions import Expression, Writer
 from gridlane.ir.ops import warp
 from gridlane.ir.values import Value
 from gridlane.passes.legalise.int64.wide import Wide, low_word
-from gridlane.passes.legalise.math.expression import Expression, Writer
 
 Kind = warp.WarpReduction
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from gridlane.core.dtypes import i32, u32
 from gridlane.core.frozen import frozen
+from gridlane.ir.expressions import Expression, Writer
 from gridlane.ir.ops import arith
-from gridlane.passes.legalise.math.expression import Expression, Writer
 
 WORD = 32
 _ONES = 0xFFFFFFFF

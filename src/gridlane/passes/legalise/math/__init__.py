@@ -15,10 +15,10 @@ from typing import TypeAlias
 
 from gridlane.core.dtypes import DType, f32
 from gridlane.ir.builder import Builder
+from gridlane.ir.expressions import FORMATS, NARROW, Expression, Writer
 from gridlane.ir.op import FastMath, Op
 from gridlane.ir.values import Function, Module, Param, Region, Value
 from gridlane.passes.legalise.library import library_function
-from gridlane.passes.legalise.math.expression import FORMATS, NARROW, Expression, Writer
 from gridlane.passes.legalise.math.functions import FUNCTIONS, UNWIDENED
 from gridlane.passes.legalise.math.natives import CPU, NOTHING, NVPTX, Natives
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from gridlane.core.dtypes import f32
 from gridlane.core.frozen import frozen
-from gridlane.passes.legalise.math.expression import Expression, Writer
+from gridlane.ir.expressions import Expression, Writer
 
 Real = Expression | int | float
 

@@ -4,10 +4,10 @@ slowly varying function, a polynomial in (x - 4) / (x + 4)."""
 from __future__ import annotations
 
 from gridlane.core.dtypes import f32
+from gridlane.ir.expressions import Expression, Writer
 from gridlane.passes.legalise.math import coefficients as known
 from gridlane.passes.legalise.math.doubled import Pair, product, quick_sum, single, two_sum
 from gridlane.passes.legalise.math.exponential import parts
-from gridlane.passes.legalise.math.expression import Expression, Writer
 
 _UP = 2.0**64
 

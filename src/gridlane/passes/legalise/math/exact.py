@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from gridlane.core.dtypes import i32
-from gridlane.passes.legalise.math.expression import Expression, Writer
+from gridlane.ir.expressions import Expression, Writer
 
 
 def unpacked(w: Writer, x: Expression) -> tuple[Expression, Expression]:

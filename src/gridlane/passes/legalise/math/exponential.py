@@ -7,9 +7,9 @@ multiplied in two steps, so that subnormal results round once.
 from __future__ import annotations
 
 from gridlane.core.dtypes import f32, f64, i32
+from gridlane.ir.expressions import Expression, Writer
 from gridlane.passes.legalise.math import coefficients as known
 from gridlane.passes.legalise.math.doubled import Pair, constant, pieces, quick_sum, two_sum
-from gridlane.passes.legalise.math.expression import Expression, Writer
 
 _LIMITS = {f32: (-105.0, 90.0), f64: (-750.0, 711.0)}
 """Limits of x, beyond which exp is 0 or infinite."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gridlane.core.dtypes import DType, i32
+from gridlane.ir.expressions import Expression
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, math
 from gridlane.passes.legalise.math import (
@@ -18,7 +19,6 @@ from gridlane.passes.legalise.math import (
     power,
     trigonometric,
 )
-from gridlane.passes.legalise.math.expression import Expression
 
 Formula = Callable[..., Expression | tuple[Expression, ...]]
 Others = Callable[[DType], tuple[DType, ...]]

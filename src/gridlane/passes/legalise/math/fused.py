@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 
 from gridlane.core.frozen import frozen
+from gridlane.ir.expressions import Expression, Format, Writer
 from gridlane.passes.legalise.math.exact import unpacked
-from gridlane.passes.legalise.math.expression import Expression, Format, Writer
 
 
 def _dropped(form: Format) -> int:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 
 from gridlane.core.dtypes import f32
+from gridlane.ir.expressions import Expression, Writer
 from gridlane.passes.legalise.math import coefficients as known
 from gridlane.passes.legalise.math.doubled import (
     Pair,
@@ -15,7 +16,6 @@ from gridlane.passes.legalise.math.doubled import (
     two_sum,
 )
 from gridlane.passes.legalise.math.exponential import parts
-from gridlane.passes.legalise.math.expression import Expression, Writer
 from gridlane.passes.legalise.math.logarithm import precise
 from gridlane.passes.legalise.math.trigonometric import cosine, sine
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
+from gridlane.ir.expressions import Expression, Writer
 from gridlane.passes.legalise.math.doubled import product, single, two_sum
 from gridlane.passes.legalise.math.exponential import limited, minus_one, parts
-from gridlane.passes.legalise.math.expression import Expression, Writer
 from gridlane.passes.legalise.math.logarithm import one_plus, positive
 
 

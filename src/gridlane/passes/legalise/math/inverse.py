@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+from gridlane.ir.expressions import Expression, Writer
 from gridlane.passes.legalise.math import coefficients as known
 from gridlane.passes.legalise.math.doubled import (
     Pair,
@@ -18,7 +19,6 @@ from gridlane.passes.legalise.math.doubled import (
     single,
     two_sum,
 )
-from gridlane.passes.legalise.math.expression import Expression, Writer
 
 
 def _angle(w: Writer, y: Pair, x: Pair) -> Pair:

@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 from gridlane.core.dtypes import f32
+from gridlane.ir.expressions import Expression, Writer
 from gridlane.passes.legalise.math import coefficients as known
 from gridlane.passes.legalise.math.doubled import (
     Pair,
@@ -19,7 +20,6 @@ from gridlane.passes.legalise.math.doubled import (
     single,
     two_sum,
 )
-from gridlane.passes.legalise.math.expression import Expression, Writer
 
 
 def normalised(w: Writer, x: Expression) -> tuple[Expression, Expression]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 from gridlane.core.dtypes import i32
+from gridlane.ir.expressions import Expression, Writer
 from gridlane.passes.legalise.math import coefficients as known
 from gridlane.passes.legalise.math.doubled import product
 from gridlane.passes.legalise.math.exponential import limited, parts
-from gridlane.passes.legalise.math.expression import Expression, Writer
 from gridlane.passes.legalise.math.logarithm import precise
 
 

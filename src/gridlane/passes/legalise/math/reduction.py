@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from gridlane.core.dtypes import DType, f32, f64, i32, u32
 from gridlane.core.frozen import frozen
+from gridlane.ir.expressions import Expression, Writer
 from gridlane.passes.legalise.math import coefficients as known
 from gridlane.passes.legalise.math.doubled import Pair, constant, pieces, quick_sum, two_sum
-from gridlane.passes.legalise.math.expression import Expression, Writer
 
 
 @frozen

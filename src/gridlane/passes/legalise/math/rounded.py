@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from gridlane.core.dtypes import f32, i32
-from gridlane.passes.legalise.math.expression import Expression, Writer
+from gridlane.ir.expressions import Expression, Writer
 
 
 def _significand(w: Writer, bits: Expression) -> tuple[Expression, Expression]:

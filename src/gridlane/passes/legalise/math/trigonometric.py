@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
+from gridlane.ir.expressions import Expression, Writer
 from gridlane.passes.legalise.math import coefficients as known
 from gridlane.passes.legalise.math.doubled import Pair, choose, quick_sum
-from gridlane.passes.legalise.math.expression import Expression, Writer
 from gridlane.passes.legalise.math.reduction import quarter_turns
 
 

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from gridlane.core.dtypes import DType, b1, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
+from gridlane.ir.expressions import NARROW, Expression
 from gridlane.ir.op import REGISTRY, Op
 from gridlane.ir.ops import arith, atomic, control, math, memory, warp
 from gridlane.ir.stages import ARITHMETIC, MATH
@@ -29,7 +30,6 @@ from gridlane.passes.legalise.int64 import WORDS, holds
 from gridlane.passes.legalise.int64.conversion import to_odd
 from gridlane.passes.legalise.int64.wide import Wide
 from gridlane.passes.legalise.math import legalize_math
-from gridlane.passes.legalise.math.expression import NARROW, Expression
 from gridlane.passes.legalise.representation import Parts, Representation, Rule, again, scalar
 from gridlane.passes.legalise.small.formats import (
     narrowed,

@@ -7,7 +7,7 @@ The payload of a NaN survives both conversions.
 from __future__ import annotations
 
 from gridlane.core.dtypes import DType, bf16, f32, i32, u32
-from gridlane.passes.legalise.math.expression import Expression, Writer
+from gridlane.ir.expressions import Expression, Writer
 
 _SIGN = 0x80000000
 _INFINITE = 0x7F800000

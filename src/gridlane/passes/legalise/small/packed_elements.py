@@ -11,12 +11,12 @@ from collections.abc import Callable
 from gridlane.core.dtypes import u32, u64
 from gridlane.core.frozen import frozen
 from gridlane.ir.builder import Builder
+from gridlane.ir.expressions import Expression, Writer
 from gridlane.ir.ops import atomic, memory
 from gridlane.ir.ops.grid import MemoryOrder, MemoryScope
 from gridlane.ir.types import Space, vector
 from gridlane.ir.values import Value
 from gridlane.passes.legalise.atomics import swap_until_done
-from gridlane.passes.legalise.math.expression import Expression, Writer
 
 
 @frozen

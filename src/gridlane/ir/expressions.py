@@ -1,6 +1,6 @@
 """Formulas over the IR: values with Python's operators, and the writer of their ops.
 
-A function of this package takes a ``Writer`` and ``Expression`` operands and returns expressions;
+A function of mathematics takes a ``Writer`` and ``Expression`` operands and returns expressions;
 a number beside an expression becomes a constant of its type.
 """
 
