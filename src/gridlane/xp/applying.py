@@ -1,0 +1,97 @@
+"""Apply an operation of the table to arrays and Python's numbers."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gridlane.xp.computing import compute
+from gridlane.xp.groups import LIMIT
+from gridlane.xp.nodes import CAST, Node, number
+from gridlane.xp.operations.record import Loop, Operation
+
+if TYPE_CHECKING:
+    from gridlane.runtime.protocol import Device
+
+NUMBERS = (bool, int, float, complex)
+"""Python's numbers, which take the dtype of the arrays beside them, as NumPy 2 says."""
+
+
+@cache
+def loop_of(operation: Operation, kinds: tuple[Any, ...]) -> Loop:
+    """The dtypes in which an operation computes operands of these kinds.
+
+    Raises:
+        TypeError: there is no loop for them.
+    """
+    return operation.types(kinds)
+
+
+def applied(operation: Operation, operands: tuple[Node | Any, ...]) -> tuple[Node, ...]:
+    """The pending nodes of an operation's results. The operands are nodes, or Python's numbers.
+
+    Raises:
+        TypeError: the operation has no loop for the operands' dtypes.
+        ValueError: the shapes do not broadcast, or the devices differ.
+    """
+    kinds = tuple([each.dtype if isinstance(each, Node) else type(each) for each in operands])
+    loop = loop_of(operation, kinds)
+    nodes = tuple(
+        [
+            cast(each, dtype) if isinstance(each, Node) else number(each, dtype)
+            for each, dtype in zip(operands, loop.inputs, strict=True)
+        ]
+    )
+    device, shape = device_of(nodes, operation.name), broadcast([each.shape for each in nodes])
+    results = tuple(
+        [
+            Node(device, dtype, shape, operation, nodes, part)
+            for part, dtype in enumerate(loop.outputs)
+        ]
+    )
+    if results[0].weight > LIMIT:
+        compute(results[0])
+    return results
+
+
+def cast(node: Node, dtype: np.dtype[Any]) -> Node:
+    """A node's elements as another dtype."""
+    if node.dtype == dtype:
+        return node
+    return Node(node.device, dtype, node.shape, CAST, (node,))
+
+
+def broadcast(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
+    """The common shape.
+
+    Raises:
+        ValueError: there is none.
+    """
+    first = shapes[0]
+    if all(each == first for each in shapes):
+        return first
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        listed = " ".join(str(each).replace(" ", "") for each in shapes)
+        raise ValueError(f"operands could not be broadcast together with shapes {listed}") from None
+
+
+def device_of(nodes: tuple[Node, ...], name: str) -> Device:
+    """The device of all operands that have one.
+
+    Raises:
+        ValueError: they are on different devices, or none is on a device.
+    """
+    devices = {id(each.device): each.device for each in nodes if each.device is not None}
+    if len(devices) == 1:
+        (device,) = devices.values()
+        return device
+    if not devices:
+        raise ValueError(f"{name}: no operand is an array of a device")
+    names = " and ".join(each.name for each in devices.values())
+    raise ValueError(
+        f"{name}: the operands are on the devices {names}; copy one with x.to_device(...)"
+    )

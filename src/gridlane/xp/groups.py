@@ -1,0 +1,182 @@
+"""Fusion: what one kernel computes of an expression.
+
+A group is a pending node with all that it depends on, down to leaves and numbers. It stores the
+elements of that node, its root, and of each other one that somebody outside of the group refers to,
+so that nothing is computed twice. An operand with fewer elements than its user is computed first,
+by a kernel of its own.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from gridlane.core.frozen import frozen
+from gridlane.xp.nodes import Node, Shape, contiguous
+
+LIMIT = 48
+"""The most operations of a group. A longer expression is computed in parts, so that the time of its
+compilation grows linearly with its length."""
+ROW = 64
+"""The least elements of a row that has threads, and blocks, of its own."""
+
+
+Steps = tuple[int | None, ...]
+"""Along each dimension, the distance of neighbours in elements, if that is 0 or 1; else None: it is
+an argument of the kernel."""
+
+
+@frozen
+class Form:
+    """What a kernel depends on: the key of its code.
+
+    Attributes:
+        rank: the dimensions that are left when neighbours are joined.
+        by_rows: whether a block's threads are in one row of the last dimension.
+        steps: for each node: ("leaf", dtype, its steps along each dimension), ("number", dtype), or
+            (operation's name, dtype, part, positions of the operands).
+        stored: the positions of the nodes whose elements are stored, the root's last.
+        target: the root's steps along each dimension, where it does not get memory of its own.
+    """
+
+    rank: int
+    by_rows: bool
+    steps: tuple[tuple[Any, ...], ...]
+    stored: tuple[int, ...]
+    target: Steps | None = None
+
+
+@frozen
+class Group:
+    """One kernel's part of an expression.
+
+    Attributes:
+        form: the key of its code.
+        nodes: in the order of computation; the last one is the root.
+        extents: of the dimensions.
+        strides: those that the code takes as arguments, in elements.
+    """
+
+    form: Form
+    nodes: list[Node]
+    extents: Shape
+    strides: Shape
+
+    @property
+    def stored(self) -> list[Node]:
+        """The nodes whose elements are stored."""
+        return [self.nodes[position] for position in self.form.stored]
+
+
+def group_of(root: Node, compute: Callable[[Node], object], target: Node | None = None) -> Group:
+    """The group of a pending node.
+
+    Args:
+        compute: makes leaves of the operands that the group cannot hold.
+        target: the leaf, of the root's shape, that gets the elements; None for memory of its own.
+    """
+    _compute_smaller(root, compute)
+    nodes = _ordered(root)
+    layouts = [_aligned(each, root.shape) for each in nodes if each.storage is not None]
+    layouts.append(_aligned(target, root.shape) if target else contiguous(root.shape))
+    extents, strides = joined(root.shape, [*layouts, contiguous(root.shape)])
+    rest = iter(strides)
+    arguments: list[int] = []
+
+    def steps_of() -> Steps:
+        own = next(rest)
+        arguments.extend([stride for stride in own if stride not in (0, 1)])
+        return tuple([stride if stride in (0, 1) else None for stride in own])
+
+    position = {id(node): number for number, node in enumerate(nodes)}
+    steps: list[tuple[Any, ...]] = []
+    for node in nodes:
+        if node.storage is not None:
+            steps.append(("leaf", node.dtype, steps_of()))
+        elif node.operation is None:
+            steps.append(("number", node.dtype))
+        else:
+            operands = tuple([position[id(each)] for each in node.operands])
+            steps.append((node.operation.name, node.dtype, node.part, operands))
+    goes_to = steps_of() if target else None
+    by_rows = len(extents) > 1 and extents[-1] >= ROW
+    form = Form(len(extents), by_rows, tuple(steps), _stored(nodes), goes_to)
+    return Group(form, nodes, extents, tuple(arguments))
+
+
+def _compute_smaller(root: Node, compute: Callable[[Node], object]) -> None:
+    """Compute each pending operand that has fewer elements than its user."""
+    for node in _ordered(root):
+        for operand in node.operands:
+            if operand.is_pending and operand.size != node.size:
+                compute(operand)
+
+
+def _ordered(root: Node) -> list[Node]:
+    """A pending node and all that it depends on, operands first, each once."""
+    entered: set[int] = set()
+    order: list[Node] = []
+    stack = [(root, False)]
+    while stack:
+        node, is_done = stack.pop()
+        if is_done:
+            order.append(node)
+        elif id(node) not in entered:
+            entered.add(id(node))
+            stack.append((node, True))
+            stack += [(each, False) for each in reversed(node.operands)]
+    return order
+
+
+def _stored(nodes: list[Node]) -> tuple[int, ...]:
+    """The positions of the root and of the pending nodes with users outside of the group.
+
+    CPython counts the references to an object. Those from the group are its tuples of operands and
+    the list of nodes; a miscount stores too much, or computes something twice, no more.
+    """
+    inside: dict[int, int] = {}
+    for operands in {id(each.operands): each.operands for each in nodes}.values():
+        for identity in map(id, operands):
+            inside[identity] = inside.get(identity, 0) + 1
+    stored: list[int] = []
+    for position in range(len(nodes) - 1):
+        node = nodes[position]
+        # The list, this variable and the argument of getrefcount refer to it as well.
+        if node.is_pending and sys.getrefcount(node) > inside[id(node)] + 3:
+            stored.append(position)
+    return (*stored, len(nodes) - 1)
+
+
+def _aligned(leaf: Node, shape: Shape) -> Shape:
+    """The strides of a leaf's elements, broadcast to a shape."""
+    lacking = len(shape) - len(leaf.shape)
+    own = [
+        0 if extent == 1 else stride
+        for extent, stride in zip(leaf.shape, leaf.strides, strict=True)
+    ]
+    return (*[0] * lacking, *own) if lacking >= 0 else tuple(own[-lacking:])
+
+
+def joined(shape: Shape, strides: list[Shape]) -> tuple[Shape, list[Shape]]:
+    """Join neighbouring dimensions that are one to each array: the extents and strides left.
+
+    >>> joined((2, 1, 3, 4), [(12, 12, 4, 1), (0, 0, 4, 1)])
+    ((2, 12), [(12, 1), (0, 1)])
+    """
+    extents: list[int] = []
+    kept: list[list[int]] = [[] for _ in strides]
+    for axis in reversed(range(len(shape))):
+        extent = shape[axis]
+        if extent == 1:
+            continue
+        is_joined = bool(extents) and all(
+            own[axis] == steps[-1] * extents[-1] for own, steps in zip(strides, kept, strict=True)
+        )
+        if is_joined:
+            extents[-1] *= extent
+            continue
+        extents.append(extent)
+        for own, steps in zip(strides, kept, strict=True):
+            steps.append(own[axis])
+    return tuple(reversed(extents)), [tuple(reversed(steps)) for steps in kept]

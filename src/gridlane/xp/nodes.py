@@ -1,0 +1,150 @@
+"""Expressions of arrays: nodes that are computed when somebody needs their elements.
+
+A node is a *leaf*, whose elements are in memory, a *number* of Python's, or an operation on other
+nodes. Computing a node makes it a leaf, in place, so all expressions that refer to it see that.
+"""
+
+from __future__ import annotations
+
+import math
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gridlane.xp.operations.record import Operation
+
+if TYPE_CHECKING:
+    from gridlane.memory.resource import Buffer
+    from gridlane.runtime.protocol import Device
+
+Shape = tuple[int, ...]
+
+
+class Storage:
+    """Memory of a device that holds elements.
+
+    Attributes:
+        device: the device of the memory.
+        buffer: owns it.
+        leaves: the nodes whose elements are in it.
+        outside: whether code beyond the arrays may read and write it: it was imported or exported.
+    """
+
+    __slots__ = ("buffer", "device", "leaves", "outside")
+
+    def __init__(self, device: Device, buffer: Buffer, outside: bool = False) -> None:
+        self.device, self.buffer, self.outside = device, buffer, outside
+        self.leaves: list[weakref.ref[Node]] = []
+
+    def leaf(self, dtype: np.dtype[Any], shape: Shape, strides: Shape, offset: int) -> Node:
+        """A node over elements: strides in elements, the offset of the first one in bytes."""
+        node = Node(self.device, dtype, shape)
+        node.storage, node.strides, node.offset = self, strides, offset
+        self.leaves = [each for each in self.leaves if each() is not None]
+        self.leaves.append(weakref.ref(node))
+        return node
+
+
+class Node:
+    """The elements of an array.
+
+    Attributes:
+        device, dtype, shape: of the elements; ``device`` is None for a number of Python's.
+        weight: the operations that computing it takes at most, those of its operands included.
+        operation, operands: how it is computed; None and () for a leaf or a number.
+        part: the index among the operation's results.
+        number: Python's number.
+        storage, strides, offset: the place of a leaf's elements; see ``Storage.leaf``.
+        owner: the array whose elements these are, if one is.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "device",
+        "dtype",
+        "number",
+        "offset",
+        "operands",
+        "operation",
+        "owner",
+        "part",
+        "shape",
+        "storage",
+        "strides",
+        "weight",
+    )
+
+    def __init__(
+        self,
+        device: Device | None,
+        dtype: np.dtype[Any],
+        shape: Shape,
+        operation: Operation | Cast | None = None,
+        operands: tuple[Node, ...] = (),
+        part: int = 0,
+    ) -> None:
+        self.device, self.dtype, self.shape = device, dtype, shape
+        self.operation, self.operands, self.part = operation, operands, part
+        self.weight = sum([each.weight for each in operands], 1) if operands else 0
+        self.storage: Storage | None = None
+        self.strides: Shape = ()
+        self.offset = 0
+        self.number: Any = None
+        self.owner: Any = None
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether the elements are still to be computed."""
+        return self.operation is not None
+
+    @property
+    def is_contiguous(self) -> bool:
+        """Whether a leaf's elements are one after another, in C's order."""
+        return self.size <= 1 or self.strides == contiguous(self.shape)
+
+    def settle(self, leaf: Node) -> None:
+        """Become the leaf that holds the computed elements."""
+        self.operation, self.operands, self.weight = None, (), 0
+        self.storage, self.strides, self.offset = leaf.storage, leaf.strides, leaf.offset
+        assert self.storage is not None
+        self.storage.leaves.append(weakref.ref(self))
+
+
+class Cast:
+    """The conversion of elements to a node's dtype, in the place of an operation."""
+
+    name = "cast"
+    arity = 1
+
+
+CAST = Cast()
+
+
+def number(value: Any, dtype: np.dtype[Any]) -> Node:
+    """The node of a Python number, which kernels take as an argument of a dtype.
+
+    Raises:
+        OverflowError: the dtype's integers do not hold it.
+    """
+    node = Node(None, dtype, ())
+    node.number = dtype.type(value) if dtype.kind != "V" else value
+    return node
+
+
+def contiguous(shape: Shape) -> Shape:
+    """The strides of C's order, in elements.
+
+    >>> contiguous((2, 3, 4))
+    (12, 4, 1)
+    """
+    strides, step = [], 1
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= extent
+    return tuple(reversed(strides))
