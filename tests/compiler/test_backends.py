@@ -22,15 +22,17 @@ from gridlane.backends.formats import IR, Format
 from gridlane.backends.record import Backend, Fact, loaded
 from gridlane.cli import choosing, survey
 from gridlane.cli.compiling import stages
+from gridlane.compiler import identity
 from gridlane.conformance.judging import How, judged
 from gridlane.conformance.suite import cases
-from gridlane.core.errors import TargetError, UnsupportedBackend
+from gridlane.core.errors import DeviceError, TargetError, UnsupportedBackend
 from gridlane.core.features import Feature
 from gridlane.core.options import KernelOptions, Target
 from gridlane.ir.parser import parse_module
 from gridlane.ir.stages import KERNEL
 from gridlane.launch import current, devices
 from gridlane.runtime import driver_cache
+from gridlane.runtime.host_driven_kernel import accept
 
 ROOT = Path(__file__).parents[2]
 ALL = [*backends.backends(), made_up.BACKEND]
@@ -147,6 +149,76 @@ def test_commands_know_the_backends_of_other_packages(tmp_path: Path) -> None:
         assert "made_up: 8 cases" in done.stdout and "none failed" in done.stdout
 
 
+FAILING = {
+    "raise RuntimeError('late')": "RuntimeError: late",
+    "import sys\nsys.exit(0)": "SystemExit: 0",
+    "def (": "SyntaxError: invalid syntax",
+    "from gridlane.backends import register\nregister('mine')": "TypeError: a backend is a",
+}
+
+
+@pytest.mark.parametrize("text", FAILING)
+def test_failures_of_a_module_of_backends_are_named(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "failing_backends.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("GRIDLANE_BACKENDS", " failing_backends ,")
+    monkeypatch.delitem(sys.modules, "failing_backends", raising=False)
+    backends._load_others.cache_clear()
+    with pytest.raises(TargetError, match=f"GRIDLANE_BACKENDS: failing_backends: {FAILING[text]}"):
+        backends.names()
+    monkeypatch.undo()
+    backends._load_others.cache_clear()
+
+
+@pytest.mark.parametrize("name", ["", "auto", "webgl2", "../x", "a:1", "a b", "cpu", "made_up"])
+@pytest.mark.usefixtures("added")
+def test_names_of_backends(name: str) -> None:
+    with pytest.raises(ValueError, match=f"there is a backend '{name}'|cannot be named '{name}'"):
+        backends.register(made_up.BACKEND._replace(name=name, title="another"))
+    assert name not in backends.names() or backends.backend(name).title != "another"
+
+
+def test_the_key_has_the_source_of_a_backend(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a package that names no dependency by ``identity``."""
+    package = tmp_path / "other_backends"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(backends, "_known", dict(backends._known))
+    record = made_up.BACKEND._replace(name="other", generator="other_backends.generator")
+    target = Target("other")
+
+    def key(record: Backend) -> object:
+        backends._known["other"] = record
+        identity._sources.cache_clear()
+        return identity.identity_of(target)
+
+    first = key(record)
+    assert key(record) == first
+    assert key(record._replace(max_threads=64)) != first
+    (package / "generator.py").write_text("# new\n")
+    assert key(record) != first
+    assert identity.identity_of(Target("webgpu")) == ()
+
+
+def test_a_driver_that_is_missing_is_named(added: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(backends._known, "made_up", added._replace(driver="tests.no_driver"))
+    with pytest.raises(UnsupportedBackend, match=r"no module tests\.no_driver, the driver of"):
+        devices.device_count("made_up")
+
+
+def test_a_format_that_the_driver_does_not_run_has_a_remedy() -> None:
+    artifact = compiler.generate(parse_module(KERNEL_TEXT), Target("webgpu", block=(32, 1, 1)))
+    with pytest.raises(DeviceError, match="last of `formats` in the record of webgpu must be 'm'"):
+        accept(artifact, "webgpu", "m", "M", "a driver")
+    with pytest.raises(DeviceError, match="the metal device runs MSL, not code of webgpu"):
+        accept(artifact, "metal", "msl", "MSL", "a driver")
+
+
 @pytest.mark.parametrize("words", [("devices",), ("run", "program.py")])
 def test_a_module_of_backends_that_fails(tmp_path: Path, words: tuple[str, ...]) -> None:
     (tmp_path / "program.py").write_text("")
@@ -174,7 +246,7 @@ def test_a_backend_more_is_compiled_for() -> None:
     assert made_up.MARK in artifact.code.decode()
     assert compiler.text(module, target, "asm") == artifact.code.decode()
     assert made_up.BACKEND in stages()["wgsl"][1]
-    with pytest.raises(TargetError, match="'fma' is no feature of made-up devices; there are"):
+    with pytest.raises(TargetError, match=r"'fma' is no feature of made-up devices; .* of made_up"):
         compiler.generate(module, Target("made_up", (32, 1, 1), features=frozenset((Feature.FMA,))))
     with pytest.raises(TargetError, match=r"the made_up target has no grid_sync: its blocks need"):
         compiler.generate(next(c for c in cases() if c.op == "grid_sync").module, target)

@@ -4,6 +4,7 @@ docs/adding-a-backend.md."""
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from importlib import import_module
 
@@ -23,6 +24,10 @@ _OWN = (
 """The modules of this package with a ``BACKEND``, in the order in which lists show them."""
 
 _known: dict[str, Backend | None] = dict.fromkeys(_OWN)
+
+_NAME = re.compile(r"[A-Za-z][\w-]*", re.ASCII)
+AUTO = "auto"
+"""In place of a device's name, the best device of the machine."""
 
 NO_BACKENDS = {"webgl2": "WebGL 2 has no compute shaders; use webgpu or opengl"}
 """Names that users may try, and why there is no such backend."""
@@ -55,14 +60,32 @@ def backends() -> tuple[Backend, ...]:
     return tuple(map(backend, names()))
 
 
+def is_own(name: str) -> bool:
+    """Whether a backend is gridlane's, not of another package."""
+    return name in _OWN
+
+
 def register(added: Backend) -> None:
     """Register a backend of another package.
 
     Raises:
-        ValueError: another backend has this name.
+        TypeError: what is added is no record.
+        ValueError: another backend has this name, or it is not a word of letters, digits, ``_`` and
+            ``-``.
     """
-    if _known.setdefault(added.name, added) is not added:
-        raise ValueError(f"there is a backend {added.name!r} already")
+    if not isinstance(added, Backend):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"a backend is a gridlane.backends.record.Backend, not {added!r}")
+    name = added.name
+    if not _NAME.fullmatch(name) or name in NO_BACKENDS or name == AUTO:
+        raise ValueError(
+            f"a backend cannot be named {name!r}: names are words of letters, digits, _ and -, and "
+            f"neither {' nor '.join([AUTO, *NO_BACKENDS])}"
+        )
+    if _known.setdefault(name, added) is not added:
+        raise ValueError(
+            f"there is a backend {name!r} already; a module that runs as a program and is imported "
+            "as well registers its backend twice"
+        )
 
 
 @cache
@@ -75,6 +98,6 @@ def _load_others() -> None:
     for module in further_backends():
         try:
             import_module(module)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             message = f"GRIDLANE_BACKENDS: {module}: {type(error).__name__}: {error}"
             raise TargetError(message) from error

@@ -27,7 +27,10 @@ def features_of(target: Target) -> frozenset[Feature]:
     unknown = sorted(target.features - record.features)
     if unknown:
         known = " ".join(sorted(record.features)) or "none"
-        raise TargetError(f"{str(unknown[0])!r} is no feature of {record.title}; there are {known}")
+        raise TargetError(
+            f"{str(unknown[0])!r} is no feature of {record.title}; there are {known}; what devices "
+            f"report must be in `features` of the record of {record.name}"
+        )
     return target.features or record.usual
 
 

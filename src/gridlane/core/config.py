@@ -137,7 +137,8 @@ def beginning_with(prefix: str) -> dict[str, str]:
 def further_backends() -> tuple[str, ...]:
     """GRIDLANE_BACKENDS: the modules, with commas between, that register backends of other
     packages. The list of backends needs it where other settings may still be invalid."""
-    return tuple(filter(None, os.environ.get("GRIDLANE_BACKENDS", "").split(",")))
+    modules = map(str.strip, os.environ.get("GRIDLANE_BACKENDS", "").split(","))
+    return tuple(filter(None, modules))
 
 
 @contextmanager

@@ -116,9 +116,18 @@ def _driver(kind: str) -> Any:
     libraries.
 
     Raises:
-        UnsupportedBackend: the module lacks one of them.
+        UnsupportedBackend: there is no such module, or it lacks one of them.
     """
-    driver = import_module(backend(kind).driver)
+    path = backend(kind).driver
+    try:
+        driver = import_module(path)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{path}.".startswith(f"{error.name}."):
+            raise
+        raise UnsupportedBackend(
+            f"there is no module {path}, the driver of {kind}, in Python's path; `driver` of its "
+            "record names it"
+        ) from error
     for name in ("open_device", "device_count"):
         if not hasattr(driver, name):
             raise UnsupportedBackend(

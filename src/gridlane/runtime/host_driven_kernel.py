@@ -192,8 +192,14 @@ def accept(artifact: Artifact, target: str, form: str, language: str, library: s
     Raises:
         DeviceError: INVALID_IMAGE, NOT_SUPPORTED.
     """
-    if (artifact.target, artifact.format) != (target, form):
-        fail(INVALID_IMAGE, f"the {target} device runs {language}, not {artifact.format}")
+    if artifact.target != target:
+        fail(INVALID_IMAGE, f"the {target} device runs {language}, not code of {artifact.target}")
+    if artifact.format != form:
+        fail(
+            INVALID_IMAGE,
+            f"the {target} device runs {language}, not {artifact.format}",
+            f"the last of `formats` in the record of {target} must be {form!r}, as its driver has",
+        )
     if artifact.cooperative:
         message = f"{artifact.name}: {library} does not say that all blocks of a grid run at once"
         fail(NOT_SUPPORTED, message)
