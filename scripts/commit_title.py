@@ -33,7 +33,14 @@ _VAGUE = (
 )
 """Verbs from which a stranger does not learn what kind of change it is."""
 _ARTICLES = ("the", "a", "an", "what", "where", "when", "one", "no", "some", "each")
-_BY_GIT = re.compile(r'(Merge|Revert "|fixup!|squash!|amend!)')
+_UNCLEAR = frozenset(
+    (*_VAGUE, *_ARTICLES, *(f"{verb}s" for verb in _VAGUE), "does", "goes", "has", "letting")
+)
+_BY_GIT = re.compile(
+    r"""(Merge\ (branch|branches|remote-tracking|tag|commit|pull\ request)\b
+    |Revert\ "|Reapply\ "|fixup!|squash!|amend!)""",
+    re.VERBOSE,
+)
 
 
 def complaints(title: str) -> list[str]:
@@ -46,7 +53,7 @@ def complaints(title: str) -> list[str]:
         wrong.append(f"{len(title)} characters are more than {LONGEST}")
     if not first[:1].isupper() or " " not in title:
         wrong.append("it does not begin with a verb in the imperative: Add, Fix, Speed up ...")
-    elif first.lower() in (*_VAGUE, *_ARTICLES):
+    elif re.split(r"\W", first.lower())[0] in _UNCLEAR:
         wrong.append(f'"{first}" does not say what kind of change it is: Add, Fix, Remove ...')
     if title.endswith("."):
         wrong.append("a title has no full stop")
@@ -55,7 +62,11 @@ def complaints(title: str) -> list[str]:
 
 def main() -> int:
     """Check the file that git names."""
-    title = Path(sys.argv[1]).read_text().partition("\n")[0]
+    lines = Path(sys.argv[1]).read_text("utf-8", "replace").splitlines()
+    # As git, which drops these.
+    title = next((line for line in lines if line.strip() and not line.startswith("#")), "")
+    if not title:
+        return 0  # git refuses it
     wrong = complaints(title)
     for each in wrong:
         print(f"{title!r}: {each}", file=sys.stderr)

@@ -10,10 +10,15 @@ import ast
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).parents[2]
-_SOURCES = {"gridlane": "src/gridlane", "tests": "tests"}
+_SOURCES = {
+    "gridlane": "src/gridlane",
+    "tests": "tests",
+    "scripts": "scripts",
+    "benchmarks": "benchmarks",
+}
 _BASES = ("", "gridlane.", "gridlane.passes.")
 """What names of modules in strings may begin behind."""
 _NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)+[.:]?")
@@ -38,8 +43,23 @@ def graph(root: Path = ROOT) -> Graph:
     """The edges of all modules."""
     known = modules(root)
     return {
-        path: frozenset(_reached(known, name, root / path)) - {path} for name, path in known.items()
+        path: frozenset((*_reached(known, name, root / path), *_conftests(known, name))) - {path}
+        for name, path in known.items()
     }
+
+
+def standing_for(path: str, edges: Graph) -> list[str]:
+    """The modules that a changed file changes: itself; of a file that is no module, or is gone,
+    those of the nearest folder around it that has some."""
+    if path in edges:
+        return [path]
+    for folder in PurePosixPath(path).parents:
+        if not any(folder.is_relative_to(source) for source in _SOURCES.values()):
+            break
+        beside = [each for each in edges if PurePosixPath(each).parent == folder]
+        if beside:
+            return beside
+    return []
 
 
 def distances(edges: Graph, changed: Iterable[str]) -> dict[str, int]:
@@ -64,9 +84,17 @@ def distances(edges: Graph, changed: Iterable[str]) -> dict[str, int]:
     return found
 
 
+def _conftests(known: dict[str, str], name: str) -> Iterator[str]:
+    """The files of fixtures that pytest loads for a module of tests."""
+    while name.startswith("tests"):
+        name = name.rpartition(".")[0]
+        if f"{name}.conftest" in known:
+            yield known[f"{name}.conftest"]
+
+
 def _reached(known: dict[str, str], name: str, path: Path) -> Iterator[str]:
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-    for node in ast.walk(ast.parse(path.read_bytes())):
+    for node in ast.walk(ast.parse(path.read_bytes(), str(path))):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield from _files(known, alias.name)
@@ -79,8 +107,9 @@ def _reached(known: dict[str, str], name: str, path: Path) -> Iterator[str]:
             yield from _files(known, base)
             names = (f"{base}.{alias.name}" for alias in node.names)
             yield from (known[each] for each in names if each in known)
-        elif isinstance(node, ast.JoinedStr) and isinstance(node.values[0], ast.Constant):
-            start = str(node.values[0].value)
+        elif isinstance(node, ast.JoinedStr):
+            first = node.values[0] if node.values else None
+            start = str(first.value) if isinstance(first, ast.Constant) else ""
             if start.startswith("gridlane.") and start.endswith("."):
                 yield from (file for each, file in known.items() if each.startswith(start))
         elif isinstance(node, ast.Constant) and _NAME.fullmatch(str(node.value)):

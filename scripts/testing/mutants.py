@@ -34,6 +34,8 @@ LIST = Path(__file__).with_name("mutants.toml")
 RESULTS = Path(__file__).with_name("mutants.json")
 GRACE = 60.0
 """Seconds behind the limit, within which the last test ends."""
+USAGE = 4
+"""The status of pytest for a wrong command line, as for a test that is not there."""
 BATCH = 40.0
 """Seconds of tests that one process of pytest collects: what is behind them is rarely reached."""
 
@@ -216,7 +218,11 @@ def _tried(mutant: Mutant, edges: Graph, tree: Path, seconds: float, all_night: 
                 test = _run(tree, part, ignored, began + seconds, all_night)
             took = time.time() - began
             # A test that fails without the defect too says nothing of it.
-            if not test.startswith("tests/") or test in ignored:
+            if test in ignored:
+                break
+            if test and not test.startswith("tests/"):
+                if _run(tree, part, ignored, time.time() + seconds, all_night) == test:
+                    test = ""
                 break
             if _run(tree, [test], (), time.time() + GRACE, all_night) != test:
                 break
@@ -263,6 +269,8 @@ def _run(
         _running.discard(process)
     if process.returncode in (0, 5):  # 5: nothing was selected
         return ""
+    if process.returncode == USAGE:
+        raise ValueError(f"pytest refuses its command line: {output.strip()[-400:]}")
     return failed(output) or f"pytest ends with {process.returncode}"
 
 

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterable
 from pathlib import PurePosixPath
 
-from scripts.testing.graph import ROOT, Graph, distances, graph
+from scripts.testing.graph import ROOT, Graph, distances, graph, standing_for
 from scripts.testing.seconds import known
 
 _UNKNOWN = 4.0
@@ -61,7 +61,8 @@ def nearest(changed: Iterable[str], edges: Graph | None = None) -> list[str]:
     Args:
         edges: of ``graph``, which takes seconds, if they are known.
     """
-    far = distances(graph() if edges is None else edges, changed)
+    edges = graph() if edges is None else edges
+    far = distances(edges, (each for path in changed for each in standing_for(path, edges)))
     rooms = {_room(path) for path in changed}
     tests = [path for path in far if PurePosixPath(path).name.startswith("test_")]
     times = known()
@@ -83,13 +84,16 @@ def within(ordered: Iterable[str], seconds: float) -> list[str]:
 
 
 def _differing(base: str) -> list[str]:
-    names = _git("diff", "--name-only", "--diff-filter=d", base)
+    names = _git("diff", "--name-only", "--no-renames", base, "--")
     return sorted({*names, *_git("ls-files", "--others", "--exclude-standard")})
 
 
 def _git(*words: str) -> list[str]:
-    told = subprocess.run(["git", *words], cwd=ROOT, check=True, capture_output=True, text=True)
-    return told.stdout.splitlines()
+    command = ["git", *words[:1], "-z", *words[1:]]
+    done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"quick: git {words[0]}: {done.stderr.strip()}")
+    return [*filter(None, done.stdout.split("\0"))]
 
 
 def _room(path: str) -> str:

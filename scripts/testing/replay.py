@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -23,6 +24,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 TEXTS = Path(__file__).with_name("replay_texts.py")
+FAILED = b"failed:"
+"""How the text of a compilation begins that neither succeeds nor is refused."""
 LINES = 12
 """The lines of a difference that are printed."""
 
@@ -35,15 +38,23 @@ def main() -> int:
     parser.add_argument("--without-examples", action="store_true", help="which run for a while")
     parser.add_argument("--lines", type=int, default=LINES, help="of each difference")
     chosen = parser.parse_args()
+    try:
+        re.compile(chosen.only)
+    except re.error as error:
+        parser.error(f"--only {chosen.only!r} is no pattern: {error}")
     began = time.monotonic()
     with checked_out(chosen.base) as tree:
         options = ["--only", chosen.only]
         options += ["--without-examples"] if chosen.without_examples else []
-        count, differences = compare(tree, ROOT, options, chosen.lines)
+        count, failures, differences = compare(tree, ROOT, options, chosen.lines)
+    if not count and not differences:
+        parser.error(f"--only {chosen.only!r}: no text has such a name")
     print(*differences, sep="\n", end="\n" if differences else "")
     seconds = round(time.monotonic() - began)
     print(f"{count} texts, {len(differences)} differences from {chosen.base}, {seconds} s")
-    return bool(differences)
+    if failures:
+        print(f"compilations that fail in both trees compare nothing: {', '.join(failures)}")
+    return bool(differences or failures)
 
 
 @contextmanager
@@ -58,7 +69,9 @@ def checked_out(commit: str) -> Generator[Path]:
                 _build(tree, Path(folder, "wheel"))
             else:
                 for module in ROOT.glob("src/**/*.so"):
-                    shutil.copy2(module, tree / module.relative_to(ROOT))
+                    copy = tree / module.relative_to(ROOT)
+                    if copy.parent.is_dir():  # else its source is gone
+                        shutil.copy2(module, copy)
             yield tree
         finally:
             _git("worktree", "remove", "--force", str(tree))
@@ -79,8 +92,9 @@ def _build(tree: Path, folder: Path) -> None:
 
 def compare(
     base: Path, tree: Path, options: list[str], lines: int = LINES
-) -> tuple[int, list[str]]:
-    """How many texts two trees have, and what differs: a line each, with an excerpt.
+) -> tuple[int, list[str], list[str]]:
+    """How many texts two trees have, those that neither makes, for a defect of both, and what
+    differs: a line each, with an excerpt.
 
     Args:
         options: of ``replay_texts.py``.
@@ -96,7 +110,8 @@ def compare(
             if status:
                 raise SystemExit(f"replay: {each} fails as a whole: status {status}")
         with zipfile.ZipFile(paths[0]) as before, zipfile.ZipFile(paths[1]) as after:
-            return len(after.namelist()), list(_differences(before, after, lines))
+            differences = list(_differences(before, after, lines))
+            return len(after.namelist()), list(_failures(before, after)), differences
 
 
 def _started(tree: Path, archive: Path, options: list[str]) -> subprocess.Popen[bytes]:
@@ -109,6 +124,19 @@ def _started(tree: Path, archive: Path, options: list[str]) -> subprocess.Popen[
     }
     command = [sys.executable, "-P", str(TEXTS), str(archive), *options]
     return subprocess.Popen(command, cwd=tree, env=environment)
+
+
+def _failures(before: zipfile.ZipFile, after: zipfile.ZipFile) -> Iterator[str]:
+    """The texts that are errors in both trees, not refusals."""
+    common = {*before.namelist()} & {*after.namelist()}
+    for name in sorted(common):
+        if all(_start(archive, name) == FAILED for archive in (before, after)):
+            yield name
+
+
+def _start(archive: zipfile.ZipFile, name: str) -> bytes:
+    with archive.open(name) as text:
+        return text.read(len(FAILED))
 
 
 def _differences(before: zipfile.ZipFile, after: zipfile.ZipFile, lines: int) -> Iterator[str]:

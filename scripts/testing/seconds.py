@@ -20,8 +20,9 @@ _seconds: Counter[str] = Counter()
 def known() -> dict[str, float]:
     """The seconds of each file, as the last run that had its tests took them."""
     try:
-        return json.loads(KEPT.read_text())
-    except (OSError, ValueError):
+        times = json.loads(KEPT.read_text())
+        return {str(path): float(seconds) for path, seconds in times.items()}
+    except (OSError, ValueError, TypeError, AttributeError):
         return {}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import time
 
 import pytest
 from scripts.testing import mutants as runner
@@ -73,3 +74,19 @@ def test_results_are_kept_by_name_and_selection(tmp_path):
     assert [*rows] == ["a", "b"]
     assert (rows["a"]["day"]["test"], rows["a"]["day"]["seconds"]) == ("tests/x.py::y", 1.0)
     assert (rows["b"]["day"]["test"], rows["b"]["night"]["test"]) == (None, "tests/z.py")
+
+
+@pytest.mark.parametrize("clean", ["", "a test does not end"])
+def test_a_hang_counts_where_the_tests_end_without_the_defect(clean, tmp_path, monkeypatch):
+    (tmp_path / "f.py").write_text("a")
+    answers = iter(["a test does not end", clean, ""])
+    monkeypatch.setattr(runner, "_run", lambda *words: next(answers))
+    mutant = Mutant("m", "f.py", "", "a", "b", near=("tests/x.py",))
+    outcome = runner._tried(mutant, {}, tmp_path, 60.0, False)
+    assert outcome.test == ("" if clean else "a test does not end")
+
+
+def test_a_test_that_is_not_there_is_an_error(tmp_path):
+    """It is no defect found."""
+    with pytest.raises(ValueError, match=r"(?s)command line: .*no_such\.py"):
+        runner._run(ROOT, ["tests/no_such.py::test_a"], (), time.time() + 60, False)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+
 import pytest
-from scripts.testing import quick
-from scripts.testing.graph import distances, graph
+from scripts.testing import quick, seconds
+from scripts.testing.graph import distances, graph, standing_for
 
 FILES = {
     "src/gridlane/__init__.py": "",
@@ -22,6 +24,11 @@ FILES = {
     "tests/near/shared.py": "",
     "tests/near/test_relative.py": "from .shared import y\nfrom . import other",
     "tests/near/other.py": "from ..helper import z",
+    "tests/near/conftest.py": "x = f''",
+    "tests/scripts/test_tool.py": "from scripts.tool import main",
+    "scripts/tool.py": "",
+    "src/gridlane/native/__init__.py": "",
+    "tests/test_native.py": "from gridlane.native import x",
 }
 
 
@@ -44,12 +51,18 @@ def edges(tmp_path):
         ("src/gridlane/launch.py", {"tests/test_launch.py": 2, "tests/near/test_relative.py": 3}),
         ("tests/near/shared.py", {"tests/near/test_relative.py": 1}),
         ("tests/test_alone.py", {"tests/test_alone.py": 0}),
+        ("tests/near/conftest.py", {"tests/near/test_relative.py": 1}),
+        ("scripts/tool.py", {"tests/scripts/test_tool.py": 1}),
+        ("src/gridlane/native/pool.c", {"tests/test_native.py": 1}),
+        ("src/gridlane/native/deep/er/pool.h", {"tests/test_native.py": 1}),
+        ("src/gridlane/native/gone.py", {"tests/test_native.py": 1}),
+        ("tests/passes/fold.txt", {"tests/passes/test_fold.py": 0}),
         ("README.md", {}),
     ],
 )
 def test_distances(edges, changed, wanted):
     """By imports anywhere in a file, by relative ones, by strings, by names made of a string."""
-    found = distances(edges, [changed])
+    found = distances(edges, standing_for(changed, edges))
     tests = {path: far for path, far in found.items() if "/test_" in path}
     assert wanted.items() <= tests.items()
     assert changed in wanted or "tests/test_alone.py" not in tests
@@ -64,3 +77,32 @@ def test_the_nearest_come_first(edges, monkeypatch):
     assert quick.within(ordered, 5.0) == ordered[:1]
     assert quick.within(ordered, 0.5) == ordered[:1]
     assert quick.within(ordered, 100.0) == ordered
+
+
+def test_changes_are_those_of_git(tmp_path, monkeypatch):
+    """New, deleted and moved files, of any name; a commit that is not there is an error."""
+
+    def git(*words):
+        named = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
+        subprocess.run(["git", *named, *words], cwd=tmp_path, check=True, capture_output=True)
+
+    git("init", "-q")
+    for name in ("same.py", "gone.py", "old.py"):
+        (tmp_path / name).write_text(f"text of {name}\n" * 9)
+    git("add", "-A")
+    git("commit", "-qm", "Add files")
+    monkeypatch.setattr(quick, "ROOT", tmp_path)
+    (tmp_path / "gone.py").unlink()
+    (tmp_path / "old.py").rename(tmp_path / "new name \u00e9.py")
+    assert quick.changes(None) == ["gone.py", "new name \u00e9.py", "old.py"]
+    git("add", "-A")
+    assert quick.changes("HEAD") == ["gone.py", "new name \u00e9.py", "old.py"]
+    with pytest.raises(SystemExit, match="quick: git diff: fatal: bad revision 'nowhere'"):
+        quick.changes("nowhere")
+
+
+@pytest.mark.parametrize("text", ["", "[1]", '{"a": "b"}', "{"])
+def test_times_that_are_broken_are_none(text, tmp_path, monkeypatch):
+    monkeypatch.setattr(seconds, "KEPT", tmp_path / "seconds.json")
+    (tmp_path / "seconds.json").write_text(text)
+    assert seconds.known() == {}
