@@ -34,12 +34,17 @@ class Verdict:
 
 
 def hold(only: list[str], tolerance: float, limit_s: float, folder: Path = FOLDER) -> int:
-    """Print a table of all ratios that were recorded on hardware like this; the exit status.
+    """Print a table of all ratios that were recorded on hardware like this; the exit status. It is
+    1 where a ratio did not hold, a benchmark did not run, or no ratio was measured.
 
     Args:
         only: names of files in `folder`; all, if none is named.
         limit_s: how long a benchmark may take.
     """
+    unknown = sorted({*only} - {file.stem for file in folder.glob("*.json")})
+    if unknown:
+        print(f"there are no rows of {', '.join(unknown)} in {folder}")
+        return 1
     here = machines()
     rows = [each for each in recorded(folder, only) if any(h.like(each[1].hardware) for h in here)]
     if not rows:
@@ -47,13 +52,15 @@ def hold(only: list[str], tolerance: float, limit_s: float, folder: Path = FOLDE
         return 1
     print(f"held: at most {tolerance:g} times the recorded ratio")
     print(f"{'':<40}{'':<28}{'recorded':>10}{'now':>10}")
-    worst = []
+    worst: list[bool | None] = []
+    failed = 0
     for name, row in rows:
         print(f"{row.command}, of {row.date}", flush=True)
         found = again(name, row, limit_s)
         if isinstance(found, str):
             print(f"  did not run: {found}")
-            worst.append(None)
+            worst += [None] * sum(each.unit == "ratio" for each in row.figures)
+            failed += 1
             continue
         for each in compared(name, row, found):
             held = each.held(tolerance)
@@ -61,7 +68,7 @@ def hold(only: list[str], tolerance: float, limit_s: float, folder: Path = FOLDE
             print(line(each, held), flush=True)
     kept, lost, absent = (sum(each is which for each in worst) for which in (True, False, None))
     print(f"{kept} held, {lost} not held, {absent} not measured")
-    return 1 if lost else 0
+    return 1 if lost or failed or not kept else 0
 
 
 def line(verdict: Verdict, held: bool | None) -> str:
@@ -105,6 +112,8 @@ def recorded(folder: Path, only: list[str]) -> Iterator[tuple[str, Row]]:
 def again(name: str, row: Row, limit_s: float) -> Row | str:
     """The row of a new run, or why there is none."""
     words = shlex.split(row.command)
+    if "python" not in words:
+        return f"{row.command!r} is no command of python"
     python = words.index("python")
     settings = dict(word.split("=", 1) for word in words[:python] if "=" in word)
     prefix = [word for word in words[:python] if "=" not in word]
@@ -121,6 +130,8 @@ def again(name: str, row: Row, limit_s: float) -> Row | str:
             )
         except subprocess.TimeoutExpired:
             return f"longer than {limit_s:g} s"
+        except OSError as error:
+            return str(error)
         file = Path(folder) / f"{name}.json"
         if done.returncode or not file.exists():
             return f"status {done.returncode}, {(done.stderr.strip().splitlines() or [''])[-1]}"

@@ -11,7 +11,7 @@ with their quartiles: what the machine does to one process it does to the next a
 
 The second runs the commands of rows of benchmarks/results/ that have ratios and were recorded on
 hardware like this, and prints which ratios held: are at most so many times the recorded ones. A
-NAME is a file there. It exits with 1 where one did not hold.
+NAME is a file there. It exits with 1 where one did not hold or did not run.
 """
 
 from __future__ import annotations

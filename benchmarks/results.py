@@ -22,12 +22,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import platform
 import shlex
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import asdict, dataclass, field, fields
 from datetime import date
 from importlib import metadata
@@ -114,8 +116,12 @@ def option(parser: argparse.ArgumentParser) -> None:
 
 
 def add(case: str, of: str, value: float, unit: str) -> None:
-    """Note a figure of this run, to five digits."""
-    _figures.append(Figure(case, of, float(f"{value:.5g}"), unit))
+    """Note a figure of this run, to five digits.
+
+    Raises:
+        ValueError: it is no number, or a ratio that is not above 0.
+    """
+    _figures.append(checked(Figure(case, of, float(f"{value:.5g}"), unit)))
 
 
 def forget() -> None:
@@ -149,22 +155,63 @@ def write(
     file = folder / f"{name}.json"
     rows = read(file) if file.exists() else []
     rows = [r for r in rows if r.command != row.command or not r.hardware.like(row.hardware)]
-    file.write_text(dumped([*rows, row]))
+    new = file.with_suffix(".new")  # nothing ends half-way in the file itself
+    new.write_text(dumped([*rows, row]), "utf-8")
+    new.replace(file)
 
 
 def read(file: Path) -> list[Row]:
     """The rows of a file.
 
     Raises:
-        ValueError: a row lacks a field, or has one more.
+        ValueError: it is no list of rows; the message has its name. A row lacks a field or has one
+            more, a figure is no number or comes twice, or a ratio is not above 0.
     """
-    rows = []
-    for raw in json.loads(file.read_text()):
-        if set(raw) != {each.name for each in fields(Row)}:
-            raise ValueError(f"{file.name}: the fields of a row are {sorted(raw)}")
-        figures = [Figure(**each) for each in raw["figures"]]
-        rows.append(Row(**raw | {"hardware": Hardware(**raw["hardware"]), "figures": figures}))
-    return rows
+    try:
+        return [_row(each) for each in _listed(json.loads(file.read_text("utf-8")), "rows")]
+    except ValueError as error:
+        raise ValueError(f"{file.name}: {error}") from None
+
+
+def _row(raw: Any) -> Row:
+    values = _fields(Row, raw, "row")
+    figures = [
+        checked(Figure(**_fields(Figure, each, "figure")))
+        for each in _listed(values["figures"], "figures")
+    ]
+    names = Counter((each.case, each.of, each.unit) for each in figures)
+    twice = next((name for name, count in names.items() if count > 1), None)
+    if twice:
+        raise ValueError(f"{values['command']}: a figure comes twice: {', '.join(twice)}")
+    hardware = Hardware(**_fields(Hardware, values["hardware"], "hardware"))
+    return Row(**values | {"hardware": hardware, "figures": figures})
+
+
+def _listed(raw: Any, what: str) -> list[Any]:
+    if not isinstance(raw, list):
+        raise ValueError(f"{what} are a list, not {raw!r:.60}")
+    return raw
+
+
+def _fields(cls: type, raw: Any, what: str) -> dict[str, Any]:
+    wanted = [each.name for each in fields(cls)]
+    if not isinstance(raw, dict) or sorted(raw) != sorted(wanted):
+        raise ValueError(f"the fields of a {what} are {', '.join(wanted)}, not {raw!r:.200}")
+    return raw
+
+
+def checked(figure: Figure) -> Figure:
+    """A figure that is a number.
+
+    Raises:
+        ValueError: it is none.
+    """
+    value, name = figure.value, f"{figure.case}, {figure.of}"
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError(f"{name}: {value!r} is no number")
+    if figure.unit == "ratio" and value <= 0:
+        raise ValueError(f"{name}: a ratio of {value}")
+    return figure
 
 
 def dumped(rows: list[Row]) -> str:

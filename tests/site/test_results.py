@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -120,4 +121,56 @@ def test_a_recorded_benchmark_is_run_again(tmp_path, capsys) -> None:
     assert hold.hold([], 0.0, 120, tmp_path) == 1
     assert "NOT HELD" in capsys.readouterr().out
     assert hold.hold(["another"], 1.0, 120, tmp_path) == 1
-    assert "no recorded row" in capsys.readouterr().out
+    assert "there are no rows of another in " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "command, reason",
+    [
+        ("python benchmarks/no_such.py", "did not run: status 2"),
+        ("/no/such/chrt python benchmarks/cpu.py", "did not run: [Errno 2]"),
+        ("pypy benchmarks/cpu.py", "is no command of python"),
+    ],
+)
+def test_a_benchmark_that_does_not_run_did_not_hold(
+    command: str, reason: str, tmp_path: Path, monkeypatch, capsys
+) -> None:
+    monkeypatch.setattr(hold, "machines", lambda: [HOST])
+    ratios = [Figure(case, "ours/gcc", 1.0, "ratio") for case in "ab"]
+    (tmp_path / "cpu.json").write_text(results.dumped([row(command, *ratios)]))
+    assert hold.hold([], 1.15, 60, tmp_path) == 1
+    printed = capsys.readouterr().out
+    assert reason in printed and "0 held, 0 not held, 2 not measured" in printed
+
+
+GOOD = '{"case": "a", "of": "b", "value": 1.5, "unit": "ms"}'
+BROKEN = {
+    "[": "Expecting value",
+    "{}": "rows are a list",
+    "[3]": "the fields of a row are command",
+    GOOD.replace("1.5", "NaN"): "a, b: nan is no number",
+    GOOD.replace("1.5", "-Infinity"): "a, b: -inf is no number",
+    GOOD.replace("1.5", '"1.5"'): "a, b: '1.5' is no number",
+    GOOD.replace("1.5", "null"): "a, b: None is no number",
+    GOOD.replace("1.5", "true"): "a, b: True is no number",
+    GOOD.replace("1.5", "0").replace("ms", "ratio"): "a, b: a ratio of 0",
+    GOOD.replace(', "unit": "ms"', ""): "the fields of a figure are case, of",
+    f"{GOOD}, {GOOD}": "python x: a figure comes twice: a, b, ms",
+}
+
+
+@pytest.mark.parametrize("text", BROKEN)
+def test_files_that_are_broken_are_named(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "cpu.json"
+    whole = results.dumped([row("python x", Figure("a", "b", 1.5, "ms"))])
+    assert GOOD in whole
+    file.write_text(whole.replace(GOOD, text) if "case" in text else text)
+    with pytest.raises(ValueError, match=f"^cpu.json: .*{re.escape(BROKEN[text])}"):
+        results.read(file)
+
+
+def test_figures_that_are_no_numbers_are_not_noted(monkeypatch) -> None:
+    monkeypatch.setattr(results, "_figures", [])
+    with pytest.raises(ValueError, match="a, b: inf is no number"):
+        results.add("a", "b", float("inf"), "ms")
+    assert not results._figures
