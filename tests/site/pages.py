@@ -118,6 +118,11 @@ def blocks(page: Path) -> tuple[Block, ...]:
     return tuple(found)
 
 
+def whole_lines(expected: str, printed: str) -> bool:
+    """Whether a text is among the lines that a program printed: "5" is not in "15"."""
+    return f"\n{expected.rstrip()}\n" in f"\n{printed.rstrip()}\n"
+
+
 def parts(command: str) -> Iterator[tuple[dict[str, str], list[str]]]:
     """The settings and the words of each command of a line of a shell, whose parts ``&&`` joins."""
     for part in command.partition("  #")[0].split(" && "):

@@ -21,7 +21,7 @@ from _pytest.mark import ParameterSet
 from tests import programs
 from tests.devices import DEVICES
 from tests.site import test_readme
-from tests.site.pages import CAPABILITIES, PAGES, ROOT, SHOWN, Block, blocks, parts
+from tests.site.pages import CAPABILITIES, PAGES, ROOT, SHOWN, Block, blocks, parts, whole_lines
 
 from gridlane.cli.app import app
 
@@ -132,10 +132,10 @@ def test_program(block: Block, device: str, tmp_path: Path) -> None:
         ["-m", "gridlane", "run", "--device", device, program.name], tmp_path, environment()
     )
     assert done.returncode == 0, f"{block.text}\n{done.stdout}{done.stderr}"
-    for printed in re.findall(r"^print\(.*\)  # (.*)$", block.text, re.M):
-        assert f"{printed}\n" in done.stdout, f"{printed!r} is not in {done.stdout!r}"
+    for printed in re.findall(r"^ *print\(.*\)  # (.*)$", block.text, re.M):
+        assert whole_lines(printed, done.stdout), f"{printed!r} is not in {done.stdout!r}"
     if (output := output_of(block)) is not None:
-        assert output in done.stdout + done.stderr, done.stdout + done.stderr
+        assert whole_lines(output, done.stdout + done.stderr), done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("block", named(of("py")))
@@ -219,7 +219,7 @@ def test_commands(page: Path, tmp_path: Path, request: pytest.FixtureRequest) ->
             said = f"{command}\n{done.stdout}{done.stderr}".replace(f"{tmp_path}/", "")
             assert done.returncode == 0, said
             assert "gridlane compile" not in command or done.stderr == "", said
-            assert output is None or output in said, said
+            assert output is None or whole_lines(output, said.partition("\n")[2]), said
 
 
 @pytest.mark.parametrize("block", named(of("sh")))
@@ -278,3 +278,48 @@ def test_marks_are_counted() -> None:
     programs = (block.needs for block in of("python", "html", "yaml") if block.needs)
     counted.update(needs for needs in programs if not needs.startswith("the device "))
     assert counted == WITHOUT
+
+
+PAGE = """# A page
+
+```python
+print(15)  # {printed}
+```
+
+```text
+{output}
+```
+
+    python -c "print('a b'); raise SystemExit({status})"
+
+```text
+{said}
+```
+"""
+RIGHT = {"printed": "15", "output": "15", "status": "0", "said": "a b"}
+WRONG = ({"printed": "5"}, {"output": "5"}, {"output": "1"}, {"said": "b"}, {"status": "3"})
+WRONG += ({"said": "print('a b')"},)
+
+
+@pytest.mark.parametrize("change", [{}, *WRONG], ids=str)
+def test_wrong_pages_fail(
+    change: dict[str, str], tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """A text that is not printed, a part of a line, and a command that fails."""
+    page, folder = tmp_path / "page.md", tmp_path / "run"
+    page.write_text(PAGE.format(**{**RIGHT, **change}))
+    folder.mkdir()
+    for block in blocks(page):
+        for command, _ in block.commands():
+            FIRST.setdefault(plain(command), page)
+    (program,) = [block for block in blocks(page) if block.language == "python"]
+
+    def follow() -> None:
+        test_program(program, "interp", folder)
+        test_commands(page, folder, request)
+
+    if change:
+        with pytest.raises(AssertionError):
+            follow()
+    else:
+        follow()
