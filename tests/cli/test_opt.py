@@ -10,6 +10,7 @@ import pytest
 
 from gridlane.backends.passes import by_name, stage_of
 from gridlane.cli.optimising import Request, optimise, show_passes, summary
+from gridlane.ir.ops.control import Call
 from gridlane.ir.values import Module
 
 TEXT = """
@@ -211,3 +212,19 @@ def test_coarsened_launches_are_named(file: Path, capsys: pytest.CaptureFixture[
     )
     optimise(Request(str(file), "coarsen"))
     assert "note: coarsen: launches have 1/4 of the blocks along x" in capsys.readouterr().err
+
+
+def test_recursion_that_a_pass_makes_is_named(
+    file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from gridlane.passes.optimise import promote
+
+    def broken(module: Module) -> None:
+        twice = module.functions["twice"]
+        twice.body.ops[0] = Call("twice", tuple(p.value for p in twice.params), twice.results)
+
+    monkeypatch.setattr(promote, "promote_variables", broken)
+    text = file.read_text().replace("return (%y)", "return (%x)")
+    file.write_text(text)
+    error = refused(capsys, Request(str(file), "promote"), 1)
+    assert "after promote: recursion: @twice calls @twice" in error

@@ -6,15 +6,19 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.devices import assert_same
 from tests.effort import examples
-from tests.passes.legalizing import check, ops_of, tried, values_of
+from tests.passes.legalizing import check, copied, ops_of, run, tried, values_of
 from tests.property.random_ir import random_program
 
-from gridlane.conformance import cases, effects
+from gridlane.conformance import cases, effects, suite
 from gridlane.conformance.special import grid_of, special
 from gridlane.core.dtypes import b1, bf16, f16, f64, i32, i64, u32, u64
+from gridlane.core.errors import TargetError
 from gridlane.ir.ops import arith, atomic, control, memory
 from gridlane.ir.values import Module
+from gridlane.passes.legalise import small
+from gridlane.passes.legalise.hold_small_integers import hold_small_integers
 from gridlane.passes.legalise.int64 import legalize_int64
 from gridlane.passes.legalise.small import HELD, legalize_small
 from gridlane.passes.legalise.split_aggregates import split_aggregates
@@ -136,3 +140,20 @@ def test_neighbours_survive() -> None:
     case = next(c for c in CASES if str(c) == "store-u8")
     changed = check(case, legalize)
     assert any(isinstance(op, atomic.AtomicCas) for op in ops_of(changed))
+
+
+BY_RANGE = [c for c in suite.cases() if c.op in small.BY_RANGE and c.label in ("i8", "u16", "f16")]
+
+
+@pytest.mark.parametrize("case", BY_RANGE, ids=str)
+def test_ops_of_a_range_are_expanded_before(case: cases.Case) -> None:
+    """A sum that saturates at i8's limits does not at those of i32."""
+    with pytest.raises(TargetError, match=f"{case.op}: .* expand-ops replaces some before"):
+        legalize_small(copied(case.module))
+    changed = copied(case.module)
+    hold_small_integers(changed)
+    assert_same(run(changed, case), run(case.module, case), [*case.labels, "raised"])
+
+
+def test_there_are_such_ops() -> None:
+    assert {case.op for case in BY_RANGE} == small.BY_RANGE

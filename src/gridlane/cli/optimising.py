@@ -104,13 +104,23 @@ def apply_passes(
     options = KernelOptions(fp64=fp64, stack=config().stack)
     if record is not None:
         _prepare(module, record, options)
+    recursion = _recursive(module)
     for name, each in chosen:
         for note in _notes(name, each, module, record, options):
             print(f"gridlane: note: {note}", file=sys.stderr)
         try:
-            verify(module, CFG, recursion=True)
+            verify(module, CFG, recursion)
         except VerifyError as error:
             raise VerifyError(f"after {name}: {error}") from None
+
+
+def _recursive(module: Module) -> bool:
+    """Whether functions of a valid module call themselves."""
+    try:
+        verify(module, CFG)
+    except VerifyError:
+        return True
+    return False
 
 
 def _notes(

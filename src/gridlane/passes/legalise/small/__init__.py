@@ -44,8 +44,11 @@ from gridlane.passes.legalise.small.packed_elements import Place, place
 HELD: dict[DType, DType] = {i8: i32, i16: i32, u8: u32, u16: u32, **dict.fromkeys(NARROW, f32)}
 """The type that holds each small type."""
 
-COMPUTED = tuple(REGISTRY[name] for name in sorted(ARITHMETIC | MATH))
-"""Ops whose results depend on their operands alone."""
+BY_RANGE = frozenset(("add_sat", "sub_sat", "flush"))
+"""Ops whose results depend on the range of their type: expansions replace them before."""
+
+COMPUTED = tuple(REGISTRY[name] for name in sorted((ARITHMETIC | MATH) - BY_RANGE))
+"""Other ops whose results depend on their operands alone."""
 
 UNROUNDED = frozenset((
     arith.Neg, arith.Abs, arith.Min, arith.Max, arith.Rem, arith.And, arith.Or, arith.Xor,
@@ -69,7 +72,7 @@ class SmallValues(Representation):
     """Holds small values in 32-bit ones."""
 
     HELD: ClassVar[dict[DType, DType]] = HELD
-    LACK = "there is no such op on values that are held in 32 bits"
+    LACK = "there is no such op on values that are held in 32 bits; expand-ops replaces some before"
 
     def forms(self, type_: Type) -> tuple[Type, ...] | None:
         held = self.HELD.get(type_) if isinstance(type_, DType) else None
