@@ -86,7 +86,20 @@ def test_a_hang_counts_where_the_tests_end_without_the_defect(clean, tmp_path, m
     assert outcome.test == ("" if clean else "a test does not end")
 
 
-def test_a_test_that_is_not_there_is_an_error(tmp_path):
-    """It is no defect found."""
-    with pytest.raises(ValueError, match=r"(?s)command line: .*no_such\.py"):
-        runner._run(ROOT, ["tests/no_such.py::test_a"], (), time.time() + 60, False)
+def test_a_test_that_is_not_there_is_an_error(tmp_path, monkeypatch):
+    """It is no defect found. A file of fixtures that the defect breaks is one."""
+    (tmp_path / "f.py").write_text("a")
+    mutant = Mutant("m", "f.py", "", "a", "b", near=("tests/no_such.py::test_a",))
+    with pytest.raises(ValueError, match=r"m: pytest does not run tests/no_such\.py::test_a"):
+        runner._tried(mutant, {}, tmp_path, 60.0, False)
+    answers = iter(["pytest ends with 4", ""])
+    monkeypatch.setattr(runner, "_run", lambda *words: next(answers))
+    assert runner._tried(mutant, {}, tmp_path, 60.0, False).test == "pytest ends with 4"
+
+
+def test_a_module_that_ends_pytest_is_found(tmp_path):
+    (tmp_path / "test_x.py").write_text("import sys\n\nsys.exit(0)\n")
+    (tmp_path / "conftest.py").write_text("import sys\n\nsys.exit(0)\n")
+    (tmp_path / "scripts").symlink_to(ROOT / "scripts")
+    ended = runner._run(tmp_path, ["test_x.py"], (), time.time() + 60, False)
+    assert ended == "pytest ends with 0"
