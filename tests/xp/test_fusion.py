@@ -159,7 +159,7 @@ def test_shapes_and_devices_that_do_not_fit():
         xp.add(xp.asarray([1, 2, 3]), xp.asarray([1, 2]))
     with pytest.raises(ValueError, match=r"devices (cpu and interp|interp and cpu)"):
         xp.asarray([1], device="cpu") + xp.asarray([1], device="interp")
-    with pytest.raises(TypeError, match="not Array, ndarray"):
+    with pytest.raises(TypeError, match="an array of NumPy's"):
         xp.add(xp.asarray([1]), np.asarray([1]))
     with pytest.raises(TypeError, match="2 operands, not 1"):
         xp.add(xp.asarray([1]))
@@ -167,8 +167,8 @@ def test_shapes_and_devices_that_do_not_fit():
         _ = xp.nothing
 
 
-@pytest.mark.parametrize("key", [5, -5, (0, 0, 0), "x", (..., ...), 1.5, (0, [1])])
-def test_keys_that_are_no_views(key):
+@pytest.mark.parametrize("key", [5, -5, (0, 0, 0), "x", (..., ...), 1.5, (0, [1.5])])
+def test_keys_that_are_no_indices(key):
     with pytest.raises(IndexError):
         _ = xp.asarray(np.zeros((4, 4)))[key]
 

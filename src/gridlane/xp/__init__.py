@@ -1,4 +1,4 @@
-"""Arrays on any device.
+"""Arrays on any device: the array API standard, and NumPy's names.
 
 >>> from gridlane import xp
 >>> x = xp.asarray([1.0, 2.0, 3.0])
@@ -8,34 +8,66 @@ array([ 2.,  5., 10.])
 
 from __future__ import annotations
 
+import math
 from importlib import import_module
 from typing import Any
 
-_HOMES = {
-    "Array": "array",
-    "asarray": "creation",
+__array_api_version__ = "2024.12"
+
+e = math.e
+pi = math.pi
+inf = math.inf
+nan = math.nan
+newaxis = None
+
+_MODULES = {
+    "array": "Array",
+    "comparing": "allclose array_equal",
+    "creation": (
+        "arange array asarray empty empty_like eye from_dlpack full full_like linspace meshgrid "
+        "ones ones_like zeros zeros_like"
+    ),
+    "dtypes": "can_cast finfo iinfo isdtype result_type",
+    "functions": "clip",
+    "manipulation": (
+        "astype broadcast_arrays broadcast_shapes broadcast_to concat expand_dims flip "
+        "matrix_transpose moveaxis permute_dims ravel repeat reshape roll squeeze stack swapaxes "
+        "take tile transpose unstack"
+    ),
 }
-"""The module of each name that is no operation."""
+_HOMES = {
+    "__array_namespace_info__": ("info", "namespace_info"),
+    **{name: (home, name) for home, names in _MODULES.items() for name in names.split()},
+}
+"""The module, and the name there, of each name that is no operation."""
 
 
 def __getattr__(name: str) -> Any:
     """Import a name at its first use."""
-    home = _HOMES.get(name)
-    if home is not None:
-        value = getattr(import_module(f"gridlane.xp.{home}"), name)
-    else:
-        from gridlane.xp.operations import OPERATIONS
-
-        if name not in OPERATIONS:
-            raise AttributeError(f"module 'gridlane.xp' has no attribute {name!r}")
-        from gridlane.xp.functions import function
-
-        value = function(name)
+    value = _loaded(name)
     globals()[name] = value
     return value
 
 
-def __dir__() -> list[str]:
+def _loaded(name: str) -> Any:
+    if name in _HOMES:
+        home, original = _HOMES[name]
+        return getattr(import_module(f"gridlane.xp.{home}"), original)
+    from gridlane.xp.dtypes import DTYPES
     from gridlane.xp.operations import OPERATIONS
 
-    return sorted({*_HOMES, *OPERATIONS})
+    if name in DTYPES:
+        return DTYPES[name]
+    if name not in OPERATIONS:
+        raise AttributeError(f"module 'gridlane.xp' has no attribute {name!r}")
+    from gridlane.xp.functions import function
+
+    return function(name)
+
+
+def __dir__() -> list[str]:
+    from gridlane.xp.dtypes import DTYPES
+    from gridlane.xp.operations import OPERATIONS
+
+    constants = ("__array_api_version__", "e", "inf", "nan", "newaxis", "pi")
+    return sorted({*constants, *_HOMES, *DTYPES, *OPERATIONS})

@@ -30,17 +30,20 @@ def loop_of(operation: Operation, kinds: tuple[Any, ...]) -> Loop:
 
 
 def applied(operation: Operation, operands: tuple[Node | Any, ...]) -> tuple[Node, ...]:
-    """The pending nodes of an operation's results. The operands are nodes, or Python's numbers.
+    """The pending nodes of an operation's results. The operands are nodes, Python's numbers, or
+    scalars of NumPy's, which have a dtype as nodes have.
 
     Raises:
         TypeError: the operation has no loop for the operands' dtypes.
         ValueError: the shapes do not broadcast, or the devices differ.
     """
-    kinds = tuple([each.dtype if isinstance(each, Node) else type(each) for each in operands])
+    kinds = tuple(
+        [each.dtype if isinstance(each, (Node, np.generic)) else type(each) for each in operands]
+    )
     loop = loop_of(operation, kinds)
     nodes = tuple(
         [
-            cast(each, dtype) if isinstance(each, Node) else number(each, dtype)
+            cast(each, dtype) if isinstance(each, Node) else _number(each, dtype)
             for each, dtype in zip(operands, loop.inputs, strict=True)
         ]
     )
@@ -54,6 +57,11 @@ def applied(operation: Operation, operands: tuple[Node | Any, ...]) -> tuple[Nod
     if results[0].weight > LIMIT:
         compute(results[0])
     return results
+
+
+def _number(value: Any, dtype: np.dtype[Any]) -> Node:
+    """A number of Python's or of NumPy's as a node."""
+    return number(value.astype(dtype).item() if isinstance(value, np.generic) else value, dtype)
 
 
 def cast(node: Node, dtype: np.dtype[Any]) -> Node:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gridlane.launch.devices import get_device
-from gridlane.xp import indexing, transport
+from gridlane.xp import dtypes, indexing, protocols, transport, views
 from gridlane.xp.applying import NUMBERS, applied, cast
 from gridlane.xp.computing import compute, copied, store
 from gridlane.xp.nodes import Node
@@ -31,11 +31,12 @@ class Array:
     __array_priority__ = 1000
 
     def __init__(self, node: Node) -> None:
-        self.node = node
-        node.owner = weakref.ref(self)
+        self.rebind(node)
 
     def rebind(self, node: Node) -> None:
         """Become the array of other elements, of the same dtype and shape."""
+        if node.exposed:
+            compute(node)
         self.node = node
         node.owner = weakref.ref(self)
 
@@ -158,12 +159,62 @@ class Array:
         """A copy, in C's order."""
         return Array(copied(self.node))
 
-    def astype(self, dtype: Any, /, *, copy: bool = True) -> Array:
-        """The elements converted; a copy, unless ``copy`` is False and the dtype the same."""
-        wanted = np.dtype(dtype)
-        if wanted == self.dtype:
-            return Array(copied(self.node)) if copy else self
-        return Array(cast(self.node, wanted))
+    def astype(self, dtype: Any, /, *, copy: bool = True, device: str | None = None) -> Array:
+        """The elements converted; a copy, unless ``copy`` is False and nothing changes."""
+        wanted = dtypes.checked(dtype)
+        if wanted != self.dtype:
+            converted = Array(cast(self.node, wanted))
+            return converted if device is None else converted.to_device(device)
+        moved = self if device is None else self.to_device(device)
+        return moved.copy() if copy and moved is self else moved
+
+    def __copy__(self) -> Array:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> Array:
+        return self.copy()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return restored, (transport.downloaded(self.node), self.device)
+
+    # --- other libraries ---
+
+    def __array_namespace__(self, /, *, api_version: str | None = None) -> Any:
+        """The module ``gridlane.xp``.
+
+        Raises:
+            ValueError: it is not of this version of the standard.
+        """
+        return protocols.namespace(api_version)
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[Any, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """Export the memory, or a copy of it, as a DLPack capsule."""
+        from gridlane.xp.exporting import shown  # most programs share no memory
+
+        leaf = copied(self.node) if copy else self.leaf()
+        return shown(leaf).__dlpack__(
+            stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
+        )
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """DLPack's (kind, number) of the memory; BufferError if it has no kind for that."""
+        from gridlane.xp.exporting import place_of
+
+        return place_of(self.leaf())
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """The CUDA array interface; AttributeError where CUDA's libraries cannot use the memory."""
+        from gridlane.xp.exporting import shown
+
+        return shown(self.leaf()).__cuda_array_interface__
 
     # --- elements ---
 
@@ -175,26 +226,78 @@ class Array:
 
     def __getitem__(self, key: Any, /) -> Array:
         """A view of elements by integers, slices, ``None`` and ``...``; a copy by arrays."""
-        return Array(indexing.view(self.leaf(), key))
+        return Array(indexing.selected(self.leaf(), key))
 
     def __setitem__(self, key: Any, value: Any, /) -> None:
         """Write elements; the value broadcasts, and is converted."""
-        store(_as_node(value, self), indexing.view(self.leaf(), key))
+        indexing.assign(self.leaf(), key, as_node(value, self))
 
     def __iter__(self) -> Any:
         return (self[number] for number in range(len(self)))
 
+    # --- shapes ---
+
+    @property
+    def T(self) -> Array:
+        """A view with the dimensions in reverse order."""
+        return Array(views.permuted(self.node, tuple(reversed(range(self.ndim)))))
+
+    @property
+    def mT(self) -> Array:
+        """A view of matrices with rows and columns exchanged.
+
+        Raises:
+            ValueError: there are fewer than two dimensions.
+        """
+        if self.ndim < 2:
+            raise ValueError("matrix transpose with ndim < 2 is undefined")
+        rows = self.ndim - 2
+        return Array(views.permuted(self.node, (*range(rows), rows + 1, rows)))
+
+    def transpose(self, *axes: Any) -> Array:
+        """A view with the dimensions in another order, by default reversed."""
+        order = axes[0] if len(axes) == 1 and isinstance(axes[0], (tuple, list)) else axes
+        return Array(views.permuted(self.node, order)) if order else self.T
+
+    def reshape(self, *shape: Any, copy: bool | None = None) -> Array:
+        """The elements in C's order in another shape, as a view if the memory allows."""
+        wanted = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+        return Array(views.reshaped(self.node, tuple([int(each) for each in wanted]), copy))
+
+    def ravel(self) -> Array:
+        """The elements in one dimension, as a view if the memory allows."""
+        return self.reshape(-1)
+
+    def flatten(self) -> Array:
+        """A copy of the elements in one dimension."""
+        return self.reshape(-1, copy=True)
+
+    def squeeze(self, axis: Any = None) -> Array:
+        """A view without dimensions of one element."""
+        ones = tuple([place for place, extent in enumerate(self.shape) if extent == 1])
+        return Array(views.squeezed(self.node, ones if axis is None else axis))
+
     # --- NumPy ---
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *operands: Any, **options: Any) -> Any:
-        operation = OPERATIONS.get(ufunc.__name__)
-        if operation is None or method != "__call__" or options:
-            return NotImplemented
-        return called(operation.name, *operands)
+        return protocols.ufunc(ufunc, method, operands, options)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return protocols.function(func, args, kwargs)
 
 
-def _as_node(value: Any, like: Array) -> Node:
-    """A value to store into an array, as a node of the array's dtype."""
+def restored(host: np.ndarray, device: str) -> Array:
+    """An unpickled array."""
+    return Array(transport.uploaded(host, get_device(device)))
+
+
+def as_node(value: Any, like: Array) -> Node:
+    """A value to store into an array, as a node.
+
+    Raises:
+        ValueError: it is on another device.
+        OverflowError: the array's integers do not hold a number.
+    """
     if isinstance(value, Array):
         node = value.node
         if node.device is not like.node.device:
@@ -202,11 +305,12 @@ def _as_node(value: Any, like: Array) -> Node:
                 f"the value is on the device {value.device}, and the array on {like.device}; copy "
                 "it with x.to_device(...)"
             )
-    else:
-        host = np.asarray(value).astype(like.dtype)
-        assert like.node.device is not None
-        node = transport.uploaded(host, like.node.device)
-    return node
+        return node
+    host = np.asarray(value)
+    if host.dtype != like.dtype:
+        host = np.asarray(value, like.dtype) if not host.ndim else host.astype(like.dtype)
+    assert like.node.device is not None
+    return transport.uploaded(host, like.node.device)
 
 
 def called(name: str, *operands: Any) -> Any:
@@ -215,7 +319,7 @@ def called(name: str, *operands: Any) -> Any:
     for each in operands:
         if isinstance(each, Array):
             nodes.append(each.node)
-        elif isinstance(each, NUMBERS) and not isinstance(each, np.generic):
+        elif isinstance(each, (*NUMBERS, np.generic)):
             nodes.append(each)
         else:
             return NotImplemented

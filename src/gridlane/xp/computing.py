@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import threading
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from gridlane.launch.plan import Plan
 from gridlane.runtime.protocol import Device
 from gridlane.xp.groups import Form, Group, group_of
 from gridlane.xp.kernels import THREADS, module_of
-from gridlane.xp.nodes import CAST, Node, Storage, contiguous
+from gridlane.xp.nodes import CAST, INDEX, Gather, Node, Scatter, Storage, contiguous
 
 OPTIONS = KernelOptions(fp64="exact", fma=False)
 """float64 is exact on devices without it, and products and sums round as NumPy's do."""
@@ -56,33 +57,68 @@ def copied(node: Node) -> Node:
     return copy
 
 
-def store(node: Node, target: Node) -> None:
+Places = tuple[tuple[Node, int, int], ...]
+"""Computed indices: of each an int64 node, and the stride and the extent of its dimension."""
+
+
+def store(node: Node, target: Node, places: Places = ()) -> None:
     """Write a node's elements, converted to the target's dtype, over those of a leaf of its shape.
-    Expressions that read that memory keep the elements that it had."""
+    Expressions that read that memory keep the elements that it had.
+
+    Args:
+        places: indices in bounds, which the strides of the target are 0 for.
+
+    Raises:
+        ValueError: elements of the target share memory, or it is read-only.
+    """
     with _lock:
         storage, device = target.storage, target.device
         assert storage is not None and device is not None
         if not target.size:
             return
+        if not places:
+            check_target(target)
         # Whoever reads the target's own leaf keeps what it has now.
         target = storage.leaf(target.dtype, target.shape, target.strides, target.offset)
-        source = Node(device, target.dtype, target.shape, CAST, (node,))
-        group = group_of(source, compute, target)
-        if any(_overlaps(leaf, target) for leaf in group.nodes):
-            compute(source)
-            source = Node(device, target.dtype, target.shape, CAST, (source,))
-            group = group_of(source, compute, target)
-        _detach(storage, group, target)
+        group = group_of(_root(node, target, places), compute, target)
+        if any(_overlaps(each, target, bool(places)) for each in group.nodes):
+            del group
+            copy = Node(device, target.dtype, target.shape, CAST, (node,))
+            compute(copy)
+            group = group_of(_root(copy, target, places), compute, target)
+        _detach(storage, group.nodes, target)
         leaves = [new_leaf(device, each.dtype, target.shape) for each in group.stored[:-1]]
         _launch(device, group, [*leaves, target])
         _settle(group.stored[:-1], leaves)
 
 
-def _overlaps(leaf: Node, target: Node) -> bool:
+def _root(node: Node, target: Node, places: Places) -> Node:
+    """The root of a store's group."""
+    source = Node(target.device, target.dtype, target.shape, CAST, (node,))
+    if not places:
+        return source
+    axes = tuple([(stride, extent) for _, stride, extent in places])
+    indices = tuple([each for each, _, _ in places])
+    return Node(target.device, target.dtype, target.shape, Scatter(axes), (source, *indices))
+
+
+def check_target(target: Node) -> None:
+    """Refuse read-only memory, and elements that share memory, as those of ``broadcast_to`` do."""
+    if target.storage is not None and target.storage.readonly:
+        raise ValueError("assignment destination is read-only: its owner lets nobody write to it")
+    pairs = zip(target.shape, target.strides, strict=True)
+    if target.size and any(extent > 1 and not stride for extent, stride in pairs):
+        raise ValueError("assignment destination is read-only: its elements share memory")
+
+
+def _overlaps(node: Node, target: Node, is_scattered: bool) -> bool:
     """Whether a thread may read what another one writes."""
+    if isinstance(node.operation, Gather):
+        return node.operation.source.storage is target.storage
+    leaf = node
     if leaf.storage is not target.storage:
         return False
-    return (leaf.offset, leaf.strides, leaf.shape, leaf.dtype) != (
+    return is_scattered or (leaf.offset, leaf.strides, leaf.shape, leaf.dtype) != (
         target.offset,
         target.strides,
         target.shape,
@@ -90,14 +126,22 @@ def _overlaps(leaf: Node, target: Node) -> bool:
     )
 
 
-def _detach(storage: Storage, group: Group, target: Node) -> None:
+def expose(storage: Storage) -> None:
+    """Open memory to code beyond the arrays. Pending expressions keep the elements it has now."""
+    with _lock:
+        if not storage.outside:
+            _detach(storage, [], None)
+            storage.outside = True
+
+
+def _detach(storage: Storage, nodes: list[Node], target: Node | None) -> None:
     """Let the pending expressions that read some memory, but for a group's, have a copy of it; the
     target is of the memory itself."""
     inside: dict[int, int] = {}
-    for operands in {id(each.operands): each.operands for each in group.nodes}.values():
+    for operands in {id(each.operands): each.operands for each in nodes}.values():
         for identity in map(id, operands):
             inside[identity] = inside.get(identity, 0) + 1
-    for identity in map(id, group.nodes):
+    for identity in map(id, nodes):
         inside[identity] = inside.get(identity, 0) + 1
     copy: Storage | None = None
     for reference in list(storage.leaves):
@@ -152,6 +196,16 @@ def _launch(device: Device, group: Group, leaves: list[Node]) -> None:
             keep.append(node.storage)
         elif not node.is_pending:
             values += _numbers(node)
+        elif node.operation is INDEX:
+            values.append(node.offset)
+        elif isinstance(node.operation, Gather):
+            source = node.operation.source
+            assert source.storage is not None
+            values.append(source.storage.buffer.address + source.offset)
+            keep.append(source.storage)
+            values += chain.from_iterable(node.operation.axes)
+        elif isinstance(node.operation, Scatter):
+            values += chain.from_iterable(node.operation.axes)
     for leaf in leaves:
         assert leaf.storage is not None
         values.append(leaf.storage.buffer.address + leaf.offset)

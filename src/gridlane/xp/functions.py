@@ -1,13 +1,24 @@
-"""The operations of the table as functions of arrays."""
+"""The operations of the table as functions of arrays, with NumPy's parameters of ufuncs."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from gridlane.xp.array import called
+import numpy as np
+
+from gridlane.xp import dtypes, protocols
+from gridlane.xp.applying import cast, loop_of
+from gridlane.xp.array import Array, as_node, called
+from gridlane.xp.indexing import assign
 from gridlane.xp.operations import OPERATIONS
+from gridlane.xp.operations.record import Operation
+
+_PARAMETERS = {1: ("x",), 2: ("x1", "x2"), 3: ("x1", "x2", "x3")}
+_NAMED = {"where": ("condition", "x1", "x2")}
+"""The parameters of operations that the array API standard names otherwise."""
 
 
 @cache
@@ -15,17 +26,125 @@ def function(name: str) -> Callable[..., Any]:
     """The function of an operation."""
     operation = OPERATIONS[name]
 
-    def apply(*operands: Any) -> Any:
+    def apply(
+        *operands: Any,
+        out: Any = None,
+        where: Any = True,
+        dtype: Any = None,
+        casting: str = "same_kind",
+    ) -> Any:
         if len(operands) != operation.arity:
             raise TypeError(f"{name} takes {operation.arity} operands, not {len(operands)}")
+        if dtype is not None:
+            operands = _converted(operation, operands, dtypes.checked(dtype), casting)
         result = called(name, *operands)
         if result is NotImplemented:
-            kinds = ", ".join(type(each).__name__ for each in operands)
-            raise TypeError(
-                f"{name}: operands are arrays of gridlane.xp and Python's numbers, not {kinds}; "
-                "copy NumPy's arrays with xp.asarray"
-            )
-        return result
+            _refuse(name, operands)
+        if out is None and where is True:
+            return result
+        return _written(name, result, out, where, casting)
 
     apply.__name__ = apply.__qualname__ = name
+    apply.__doc__ = getattr(operation, "summary", "") or None
+    apply.__signature__ = _signature(name, operation.arity)  # type: ignore[attr-defined]  # read by inspect
     return apply
+
+
+def _signature(name: str, arity: int) -> inspect.Signature:
+    kind = inspect.Parameter
+    names = _NAMED.get(name) or _PARAMETERS.get(arity) or tuple("abcdefgh"[:arity])
+    defaults = {"out": None, "where": True, "dtype": None, "casting": "same_kind"}
+    return inspect.Signature(
+        [
+            *[kind(each, kind.POSITIONAL_ONLY) for each in names],
+            *[kind(each, kind.KEYWORD_ONLY, default=value) for each, value in defaults.items()],
+        ]
+    )
+
+
+def _refuse(name: str, operands: tuple[Any, ...]) -> None:
+    protocols.refuse_hosts(name, operands)
+    kinds = ", ".join(type(each).__name__ for each in operands)
+    raise TypeError(
+        f"{name}: operands are arrays of gridlane.xp and Python's numbers, not {kinds}; copy other "
+        "arrays with xp.asarray"
+    )
+
+
+def _converted(
+    operation: Operation, operands: tuple[Any, ...], dtype: np.dtype[Any], casting: str
+) -> tuple[Any, ...]:
+    """The operands in the dtypes of the loop whose first result has a dtype."""
+    loop = loop_of(operation, (dtype,) * operation.arity)
+    if loop.outputs[0] != dtype:
+        raise TypeError(f"{operation.name}: no loop has results of the dtype {dtype}")
+    converted: list[Any] = []
+    for each, wanted in zip(operands, loop.inputs, strict=True):
+        if not isinstance(each, Array):
+            converted.append(each)
+            continue
+        if not np.can_cast(each.dtype, wanted, casting):  # type: ignore[arg-type]  # NumPy checks it
+            raise TypeError(
+                f"Cannot cast {operation.name} input from {each.dtype} to {wanted} with casting "
+                f"rule {casting!r}"
+            )
+        converted.append(Array(cast(each.node, wanted)) if each.dtype != wanted else each)
+    return tuple(converted)
+
+
+def _written(name: str, result: Any, out: Any, where: Any, casting: str) -> Any:
+    """Write results to arrays, everywhere or where a mask holds."""
+    results = result if isinstance(result, tuple) else (result,)
+    if out is None:
+        # As of NumPy's arrays without out, elements where the mask does not hold are unspecified.
+        outs: tuple[Any, ...] = (None,) * len(results)
+    else:
+        outs = out if isinstance(out, tuple) else (out,)
+    if len(outs) != len(results):
+        raise ValueError(f"{name}: out has {len(outs)} arrays for {len(results)} results")
+    written = [
+        _write(name, own, target, where, casting) for own, target in zip(results, outs, strict=True)
+    ]
+    return tuple(written) if isinstance(result, tuple) else written[0]
+
+
+def _write(name: str, result: Array, out: Any, where: Any, casting: str) -> Array:
+    if out is None:
+        return result
+    if not isinstance(out, Array):
+        raise TypeError(f"{name}: out is an array of gridlane.xp, not {type(out).__name__}")
+    if not np.can_cast(result.dtype, out.dtype, casting):  # type: ignore[arg-type]  # NumPy checks it
+        raise TypeError(
+            f"Cannot cast {name} output from {result.dtype} to {out.dtype} with casting rule "
+            f"{casting!r}"
+        )
+    if result.shape != out.shape:
+        raise ValueError(
+            f"{name}: non-broadcastable output operand with shape {out.shape} doesn't match the "
+            f"broadcast shape {result.shape}"
+        )
+    node = result.node
+    if where is not True:
+        mask = where if isinstance(where, Array) else Array(as_node(np.asarray(where, bool), out))
+        if mask.dtype != np.bool_:
+            raise TypeError(f"{name}: where is an array of bool, not of {mask.dtype}")
+        node = function("where")(mask, Array(cast(node, out.dtype)), out).node
+    assign(out.leaf(), ..., node)
+    return out
+
+
+def clip(
+    x: Array,
+    /,
+    min: Any = None,
+    max: Any = None,
+    *,
+    out: Array | None = None,
+) -> Array:
+    """The elements, none less than ``min`` or greater than ``max``; None for no bound."""
+    result = x
+    if min is not None:
+        result = function("maximum")(result, min)
+    if max is not None:
+        result = function("minimum")(result, max)
+    return result if out is None else _write("clip", result, out, True, "same_kind")

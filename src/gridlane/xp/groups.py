@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gridlane.core.frozen import frozen
-from gridlane.xp.nodes import Node, Shape, contiguous
+from gridlane.xp.nodes import INDEX, Gather, Node, Shape, contiguous
 
 LIMIT = 48
 """The most operations of a group. A longer expression is computed in parts, so that the time of its
@@ -34,8 +34,9 @@ class Form:
     Attributes:
         rank: the dimensions that are left when neighbours are joined.
         by_rows: whether a block's threads are in one row of the last dimension.
-        steps: for each node: ("leaf", dtype, its steps along each dimension), ("number", dtype), or
-            (operation's name, dtype, part, positions of the operands).
+        steps: for each node: ("leaf", dtype, its steps along each dimension), ("index", dtype,
+            steps), ("gather", dtype, steps, positions of the indices), ("number", dtype), or
+            (operation's name, dtype, part, positions of the operands). A "scatter" may be the last.
         stored: the positions of the nodes whose elements are stored, the root's last.
         target: the root's steps along each dimension, where it does not get memory of its own.
     """
@@ -78,8 +79,13 @@ def group_of(root: Node, compute: Callable[[Node], object], target: Node | None 
     """
     _compute_smaller(root, compute)
     nodes = _ordered(root)
-    layouts = [_aligned(each, root.shape) for each in nodes if each.storage is not None]
-    layouts.append(_aligned(target, root.shape) if target else contiguous(root.shape))
+    layouts = [
+        _aligned(each.shape, own, root.shape)
+        for each in nodes
+        if (own := _strides_of(each)) is not None
+    ]
+    own = _aligned(target.shape, target.strides, root.shape) if target else contiguous(root.shape)
+    layouts.append(own)
     extents, strides = joined(root.shape, [*layouts, contiguous(root.shape)])
     rest = iter(strides)
     arguments: list[int] = []
@@ -92,12 +98,16 @@ def group_of(root: Node, compute: Callable[[Node], object], target: Node | None 
     position = {id(node): number for number, node in enumerate(nodes)}
     steps: list[tuple[Any, ...]] = []
     for node in nodes:
+        operands = tuple([position[id(each)] for each in node.operands])
         if node.storage is not None:
             steps.append(("leaf", node.dtype, steps_of()))
         elif node.operation is None:
             steps.append(("number", node.dtype))
+        elif node.operation is INDEX:
+            steps.append(("index", node.dtype, steps_of()))
+        elif isinstance(node.operation, Gather):
+            steps.append(("gather", node.dtype, steps_of(), operands))
         else:
-            operands = tuple([position[id(each)] for each in node.operands])
             steps.append((node.operation.name, node.dtype, node.part, operands))
     goes_to = steps_of() if target else None
     by_rows = len(extents) > 1 and extents[-1] >= ROW
@@ -105,11 +115,19 @@ def group_of(root: Node, compute: Callable[[Node], object], target: Node | None 
     return Group(form, nodes, extents, tuple(arguments))
 
 
+def _strides_of(node: Node) -> Shape | None:
+    """The strides of a node that has some: of memory, or of indices."""
+    if isinstance(node.operation, Gather):
+        return node.operation.strides
+    return node.strides if node.storage is not None or node.operation is INDEX else None
+
+
 def _compute_smaller(root: Node, compute: Callable[[Node], object]) -> None:
     """Compute each pending operand that has fewer elements than its user."""
     for node in _ordered(root):
         for operand in node.operands:
-            if operand.is_pending and operand.size != node.size:
+            is_smaller = operand.is_pending and operand.size != node.size
+            if is_smaller and operand.operation is not INDEX:
                 compute(operand)
 
 
@@ -143,18 +161,16 @@ def _stored(nodes: list[Node]) -> tuple[int, ...]:
     for position in range(len(nodes) - 1):
         node = nodes[position]
         # The list, this variable and the argument of getrefcount refer to it as well.
-        if node.is_pending and sys.getrefcount(node) > inside[id(node)] + 3:
+        is_kept = node.is_pending and node.operation is not INDEX
+        if is_kept and sys.getrefcount(node) > inside[id(node)] + 3:
             stored.append(position)
     return (*stored, len(nodes) - 1)
 
 
-def _aligned(leaf: Node, shape: Shape) -> Shape:
-    """The strides of a leaf's elements, broadcast to a shape."""
-    lacking = len(shape) - len(leaf.shape)
-    own = [
-        0 if extent == 1 else stride
-        for extent, stride in zip(leaf.shape, leaf.strides, strict=True)
-    ]
+def _aligned(extents: Shape, strides: Shape, shape: Shape) -> Shape:
+    """The strides of elements of some shape, broadcast to another."""
+    lacking = len(shape) - len(extents)
+    own = [0 if extent == 1 else stride for extent, stride in zip(extents, strides, strict=True)]
     return (*[0] * lacking, *own) if lacking >= 0 else tuple(own[-lacking:])
 
 

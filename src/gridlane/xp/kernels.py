@@ -34,8 +34,10 @@ def module_of(form: Form) -> Module:
     """The kernel of a form, for blocks of ``THREADS`` threads.
 
     Its parameters, in order: for each leaf its address, for each number its value or both parts,
-    for each stored node the address of its elements; the extents of the dimensions; the strides of
-    ``Group.strides``. A block computes ``THREADS`` elements, of one row if the form is by rows.
+    for each index its first value, for each gather the leaf's address and for each of its axes the
+    stride and the extent, for a scatter these of its axes; for each stored node the address of its
+    elements; the extents of the dimensions; the strides of ``Group.strides``. A block computes
+    ``THREADS`` elements, of one row if the form is by rows.
     """
     return _Emission(form).module
 
@@ -63,6 +65,9 @@ class _Emission:
             for place, address in zip(form.stored[:-1], outputs[:-1], strict=True):
                 self._store(address, linear, values[place])
             last = linear if form.target is None else self._index(indices, target)
+            if form.steps[-1][0] == "scatter":
+                places = form.steps[-1][3][1:]
+                last = b.add(last, self._places(places, inputs[-1], values))
             self._store(outputs[-1], last, values[form.stored[-1]])
         self._function.body.ops[:0] = self._w.constants.values()
 
@@ -84,11 +89,19 @@ class _Emission:
             return [self._pointer(dtype)]
         if kind == "number":
             return [self._param(part_of(dtype)) for _ in range(2 if dtype.kind == "c" else 1)]
-        return []
+        if kind == "index":
+            return [self._param(i64)]
+        if kind == "gather":
+            return [self._pointer(dtype), *self._axes(len(step[3]))]
+        return self._axes(len(step[3]) - 1) if kind == "scatter" else []
+
+    def _axes(self, count: int) -> list[Value]:
+        """The stride and the extent of each axis that has computed indices."""
+        return [self._param(i64) for _ in range(2 * count)]
 
     def _strides(self, step: tuple[Any, ...]) -> list[Value]:
-        """The stride of a leaf along each dimension."""
-        if step[0] != "leaf":
+        """The stride along each dimension of a node that has some."""
+        if step[0] not in ("leaf", "index", "gather"):
             return []
         return [self._stride(kind) for kind in step[2]]
 
@@ -145,7 +158,15 @@ class _Emission:
         if step[0] == "number":
             parts = [w.wrap(each) for each in parameters]
             return Complex(*parts) if len(parts) == 2 else parts[0]
+        if step[0] == "index":
+            return w.wrap(self._b.add(parameters[0], self._index(indices, strides)))
+        if step[0] == "gather":
+            place = self._places(step[3], parameters[1:], values)
+            place = self._b.add(place, self._index(indices, strides))
+            return self._load(parameters[0], place, dtype)
         name, _, part, places = step
+        if name == "scatter":
+            return values[places[0]]
         operands = [values[place] for place in places]
         if name == "cast":
             return converted(w, operands[0], dtype)
@@ -164,6 +185,19 @@ class _Emission:
             if constant(stride) != 0:
                 index = b.add(index, b.mul(own, stride))
         return index
+
+    def _places(
+        self, positions: tuple[int, ...], axes: list[Value], values: list[Operand]
+    ) -> Value:
+        """The place of an element by computed indices, negative ones from the end."""
+        b, place = self._b, self._b.const(0, i64)
+        for position, stride, extent in zip(positions, axes[::2], axes[1::2], strict=True):
+            own = values[position]
+            assert isinstance(own, Expression)
+            is_from_end = b.lt(own.value, b.const(0, i64))
+            own = b.select(is_from_end, b.add(own.value, extent), own.value)
+            place = b.add(place, b.mul(own, stride))
+        return place
 
     def _load(self, address: Value, index: Value, dtype: np.dtype[Any]) -> Operand:
         b, w = self._b, self._w

@@ -29,12 +29,17 @@ class Storage:
         buffer: owns it.
         leaves: the nodes whose elements are in it.
         outside: whether code beyond the arrays may read and write it: it was imported or exported.
+            What is computed of it is computed at once.
+        readonly: whether its owner forbids writes.
     """
 
-    __slots__ = ("buffer", "device", "leaves", "outside")
+    __slots__ = ("buffer", "device", "leaves", "outside", "readonly")
 
-    def __init__(self, device: Device, buffer: Buffer, outside: bool = False) -> None:
-        self.device, self.buffer, self.outside = device, buffer, outside
+    def __init__(
+        self, device: Device, buffer: Buffer, outside: bool = False, readonly: bool = False
+    ) -> None:
+        self.device, self.buffer = device, buffer
+        self.outside, self.readonly = outside, readonly
         self.leaves: list[weakref.ref[Node]] = []
 
     def leaf(self, dtype: np.dtype[Any], shape: Shape, strides: Shape, offset: int) -> Node:
@@ -55,14 +60,17 @@ class Node:
         operation, operands: how it is computed; None and () for a leaf or a number.
         part: the index among the operation's results.
         number: Python's number.
-        storage, strides, offset: the place of a leaf's elements; see ``Storage.leaf``.
+        storage, strides, offset: the place of a leaf's elements; see ``Storage.leaf``. Those of an
+            index are its steps along each dimension and its first value.
         owner: the array whose elements these are, if one is.
+        exposed: whether a pending node reads memory of others, and is computed at once.
     """
 
     __slots__ = (
         "__weakref__",
         "device",
         "dtype",
+        "exposed",
         "number",
         "offset",
         "operands",
@@ -80,13 +88,14 @@ class Node:
         device: Device | None,
         dtype: np.dtype[Any],
         shape: Shape,
-        operation: Operation | Cast | None = None,
+        operation: Operation | Cast | Index | Gather | Scatter | None = None,
         operands: tuple[Node, ...] = (),
         part: int = 0,
     ) -> None:
         self.device, self.dtype, self.shape = device, dtype, shape
         self.operation, self.operands, self.part = operation, operands, part
         self.weight = sum([each.weight for each in operands], 1) if operands else 0
+        self.exposed = any([each.is_shared for each in operands]) if operands else False
         self.storage: Storage | None = None
         self.strides: Shape = ()
         self.offset = 0
@@ -104,13 +113,18 @@ class Node:
         return self.operation is not None
 
     @property
+    def is_shared(self) -> bool:
+        """Whether code beyond the arrays may change what the elements are, or come from."""
+        return self.exposed or (self.storage is not None and self.storage.outside)
+
+    @property
     def is_contiguous(self) -> bool:
         """Whether a leaf's elements are one after another, in C's order."""
         return self.size <= 1 or self.strides == contiguous(self.shape)
 
     def settle(self, leaf: Node) -> None:
         """Become the leaf that holds the computed elements."""
-        self.operation, self.operands, self.weight = None, (), 0
+        self.operation, self.operands, self.weight, self.exposed = None, (), 0, False
         self.storage, self.strides, self.offset = leaf.storage, leaf.strides, leaf.offset
         assert self.storage is not None
         self.storage.leaves.append(weakref.ref(self))
@@ -124,6 +138,51 @@ class Cast:
 
 
 CAST = Cast()
+
+
+class Index:
+    """The indices of elements, in the place of an operation: the sum of an int64 offset and of each
+    dimension's index times its step. Kernels compute it anew where it is used."""
+
+    name = "index"
+
+
+INDEX = Index()
+
+
+class Gather:
+    """Elements of a leaf at computed places, in the place of an operation. Its operands are int64
+    indices along some dimensions of the leaf, from minus the extent on, and in bounds.
+
+    Attributes:
+        source: the leaf; its offset is that of the first element.
+        strides: the distance in the leaf of neighbours along each dimension of the result.
+        axes: for each operand the stride and the extent of its dimension of the leaf.
+    """
+
+    name = "gather"
+    __slots__ = ("axes", "source", "strides")
+
+    def __init__(self, source: Node, strides: Shape, axes: tuple[tuple[int, int], ...]) -> None:
+        self.source, self.strides, self.axes = source, strides, axes
+
+
+class Scatter:
+    """A store of the first operand at computed places of the group's target, in the place of an
+    operation. The other operands and the axes are as those of ``Gather``."""
+
+    name = "scatter"
+    __slots__ = ("axes",)
+
+    def __init__(self, axes: tuple[tuple[int, int], ...]) -> None:
+        self.axes = axes
+
+
+def index(device: Device, shape: Shape, steps: Shape, first: int = 0) -> Node:
+    """A node of indices."""
+    node = Node(device, np.dtype(np.int64), shape, INDEX)
+    node.strides, node.offset = steps, first
+    return node
 
 
 def number(value: Any, dtype: np.dtype[Any]) -> Node:
