@@ -7,6 +7,7 @@ import inspect
 import pickle
 import subprocess
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, InitVar, dataclass, field, fields, replace
 from typing import Any, ClassVar
@@ -283,3 +284,24 @@ def test_what_it_does_not_support_is_refused() -> None:
 
     with pytest.raises(TypeError, match="Child is frozen, but Changing, its base, is not"):
         frozen(Child)
+
+
+class Compared(ABC):
+    """A class whose subclasses can be compared."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def __eq__(self, other: object) -> bool: ...
+
+    @abstractmethod
+    def __hash__(self) -> int: ...
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_abstract_methods_that_it_makes(way: Decorator) -> None:
+    @way
+    class Concrete(Compared):
+        a: int
+
+    assert Concrete(3) == Concrete(3) and hash(Concrete(3)) == hash(Concrete(3))

@@ -8,6 +8,7 @@ class has are closures and functions that all share.
 
 from __future__ import annotations
 
+from abc import update_abstractmethods
 from collections.abc import Callable
 from dataclasses import (
     MISSING,
@@ -72,7 +73,7 @@ def frozen(cls: type[T]) -> type[T]:
     for name, function in (("__getstate__", _getstate), ("__setstate__", _setstate)):
         if name not in own:
             setattr(data_class, name, function)
-    return data_class
+    return update_abstractmethods(data_class)
 
 
 def _check(cls: type[Any], own: dict[str, Any]) -> None:
