@@ -13,7 +13,6 @@ from gridlane.frontends.python import complexes, division, promotion
 from gridlane.frontends.python.array_expressions import true_divide
 from gridlane.frontends.python.calls.builtin import absolute, two_way
 from gridlane.frontends.python.calls.complex_mathematics import UNARY as COMPLEX_UNARY
-from gridlane.frontends.python.calls.complex_mathematics import base_two
 from gridlane.frontends.python.calls.mathematics import (
     degrees,
     is_finite,
@@ -59,7 +58,7 @@ _FLOAT_BINARY: dict[str, type[Op]] = {
 _COMPLEX = {
     name.replace("a", "arc", 1) if name[0] == "a" else name: emit
     for name, emit in COMPLEX_UNARY.items()
-} | {"log": complexes.principal_logarithm, "log2": base_two}
+}
 
 
 def _number(t: Translator, x: Operand, name: str) -> Scalar:
