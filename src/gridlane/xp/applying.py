@@ -10,6 +10,7 @@ import numpy as np
 from gridlane.xp.computing import compute
 from gridlane.xp.groups import LIMIT
 from gridlane.xp.nodes import CAST, Node, number
+from gridlane.xp.operations import OPERATIONS
 from gridlane.xp.operations.record import Loop, Operation
 
 if TYPE_CHECKING:
@@ -37,6 +38,10 @@ def applied(operation: Operation, operands: tuple[Node | Any, ...]) -> tuple[Nod
         TypeError: the operation has no loop for the operands' dtypes.
         ValueError: the shapes do not broadcast, or the devices differ.
     """
+    if operation.rewrite is not None:
+        other = operation.rewrite(*operands)
+        if other is not None:
+            return applied(OPERATIONS[other[0]], other[1])
     kinds = tuple(
         [each.dtype if isinstance(each, (Node, np.generic)) else type(each) for each in operands]
     )

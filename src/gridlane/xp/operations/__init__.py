@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from gridlane.xp.operations import arithmetic
+from gridlane.xp.operations import arithmetic, bits, comparisons, functions
 from gridlane.xp.operations.record import Operation
 
-OPERATIONS: dict[str, Operation] = {row.name: row for row in arithmetic.ROWS}
-"""Every operation by its name."""
+ROWS: tuple[Operation, ...] = (
+    *arithmetic.ROWS,
+    *comparisons.ROWS,
+    *bits.ROWS,
+    *functions.ROWS,
+)
+"""The table."""
+OPERATIONS: dict[str, Operation] = {name: row for row in ROWS for name in (row.name, *row.aliases)}
+"""Every operation by its name, and by its other names."""

@@ -35,33 +35,64 @@ Types = Callable[[tuple[Any, ...]], Loop]
 """The loop for operands of these types: dtypes, or ``bool``, ``int``, ``float`` and ``complex`` for
 Python's numbers. It raises TypeError where there is none."""
 
+Rewrite = Callable[..., tuple[str, tuple[Any, ...]] | None]
+"""Another operation, with its operands, that computes the same where an operand is a number of
+Python's: ``rewrite(*operands)``. An operand that is no number has a ``dtype``."""
+
+
+class Bound(NamedTuple):
+    """The largest error of each dtype's results, in units of their last place (ulp).
+
+    The distance of neighbours at the exact result counts; at results below the least normal number,
+    that of subnormal numbers.
+
+    Attributes:
+        of_operands: the ulp is that of the largest operand or result: the results near zero are
+            differences.
+    """
+
+    float16: float
+    bfloat16: float
+    float32: float
+    float64: float
+    of_operands: bool = False
+
 
 @frozen
 class Operation:
     """An operation on the elements of arrays.
 
     Attributes:
-        name: its name in ``gridlane.xp``, or its alias there.
-        arity: the number of operands.
+        name: its name in ``gridlane.xp``.
+        arity: the number of operands, which texts name a, b, c, d, e.
         build: writes it for one element.
         types: the dtypes for those of the operands.
+        summary: what it computes.
+        section: the part of the table, and of the page, where it is.
+        aliases: its other names.
+        special: the domain, and the results at its edges.
+        bound: the largest error of floats; None if they are exact or correctly rounded.
+        complex_bound: the largest error of complex numbers: the distance from the exact result in
+            ulp of its magnitude, for operands of a magnitude from 0.05 to 20; 0 if both parts are
+            exact or correctly rounded, or there are none.
+        gradient: for each operand, the gradient for the gradient g of the result y, in Python with
+            names of the table; () if there is none.
+        rewrite: simplifies it for Python's numbers.
     """
 
     name: str
     arity: int
     build: Build
     types: Types
+    summary: str = ""
+    section: str = ""
+    aliases: tuple[str, ...] = ()
+    special: str = ""
+    bound: Bound | None = None
+    gradient: tuple[str, ...] = ()
+    complex_bound: float = 0
+    rewrite: Rewrite | None = None
 
-
-def loops_of(ufunc: np.ufunc) -> Types:
-    """The loops of a ufunc of NumPy's, with NumPy 2's promotion of Python's numbers.
-
-    >>> loops_of(np.add)((np.dtype("i1"), float))
-    Loop(inputs=(dtype('float64'), dtype('float64')), outputs=(dtype('float64'),))
-    """
-
-    def types(operands: tuple[Any, ...]) -> Loop:
-        resolved = ufunc.resolve_dtypes((*operands, *[None] * ufunc.nout))
-        return Loop(resolved[: ufunc.nin], resolved[ufunc.nin :])
-
-    return types
+    # Rows are few and live for good; they key tables on the path of a launch.
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
