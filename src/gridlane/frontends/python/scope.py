@@ -42,9 +42,9 @@ def protocol(value: Any, name: str) -> Any:
     """The attribute of a protocol, None where an object does not have it.
 
     ``__getattr__`` may return a value for every name, or raise any exception: neither is a
-    protocol.
+    protocol. A class has those of its metaclass: its own attributes are its instances'.
     """
-    if isinstance(value, type):
+    if isinstance(value, type) and not _of_metaclass(type(value), name):
         return None
     try:
         attribute = getattr(value, name, None)
@@ -53,6 +53,12 @@ def protocol(value: Any, name: str) -> Any:
             return None
         raise
     return None if attribute is None or hasattr(value, _NOBODY_HAS) else attribute
+
+
+def _of_metaclass(metaclass: type, name: str) -> bool:
+    """Whether a metaclass defines an attribute of its classes."""
+    defined = inspect.getattr_static(metaclass, name, None)
+    return defined is not None and defined is not inspect.getattr_static(type, name, None)
 
 
 _NOBODY_HAS = "__gridlane_nobody_has_this__"

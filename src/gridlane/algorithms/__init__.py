@@ -1,0 +1,47 @@
+"""Parallel algorithms with the names of NVIDIA's ``cuda.compute``, on any device; see
+docs/algorithms.md.
+
+>>> import numpy as np
+>>> from gridlane import algorithms
+>>> x, out = np.arange(5), np.empty(5, np.int64)
+>>> algorithms.inclusive_scan(d_in=x, d_out=out, op=algorithms.OpKind.PLUS, num_items=5)
+>>> out
+array([ 0,  1,  3,  6, 10])
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_BY_MODULE = {
+    "caching": "clear_all_caches",
+    "operators": "OpKind",
+    "structs": "gpu_struct",
+    "sequences": "IteratorBase",
+    "iterators": """
+        CacheModifiedInputIterator ConstantIterator CountingIterator DiscardIterator
+        PermutationIterator ReverseIterator TransformIterator TransformOutputIterator ZipIterator
+    """,
+    "face.reducing": "Determinism reduce_into make_reduce_into",
+    "face.scanning": "inclusive_scan exclusive_scan make_inclusive_scan make_exclusive_scan",
+    "face.transforming": """
+        unary_transform binary_transform make_unary_transform make_binary_transform
+    """,
+}
+_HOMES = {name: home for home, names in _BY_MODULE.items() for name in names.split()}
+
+__all__ = sorted(_HOMES)  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name at its first use."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'gridlane.algorithms' has no attribute {name!r}")
+    value = getattr(import_module(f"gridlane.algorithms.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

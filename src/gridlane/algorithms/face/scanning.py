@@ -1,0 +1,110 @@
+"""``inclusive_scan`` and ``exclusive_scan``."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gridlane.algorithms.arrays import interface_of
+from gridlane.algorithms.face.calling import (
+    Prepared,
+    access,
+    build,
+    check_fits,
+    checked_count,
+    initial,
+    readable,
+    writable,
+)
+from gridlane.algorithms.inner.scan import scan, scan_layout
+from gridlane.algorithms.iterators import ConstantIterator
+from gridlane.algorithms.operators import operator
+from gridlane.algorithms.sequences import IteratorBase
+
+
+def _start(value: Any, source: IteratorBase, sink: IteratorBase) -> IteratorBase:
+    """Where kernels read the initial value: on the device, if the caller has it there."""
+    if value is None:
+        item = source.item or sink.item
+        if item is None:
+            raise TypeError("no argument has the type of the values; give an init_value")
+        return ConstantIterator(np.zeros((), item.dtype))
+    if isinstance(value, IteratorBase) or interface_of(value) is not None:
+        return readable(value, "init_value", 1)
+    item, _ = initial(value, sink, "init_value")
+    return ConstantIterator(np.asarray(value).astype(item.dtype))
+
+
+def _prepare(
+    inclusive: bool, *, d_in: Any, d_out: Any, op: Any, init_value: Any = None, num_items: Any = 0
+) -> Prepared:
+    count = checked_count(num_items, "num_items")
+    source, sink = readable(d_in, "d_in", count), writable(d_out, "d_out", count)
+    name = "inclusive_scan" if inclusive else "exclusive_scan"
+    if init_value is None and not inclusive:
+        raise TypeError("exclusive_scan: init_value is required; it is the first item")
+    start = _start(init_value, source, sink)
+    item = start.item
+    if item is None:
+        raise TypeError(f"{name}: the type of init_value is unknown")
+    check_fits(item, source.item, f"{name} dtype mismatch: input dtype")
+    if sink.item is not None:
+        check_fits(sink.item, item, f"{name} dtype mismatch: the values' dtype")
+    combine = operator(op, 2, item)
+    given = init_value is not None
+
+    def launch(parts: list[Any], stream: Any) -> None:
+        scan(
+            access(source), access(sink), combine, item, access(start), given, inclusive, count,
+            parts[0], stream,
+        )  # fmt: skip
+
+    key = (inclusive, source.kind, sink.kind, start.kind, given, combine.key)
+    return Prepared(key, (source, sink, start), scan_layout(item), launch)
+
+
+_inclusive, _exclusive = partial(_prepare, True), partial(_prepare, False)
+
+
+def inclusive_scan(
+    *, d_in: Any, d_out: Any, op: Any, init_value: Any = None, num_items: int, stream: Any = None
+) -> None:
+    """Store ``init_value op d_in[0] op … op d_in[i]`` in ``d_out[i]``, for ``num_items`` places.
+
+    The values have the type of ``init_value``, on the host or the device, or without one that of
+    ``d_in``. The operator is associative. ``d_out`` may be ``d_in``.
+
+    Raises:
+        TypeError, ValueError, CompileError: as ``reduce_into``.
+    """
+    _inclusive(d_in=d_in, d_out=d_out, op=op, init_value=init_value, num_items=num_items).run(
+        None, stream
+    )
+
+
+def exclusive_scan(
+    *, d_in: Any, d_out: Any, op: Any, init_value: Any, num_items: int, stream: Any = None
+) -> None:
+    """Store ``init_value op d_in[0] op … op d_in[i - 1]`` in ``d_out[i]``, for ``num_items``
+    places; see ``inclusive_scan``."""
+    _exclusive(d_in=d_in, d_out=d_out, op=op, init_value=init_value, num_items=num_items).run(
+        None, stream
+    )
+
+
+def make_inclusive_scan(
+    *, d_in: Any, d_out: Any, op: Any, init_value: Any = None, **options: Any
+) -> Any:
+    """The inclusive scan of such arguments as an object, ``Algorithm``."""
+    return build(
+        "inclusive_scan", _inclusive, options, d_in=d_in, d_out=d_out, op=op, init_value=init_value
+    )
+
+
+def make_exclusive_scan(*, d_in: Any, d_out: Any, op: Any, init_value: Any, **options: Any) -> Any:
+    """The exclusive scan of such arguments as an object, ``Algorithm``."""
+    return build(
+        "exclusive_scan", _exclusive, options, d_in=d_in, d_out=d_out, op=op, init_value=init_value
+    )
