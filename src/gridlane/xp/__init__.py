@@ -29,6 +29,8 @@ _MODULES = {
     ),
     "dtypes": "can_cast finfo iinfo isdtype result_type",
     "functions": "clip",
+    "reductions.functions": "all any argmax argmin count_nonzero max min prod sum",
+    "reductions.statistics": "mean std var",
     "manipulation": (
         "astype broadcast_arrays broadcast_shapes broadcast_to concat expand_dims flip "
         "matrix_transpose moveaxis permute_dims ravel repeat reshape roll squeeze stack swapaxes "

@@ -19,6 +19,9 @@ from gridlane.runtime.protocol import Device
 from gridlane.xp.groups import Form, Group, group_of
 from gridlane.xp.kernels import THREADS, module_of
 from gridlane.xp.nodes import CAST, INDEX, Gather, Node, Scatter, Storage, contiguous
+from gridlane.xp.reductions import kernels as reductions
+from gridlane.xp.reductions.folding import fold_into
+from gridlane.xp.reductions.record import Reduction, blocks_of
 
 OPTIONS = KernelOptions(fp64="exact", fma=False)
 """float64 is exact on devices without it, and products and sums round as NumPy's do."""
@@ -37,6 +40,9 @@ def compute(root: Node) -> None:
         assert device is not None
         if root.size == 0:
             root.settle(new_leaf(device, root.dtype, root.shape))
+            return
+        if isinstance(root.operation, Reduction):
+            fold_into(root, compute, _launch, new_leaf)
             return
         group = group_of(root, compute)
         leaves = [new_leaf(device, node.dtype, root.shape) for node in group.stored]
@@ -184,7 +190,8 @@ def _launch(device: Device, group: Group, leaves: list[Node]) -> None:
     form, extents = group.form, group.extents
     kernel = _kernels.get(form)
     if kernel is None:
-        kernel = _kernels[form] = Kernel(ModuleSource(module_of(form)), (), OPTIONS)
+        module = module_of(form) if form.fold is None else reductions.module_of(form)
+        kernel = _kernels[form] = Kernel(ModuleSource(module), (), OPTIONS)
     plan = _plans.get((form, device))
     if plan is None:
         plan = _plans[form, device] = kernel.plan(_BLOCK, Variant(compact=True), device)
@@ -222,6 +229,8 @@ def _numbers(node: Node) -> list[Any]:
 
 def _blocks(form: Form, extents: tuple[int, ...]) -> int:
     """The blocks of a launch."""
+    if form.fold is not None:
+        return blocks_of(form.fold, extents, THREADS)
     if form.by_rows:
         return math.prod(extents[:-1]) * -(-extents[-1] // THREADS)
     return -(-math.prod(extents) // THREADS)

@@ -3,7 +3,7 @@
 A group is a pending node with all that it depends on, down to leaves and numbers. It stores the
 elements of that node, its root, and of each other one that somebody outside of the group refers to,
 so that nothing is computed twice. An operand with fewer elements than its user is computed first,
-by a kernel of its own.
+by a kernel of its own, and so is a reduction; what a reduction reduces is in its group.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 from gridlane.core.frozen import frozen
 from gridlane.xp.nodes import INDEX, Gather, Node, Shape, contiguous
+from gridlane.xp.reductions.record import Fold, Reduction
 
 LIMIT = 48
 """The most operations of a group. A longer expression is computed in parts, so that the time of its
@@ -38,7 +39,9 @@ class Form:
             steps), ("gather", dtype, steps, positions of the indices), ("number", dtype), or
             (operation's name, dtype, part, positions of the operands). A "scatter" may be the last.
         stored: the positions of the nodes whose elements are stored, the root's last.
-        target: the root's steps along each dimension, where it does not get memory of its own.
+        target: the root's steps along each dimension, where it does not get memory of its own; with
+            a reduction, the steps of what else is stored.
+        fold: the reduction, if the group ends in one; its node is not among the steps.
     """
 
     rank: int
@@ -46,6 +49,7 @@ class Form:
     steps: tuple[tuple[Any, ...], ...]
     stored: tuple[int, ...]
     target: Steps | None = None
+    fold: Fold | None = None
 
 
 @frozen
@@ -56,7 +60,8 @@ class Group:
         form: the key of its code.
         nodes: in the order of computation; the last one is the root.
         extents: of the dimensions.
-        strides: those that the code takes as arguments, in elements.
+        strides: those that the code takes as arguments, in elements, and further integers that it
+            takes.
     """
 
     form: Form
@@ -77,42 +82,64 @@ def group_of(root: Node, compute: Callable[[Node], object], target: Node | None 
         compute: makes leaves of the operands that the group cannot hold.
         target: the leaf, of the root's shape, that gets the elements; None for memory of its own.
     """
-    _compute_smaller(root, compute)
-    nodes = _ordered(root)
-    layouts = [
-        _aligned(each.shape, own, root.shape)
-        for each in nodes
-        if (own := _strides_of(each)) is not None
-    ]
+    compute_apart(root, compute)
+    nodes = ordered(root)
+    layouts = layouts_of(nodes, root.shape)
     own = _aligned(target.shape, target.strides, root.shape) if target else contiguous(root.shape)
-    layouts.append(own)
-    extents, strides = joined(root.shape, [*layouts, contiguous(root.shape)])
+    extents, strides = joined(root.shape, [*layouts, own, contiguous(root.shape)])
+    steps, arguments = steps_of(nodes, strides)
+    goes_to, further = split(strides[-2]) if target else (None, ())
+    by_rows = len(extents) > 1 and extents[-1] >= ROW
+    form = Form(len(extents), by_rows, steps, (*stored_beside(nodes), len(nodes) - 1), goes_to)
+    return Group(form, nodes, extents, (*arguments, *further))
+
+
+def layouts_of(nodes: list[Node], shape: Shape) -> list[Shape]:
+    """The strides of each node that has some, broadcast to a shape."""
+    return [
+        _aligned(each.shape, own, shape) for each in nodes if (own := _strides_of(each)) is not None
+    ]
+
+
+def split(strides: Shape) -> tuple[Steps, Shape]:
+    """Strides as a form has them, and those that the code takes as arguments.
+
+    >>> split((7, 0, 1))
+    ((None, 0, 1), (7,))
+    """
+    steps = tuple([stride if stride in (0, 1) else None for stride in strides])
+    return steps, tuple([stride for stride in strides if stride not in (0, 1)])
+
+
+def steps_of(nodes: list[Node], strides: list[Shape]) -> tuple[tuple[tuple[Any, ...], ...], Shape]:
+    """A form's steps, and the strides that the code takes as arguments.
+
+    Args:
+        strides: of each node that has some; there may be further ones.
+    """
+    position = {id(node): number for number, node in enumerate(nodes)}
     rest = iter(strides)
     arguments: list[int] = []
 
-    def steps_of() -> Steps:
-        own = next(rest)
-        arguments.extend([stride for stride in own if stride not in (0, 1)])
-        return tuple([stride if stride in (0, 1) else None for stride in own])
+    def own() -> Steps:
+        steps, further = split(next(rest))
+        arguments.extend(further)
+        return steps
 
-    position = {id(node): number for number, node in enumerate(nodes)}
     steps: list[tuple[Any, ...]] = []
     for node in nodes:
         operands = tuple([position[id(each)] for each in node.operands])
         if node.storage is not None:
-            steps.append(("leaf", node.dtype, steps_of()))
+            steps.append(("leaf", node.dtype, own()))
         elif node.operation is None:
             steps.append(("number", node.dtype))
         elif node.operation is INDEX:
-            steps.append(("index", node.dtype, steps_of()))
+            steps.append(("index", node.dtype, own()))
         elif isinstance(node.operation, Gather):
-            steps.append(("gather", node.dtype, steps_of(), operands))
+            steps.append(("gather", node.dtype, own(), operands))
         else:
             steps.append((node.operation.name, node.dtype, node.part, operands))
-    goes_to = steps_of() if target else None
-    by_rows = len(extents) > 1 and extents[-1] >= ROW
-    form = Form(len(extents), by_rows, tuple(steps), _stored(nodes), goes_to)
-    return Group(form, nodes, extents, tuple(arguments))
+    return tuple(steps), tuple(arguments)
 
 
 def _strides_of(node: Node) -> Shape | None:
@@ -122,16 +149,25 @@ def _strides_of(node: Node) -> Shape | None:
     return node.strides if node.storage is not None or node.operation is INDEX else None
 
 
-def _compute_smaller(root: Node, compute: Callable[[Node], object]) -> None:
-    """Compute each pending operand that has fewer elements than its user."""
-    for node in _ordered(root):
+def compute_apart(root: Node, compute: Callable[[Node], object]) -> None:
+    """Compute each pending operand that the group of a node cannot hold: it has fewer elements than
+    its user, or is a reduction. What the node itself reduces is no such operand."""
+    entered: set[int] = set()
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        size = node.operands[0].size if isinstance(node.operation, Reduction) else node.size
         for operand in node.operands:
-            is_smaller = operand.is_pending and operand.size != node.size
-            if is_smaller and operand.operation is not INDEX:
+            if not operand.is_pending or operand.operation is INDEX or id(operand) in entered:
+                continue
+            entered.add(id(operand))
+            if operand.size != size or isinstance(operand.operation, Reduction):
                 compute(operand)
+            else:
+                stack.append(operand)
 
 
-def _ordered(root: Node) -> list[Node]:
+def ordered(root: Node) -> list[Node]:
     """A pending node and all that it depends on, operands first, each once."""
     entered: set[int] = set()
     order: list[Node] = []
@@ -147,8 +183,8 @@ def _ordered(root: Node) -> list[Node]:
     return order
 
 
-def _stored(nodes: list[Node]) -> tuple[int, ...]:
-    """The positions of the root and of the pending nodes with users outside of the group.
+def stored_beside(nodes: list[Node]) -> tuple[int, ...]:
+    """The positions of the pending nodes, but for the last, with users outside of the group.
 
     CPython counts the references to an object. Those from the group are its tuples of operands and
     the list of nodes; a miscount stores too much, or computes something twice, no more.
@@ -164,7 +200,7 @@ def _stored(nodes: list[Node]) -> tuple[int, ...]:
         is_kept = node.is_pending and node.operation is not INDEX
         if is_kept and sys.getrefcount(node) > inside[id(node)] + 3:
             stored.append(position)
-    return (*stored, len(nodes) - 1)
+    return tuple(stored)
 
 
 def _aligned(extents: Shape, strides: Shape, shape: Shape) -> Shape:

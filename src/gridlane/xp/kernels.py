@@ -39,102 +39,81 @@ def module_of(form: Form) -> Module:
     elements; the extents of the dimensions; the strides of ``Group.strides``. A block computes
     ``THREADS`` elements, of one row if the form is by rows.
     """
-    return _Emission(form).module
+    return _Elementwise(form).module
 
 
-class _Emission:
-    """A kernel under construction."""
+class Emission:
+    """A kernel under construction: its parameters, and the values of a form's nodes.
 
-    def __init__(self, form: Form) -> None:
-        self._form = form
-        self._function = Function(_name(form), is_kernel=True)
-        self.module = Module({self._function.name: self._function})
-        self._b = b = Builder(self.module, self._function)
-        self._w = Writer(b, FORMATS[f32])
-        inputs = [self._inputs(step) for step in form.steps]
-        outputs = [self._pointer(form.steps[place][1]) for place in form.stored]
-        self._extents = [self._param(i64) for _ in range(form.rank)]
-        strides = [self._strides(step) for step in form.steps]
-        target = [self._stride(kind) for kind in form.target or ()]
-        indices, linear, is_inside = self._indices()
-        with b.if_(is_inside):
-            values: list[Operand] = []
-            self._results: dict[Any, tuple[Operand, ...]] = {}
-            for step, parameters, own in zip(form.steps, inputs, strides, strict=True):
-                values.append(self._value(step, parameters, own, indices, values))
-            for place, address in zip(form.stored[:-1], outputs[:-1], strict=True):
-                self._store(address, linear, values[place])
-            last = linear if form.target is None else self._index(indices, target)
-            if form.steps[-1][0] == "scatter":
-                places = form.steps[-1][3][1:]
-                last = b.add(last, self._places(places, inputs[-1], values))
-            self._store(outputs[-1], last, values[form.stored[-1]])
-        self._function.body.ops[:0] = self._w.constants.values()
+    Attributes:
+        module, function, b, w: what is written, and with what.
+        form: the kernel's.
+        outputs: the addresses of ``Form.stored``.
+        more: the addresses of other results.
+        extents: of the dimensions.
+        target: the strides of ``Form.target``.
+    """
+
+    def __init__(self, form: Form, name: str, more: tuple[np.dtype[Any], ...] = ()) -> None:
+        self.form = form
+        self.function = Function(name, is_kernel=True)
+        self.module = Module({name: self.function})
+        self.b = Builder(self.module, self.function)
+        self.w = Writer(self.b, FORMATS[f32])
+        self.inputs = [self._parameters(step) for step in form.steps]
+        self.outputs = [self._pointer(form.steps[place][1]) for place in form.stored]
+        self.more = [self._pointer(dtype) for dtype in more]
+        self.extents = [self.param(i64) for _ in range(form.rank)]
+        self._strides = [self._strides_of(step) for step in form.steps]
+        self.target = [self._stride(kind) for kind in form.target or ()]
+
+    def finish(self) -> None:
+        """Complete the function."""
+        self.function.body.ops[:0] = self.w.constants.values()
 
     # --- parameters ---
 
-    def _param(self, type_: Type) -> Value:
-        number = len(self._function.params)
+    def param(self, type_: Type) -> Value:
+        """A further parameter."""
+        number = len(self.function.params)
         value = Value(type_, name=f"p{number}")
         is_pointer = isinstance(type_, PointerType)
-        self._function.params.append(Param(value, number, ("data",) if is_pointer else ()))
+        self.function.params.append(Param(value, number, ("data",) if is_pointer else ()))
         return value
 
     def _pointer(self, dtype: np.dtype[Any]) -> Value:
-        return self._param(pointer(part_of(dtype)))
+        return self.param(pointer(part_of(dtype)))
 
-    def _inputs(self, step: tuple[Any, ...]) -> list[Value]:
+    def _parameters(self, step: tuple[Any, ...]) -> list[Value]:
         kind, dtype = step[:2]
         if kind == "leaf":
             return [self._pointer(dtype)]
         if kind == "number":
-            return [self._param(part_of(dtype)) for _ in range(2 if dtype.kind == "c" else 1)]
+            return [self.param(part_of(dtype)) for _ in range(2 if dtype.kind == "c" else 1)]
         if kind == "index":
-            return [self._param(i64)]
+            return [self.param(i64)]
         if kind == "gather":
             return [self._pointer(dtype), *self._axes(len(step[3]))]
         return self._axes(len(step[3]) - 1) if kind == "scatter" else []
 
     def _axes(self, count: int) -> list[Value]:
         """The stride and the extent of each axis that has computed indices."""
-        return [self._param(i64) for _ in range(2 * count)]
+        return [self.param(i64) for _ in range(2 * count)]
 
-    def _strides(self, step: tuple[Any, ...]) -> list[Value]:
+    def _strides_of(self, step: tuple[Any, ...]) -> list[Value]:
         """The stride along each dimension of a node that has some."""
         if step[0] not in ("leaf", "index", "gather"):
             return []
         return [self._stride(kind) for kind in step[2]]
 
     def _stride(self, kind: int | None) -> Value:
-        return self._param(i64) if kind is None else self._b.const(kind, i64)
+        return self.param(i64) if kind is None else self.b.const(kind, i64)
 
-    # --- the thread's element ---
+    # --- indices ---
 
-    def _indices(self) -> tuple[list[Value], Value, Value]:
-        """The index along each dimension, that among all elements, and whether there is one."""
-        b, extents = self._b, self._extents
-        block = b.cast(b.value(BlockIdx(Axis.X)), i64)
-        thread = b.cast(b.value(ThreadIdx(Axis.X)), i64)
-        threads = b.const(THREADS, i64)
-        if not extents:
-            linear = b.add(b.mul(block, threads), thread)
-            return [], b.const(0, i64), b.eq(linear, b.const(0, i64))
-        if self._form.by_rows:
-            last = extents[-1]
-            blocks = b.div(b.add(last, b.const(THREADS - 1, i64)), threads)
-            row = b.div(block, blocks)
-            column = b.add(b.mul(b.sub(block, b.mul(row, blocks)), threads), thread)
-            linear = b.add(b.mul(row, last), column)
-            return [*self._parts(row, extents[:-1]), column], linear, b.lt(column, last)
-        linear = b.add(b.mul(block, threads), thread)
-        total = extents[0]
-        for extent in extents[1:]:
-            total = b.mul(total, extent)
-        return self._parts(linear, extents), linear, b.lt(linear, total)
-
-    def _parts(self, index: Value, extents: list[Value]) -> list[Value]:
+    def parts(self, index: Value, extents: list[Value]) -> list[Value]:
         """An index among the elements of dimensions as one index along each."""
-        b, parts = self._b, list[Value]()
+        b, parts = self.b, list[Value]()
         for extent in reversed(extents[1:]):
             above = b.div(index, extent)
             parts.append(b.sub(index, b.mul(above, extent)))
@@ -142,6 +121,14 @@ class _Emission:
         return [index, *reversed(parts)]
 
     # --- values ---
+
+    def values(self, indices: list[Value]) -> list[Operand]:
+        """The values of all nodes for an element."""
+        values: list[Operand] = []
+        self._results: dict[Any, tuple[Operand, ...]] = {}
+        for step, inputs, own in zip(self.form.steps, self.inputs, self._strides, strict=True):
+            values.append(self._value(step, inputs, own, indices, values))
+        return values
 
     def _value(
         self,
@@ -152,18 +139,18 @@ class _Emission:
         values: list[Operand],
     ) -> Operand:
         """The value of a node for the thread's element."""
-        w, dtype = self._w, step[1]
+        w, dtype = self.w, step[1]
         if step[0] == "leaf":
-            return self._load(parameters[0], self._index(indices, strides), dtype)
+            return self.load(parameters[0], self.index(indices, strides), dtype)
         if step[0] == "number":
             parts = [w.wrap(each) for each in parameters]
             return Complex(*parts) if len(parts) == 2 else parts[0]
         if step[0] == "index":
-            return w.wrap(self._b.add(parameters[0], self._index(indices, strides)))
+            return w.wrap(self.b.add(parameters[0], self.index(indices, strides)))
         if step[0] == "gather":
-            place = self._places(step[3], parameters[1:], values)
-            place = self._b.add(place, self._index(indices, strides))
-            return self._load(parameters[0], place, dtype)
+            place = self.places(step[3], parameters[1:], values)
+            place = self.b.add(place, self.index(indices, strides))
+            return self.load(parameters[0], place, dtype)
         name, _, part, places = step
         if name == "scatter":
             return values[places[0]]
@@ -177,20 +164,18 @@ class _Emission:
             self._results[key] = (result,) if is_one else tuple(result)
         return self._results[key][part]
 
-    def _index(self, indices: list[Value], strides: list[Value]) -> Value:
+    def index(self, indices: list[Value], strides: list[Value]) -> Value:
         """The index of an element, from that along each dimension."""
-        b = self._b
+        b = self.b
         index = b.const(0, i64)
         for own, stride in zip(indices, strides, strict=True):
             if constant(stride) != 0:
                 index = b.add(index, b.mul(own, stride))
         return index
 
-    def _places(
-        self, positions: tuple[int, ...], axes: list[Value], values: list[Operand]
-    ) -> Value:
+    def places(self, positions: tuple[int, ...], axes: list[Value], values: list[Operand]) -> Value:
         """The place of an element by computed indices, negative ones from the end."""
-        b, place = self._b, self._b.const(0, i64)
+        b, place = self.b, self.b.const(0, i64)
         for position, stride, extent in zip(positions, axes[::2], axes[1::2], strict=True):
             own = values[position]
             assert isinstance(own, Expression)
@@ -199,21 +184,64 @@ class _Emission:
             place = b.add(place, b.mul(own, stride))
         return place
 
-    def _load(self, address: Value, index: Value, dtype: np.dtype[Any]) -> Operand:
-        b, w = self._b, self._w
+    def load(self, address: Value, index: Value, dtype: np.dtype[Any]) -> Operand:
+        """The element at an index."""
+        b, w = self.b, self.w
         if dtype.kind != "c":
             return w.wrap(b.load(b.offset(address, index)))
         first = b.offset(address, b.mul(index, b.const(2, i64)))
         return Complex(w.wrap(b.load(first)), w.wrap(b.load(b.offset(first, b.const(1, i64)))))
 
-    def _store(self, address: Value, index: Value, value: Operand) -> None:
-        b = self._b
+    def store(self, address: Value, index: Value, value: Operand) -> None:
+        """Write the element at an index."""
+        b = self.b
         if isinstance(value, Expression):
             b.store(b.offset(address, index), value.value)
             return
         first = b.offset(address, b.mul(index, b.const(2, i64)))
         b.store(first, value.real.value)
         b.store(b.offset(first, b.const(1, i64)), value.imag.value)
+
+
+class _Elementwise(Emission):
+    """A kernel that has a thread for each element."""
+
+    def __init__(self, form: Form) -> None:
+        super().__init__(form, name_of(form))
+        b, outputs = self.b, self.outputs
+        indices, linear, is_inside = self._indices()
+        with b.if_(is_inside):
+            values = self.values(indices)
+            for place, address in zip(form.stored[:-1], outputs[:-1], strict=True):
+                self.store(address, linear, values[place])
+            last = linear if form.target is None else self.index(indices, self.target)
+            if form.steps[-1][0] == "scatter":
+                places = form.steps[-1][3][1:]
+                last = b.add(last, self.places(places, self.inputs[-1], values))
+            self.store(outputs[-1], last, values[form.stored[-1]])
+        self.finish()
+
+    def _indices(self) -> tuple[list[Value], Value, Value]:
+        """The index along each dimension, that among all elements, and whether there is one."""
+        b, extents = self.b, self.extents
+        block = b.cast(b.value(BlockIdx(Axis.X)), i64)
+        thread = b.cast(b.value(ThreadIdx(Axis.X)), i64)
+        threads = b.const(THREADS, i64)
+        if not extents:
+            linear = b.add(b.mul(block, threads), thread)
+            return [], b.const(0, i64), b.eq(linear, b.const(0, i64))
+        if self.form.by_rows:
+            last = extents[-1]
+            blocks = b.div(b.add(last, b.const(THREADS - 1, i64)), threads)
+            row = b.div(block, blocks)
+            column = b.add(b.mul(b.sub(block, b.mul(row, blocks)), threads), thread)
+            linear = b.add(b.mul(row, last), column)
+            return [*self.parts(row, extents[:-1]), column], linear, b.lt(column, last)
+        linear = b.add(b.mul(block, threads), thread)
+        total = extents[0]
+        for extent in extents[1:]:
+            total = b.mul(total, extent)
+        return self.parts(linear, extents), linear, b.lt(linear, total)
 
 
 def converted(w: Writer, value: Operand, dtype: np.dtype[Any]) -> Operand:
@@ -230,7 +258,7 @@ def converted(w: Writer, value: Operand, dtype: np.dtype[Any]) -> Operand:
     return value.cast(part)
 
 
-def _name(form: Form) -> str:
+def name_of(form: Form) -> str:
     """The name of a kernel: the first of its operations."""
     names = [step[0] for step in form.steps if step[0] not in ("leaf", "number")]
     return "_".join(["xp", *names[:6], *(["more"] if len(names) > 6 else [])])

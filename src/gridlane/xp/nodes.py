@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gridlane.xp.operations.record import Operation
+from gridlane.xp.reductions.record import Reduction
 
 if TYPE_CHECKING:
     from gridlane.memory.resource import Buffer
@@ -88,12 +89,13 @@ class Node:
         device: Device | None,
         dtype: np.dtype[Any],
         shape: Shape,
-        operation: Operation | Cast | Index | Gather | Scatter | None = None,
+        operation: Operation | Cast | Index | Gather | Scatter | Reduction | None = None,
         operands: tuple[Node, ...] = (),
         part: int = 0,
     ) -> None:
         self.device, self.dtype, self.shape = device, dtype, shape
-        self.operation, self.operands, self.part = operation, operands, part
+        self.operation, self.part = operation, part
+        self.operands: tuple[Node, ...] = operands
         self.weight = sum([each.weight for each in operands], 1) if operands else 0
         self.exposed = any([each.is_shared for each in operands]) if operands else False
         self.storage: Storage | None = None

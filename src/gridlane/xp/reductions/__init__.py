@@ -1,0 +1,1 @@
+"""Reductions of arrays: one value of many elements, by a tree that depends on shapes alone."""

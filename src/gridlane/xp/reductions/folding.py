@@ -1,0 +1,163 @@
+"""Compute reductions: the group of the elements, and the launches that reduce them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gridlane.core.frozen import frozen
+from gridlane.xp.groups import (
+    Form,
+    Group,
+    compute_apart,
+    joined,
+    layouts_of,
+    ordered,
+    split,
+    steps_of,
+    stored_beside,
+)
+from gridlane.xp.nodes import Node, Shape, contiguous
+from gridlane.xp.reductions.kinds import KINDS
+from gridlane.xp.reductions.record import Fold, Reduction, width_of
+
+if TYPE_CHECKING:
+    from gridlane.runtime.protocol import Device
+
+
+@frozen
+class Rows:
+    """How the elements of a shape are rows.
+
+    Attributes:
+        axes: of the shape, those that count rows first, then those along a row.
+        kept: how many count rows.
+        count, length: of the rows, and the elements of each.
+        by_columns: whether neighbouring rows are neighbours in C's order.
+    """
+
+    axes: tuple[int, ...]
+    kept: int
+    count: int
+    length: int
+    by_columns: bool
+
+
+def rows_of(shape: Shape, axes: tuple[int, ...]) -> Rows:
+    """The rows that a reduction of some axes reduces.
+
+    >>> rows_of((4, 5, 6), (1,))
+    Rows(axes=(0, 2, 1), kept=2, count=24, length=5, by_columns=True)
+    """
+    kept = tuple([axis for axis in range(len(shape)) if axis not in axes])
+    count = math.prod([shape[axis] for axis in kept])
+    length = math.prod([shape[axis] for axis in axes])
+    last = max([axis for axis, extent in enumerate(shape) if extent != 1], default=-1)
+    return Rows((*kept, *axes), len(kept), count, length, last in kept)
+
+
+def fold_into(
+    root: Node,
+    compute: Callable[[Node], object],
+    launch: Callable[[Device, Group, list[Node]], object],
+    new_leaf: Callable[[Device, np.dtype[Any], Shape], Node],
+) -> None:
+    """Make leaves of a pending reduction whose elements are not empty, and of what else its kernels
+    store.
+
+    Args:
+        compute: makes leaves of the operands that the group cannot hold.
+        launch: appends the kernel of a group that stores into leaves.
+        new_leaf: a leaf in new memory.
+    """
+    device = root.device
+    assert device is not None
+    group, rows = _first_group(root, compute)
+    beside, length = group.stored, rows.length
+    leaves = [new_leaf(device, node.dtype, node.shape) for node in beside]
+    stored = leaves
+    while (fold := group.form.fold) and not fold.is_last:
+        parts = -(-rows.length // fold.span)
+        shape = (parts, rows.count) if rows.by_columns else (rows.count, parts)
+        dtypes = KINDS[fold.kind].states(fold.accumulator)
+        states = [new_leaf(device, dtype, shape) for dtype in dtypes]
+        launch(device, group, [*stored, *states])
+        stored = []
+        rows = Rows((), 1, rows.count, parts, rows.by_columns)
+        group = _next_group(fold, rows, states, length)
+    result = new_leaf(device, root.dtype, root.shape)
+    launch(device, group, [*stored, result])
+    for node, leaf in zip([*beside, root], [*leaves, result], strict=True):
+        node.settle(leaf)
+
+
+def _first_group(root: Node, compute: Callable[[Node], object]) -> tuple[Group, Rows]:
+    """The group of a pending reduction."""
+    reduction = root.operation
+    assert isinstance(reduction, Reduction)
+    compute_apart(root, compute)
+    shape = root.operands[0].shape
+    rows = rows_of(shape, reduction.axes)
+    nodes = ordered(root)
+    stored = stored_beside(nodes)
+    nodes.pop()
+    layouts = layouts_of(nodes, shape)
+    if stored:
+        layouts.append(contiguous(shape))
+    kept, above = _joined(shape, layouts, rows.axes[: rows.kept])
+    along, below = _joined(shape, layouts, rows.axes[rows.kept :])
+    strides = [(*a, *b) for a, b in zip(above, below, strict=True)]
+    steps, arguments = steps_of(nodes, strides)
+    target, further = split(strides[-1]) if stored else (None, ())
+    place = {id(node): position for position, node in enumerate(nodes)}
+    fold = _fold(
+        Fold(
+            kind=reduction.kind,
+            accumulator=reduction.accumulator,
+            result=root.dtype,
+            kept=len(kept),
+            operands=tuple([place[id(each)] for each in root.operands]),
+            is_masked=len(root.operands) > 1,
+        ),
+        rows,
+    )
+    form = Form(len(kept) + len(along), False, steps, stored, target, fold)
+    further = (*further, *_counts(fold, rows.length))
+    return Group(form, nodes, (*kept, *along), (*arguments, *further)), rows
+
+
+def _next_group(fold: Fold, rows: Rows, states: list[Node], length: int) -> Group:
+    """The group that reduces the states of parts, of rows that had so many elements."""
+    shape = states[0].shape
+    layouts = [contiguous(shape)] * len(states)
+    kept, above = _joined(shape, layouts, (1,) if rows.by_columns else (0,))
+    along, below = _joined(shape, layouts, (0,) if rows.by_columns else (1,))
+    steps, arguments = steps_of(states, [(*a, *b) for a, b in zip(above, below, strict=True)])
+    fold = replace(
+        fold, kept=len(kept), is_first=False, is_masked=False, operands=tuple(range(len(states)))
+    )
+    fold = _fold(fold, rows)
+    form = Form(len(kept) + len(along), False, steps, (), None, fold)
+    return Group(form, states, (*kept, *along), (*arguments, *_counts(fold, length)))
+
+
+def _counts(fold: Fold, length: int) -> Shape:
+    """The argument that is the number of a row's elements, where the results depend on it."""
+    return (length,) if fold.is_last and KINDS[fold.kind].is_counting else ()
+
+
+def _fold(fold: Fold, rows: Rows) -> Fold:
+    """A fold with the threads for its rows."""
+    width = 1 if rows.by_columns else width_of(rows.length)
+    fold = replace(fold, by_columns=rows.by_columns, width=width)
+    return replace(fold, is_last=rows.length <= fold.span)
+
+
+def _joined(shape: Shape, layouts: list[Shape], axes: Shape) -> tuple[Shape, list[Shape]]:
+    """The joined dimensions of some axes, and their strides."""
+    own = tuple([shape[axis] for axis in axes])
+    return joined(own, [tuple([each[axis] for axis in axes]) for each in layouts])

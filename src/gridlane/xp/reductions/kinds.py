@@ -1,0 +1,218 @@
+"""The kinds of reductions: states, how two of them combine, and the result of one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gridlane.core.dtypes import DType, b1, i32, i64
+from gridlane.core.frozen import frozen
+from gridlane.ir.expressions import Expression, Writer
+from gridlane.xp.operations import OPERATIONS
+from gridlane.xp.operations.record import Complex, Operand
+
+State = tuple[Operand, ...]
+INDEX = np.dtype(np.int64)
+
+
+@frozen
+class Kind:
+    """A kind of reduction.
+
+    Attributes:
+        states: the dtypes of a state, for the accumulator's.
+        identity: the state that combines with any other to that one.
+        element: the state of an element, converted to the accumulator, and its index in its row.
+        combine: the state of two, the one of lower indices first.
+        result: what is stored, for the state of a row and its number of elements; it is converted
+            to the dtype of the results.
+        is_counting: whether the result depends on the number of elements.
+    """
+
+    states: Callable[[np.dtype[Any]], tuple[np.dtype[Any], ...]]
+    identity: Callable[[Writer, np.dtype[Any], DType], State]
+    element: Callable[[Writer, Operand, Expression], State]
+    combine: Callable[[Writer, State, State], State]
+    result: Callable[[Writer, State, Expression], Operand]
+    is_counting: bool = False
+
+
+def _own(accumulator: np.dtype[Any]) -> tuple[np.dtype[Any], ...]:
+    return (accumulator,)
+
+
+def _constant(number: float) -> Callable[[Writer, np.dtype[Any], DType], State]:
+    """An identity that is a number."""
+
+    def identity(w: Writer, dtype: np.dtype[Any], part: DType) -> State:
+        if dtype.kind != "c":
+            return (w.const(number if part.is_float else int(number), part),)
+        # 0 for sums and 1 for products: the imaginary part is zero.
+        return (Complex(w.const(number, part), w.const(number if number == 0 else 0.0, part)),)
+
+    return identity
+
+
+def _extreme(is_most: bool) -> Callable[[Writer, np.dtype[Any], DType], State]:
+    """The identity of the least, or of the most: the other extreme."""
+
+    def identity(w: Writer, dtype: np.dtype[Any], part: DType) -> State:
+        if part.is_float:
+            return (w.const(float("-inf") if is_most else float("inf"), part),)
+        return (w.const(part.min if is_most else part.max, part),)
+
+    return identity
+
+
+def _itself(w: Writer, value: Operand, index: Expression) -> State:
+    return (value,)
+
+
+def _first(w: Writer, state: State, count: Expression) -> Operand:
+    return state[0]
+
+
+def _by(name: str) -> Callable[[Writer, State, State], State]:
+    """The combination by an operation of the table."""
+
+    def combine(w: Writer, a: State, b: State) -> State:
+        result = OPERATIONS[name].build(w, a[0], b[0])
+        assert isinstance(result, Expression | Complex)
+        return (result,)
+
+    return combine
+
+
+def _better(a: Expression, b: Expression, is_most: bool) -> Expression:
+    """Whether b is before a in order; NaN is before all numbers."""
+    is_before = b > a if is_most else b < a
+    return is_before | (b.is_nan() & ~a.is_nan()) if a.dtype.is_float else is_before
+
+
+def _extremes(is_most: bool) -> Callable[[Writer, State, State], State]:
+    def combine(w: Writer, a: State, b: State) -> State:
+        one, other = a[0], b[0]
+        assert isinstance(one, Expression) and isinstance(other, Expression)
+        # A NaN is not less, so a NaN before stays, and one behind is taken for it is no number.
+        is_before = other > one if is_most else other < one
+        if one.dtype.is_float:
+            is_before = is_before | other.is_nan()
+        return (w.select(is_before, other, one),)
+
+    return combine
+
+
+def _arguments(is_most: bool) -> Callable[[Writer, State, State], State]:
+    def combine(w: Writer, a: State, b: State) -> State:
+        (one, first), (other, second) = a, b
+        assert isinstance(one, Expression) and isinstance(other, Expression)
+        assert isinstance(first, Expression) and isinstance(second, Expression)
+        is_equal = one.equals(other)
+        if one.dtype.is_float:
+            is_equal = is_equal | (one.is_nan() & other.is_nan())
+        taken = _better(one, other, is_most) | (is_equal & (second < first))
+        return w.select(taken, other, one), w.select(taken, second, first)
+
+    return combine
+
+
+def _argument_identity(is_most: bool) -> Callable[[Writer, np.dtype[Any], DType], State]:
+    extreme = _extreme(is_most)
+
+    def identity(w: Writer, dtype: np.dtype[Any], part: DType) -> State:
+        return *extreme(w, dtype, part), w.const(i64.max, i64)
+
+    return identity
+
+
+def _with_index(w: Writer, value: Operand, index: Expression) -> State:
+    return value, index
+
+
+def _mean(w: Writer, state: State, count: Expression) -> Operand:
+    total = state[0]
+    if isinstance(total, Complex):
+        divisor = count.cast(total.real.dtype)
+        return Complex(total.real / divisor, total.imag / divisor)
+    return total / count.cast(total.dtype)
+
+
+def _square(w: Writer, value: Operand, index: Expression) -> State:
+    """The square of an absolute value."""
+    if isinstance(value, Complex):
+        return (value.real * value.real + value.imag * value.imag,)
+    return (value * value,)
+
+
+def _real(accumulator: np.dtype[Any]) -> tuple[np.dtype[Any], ...]:
+    """The dtype of the parts of complex numbers; that of real ones."""
+    if accumulator.kind != "c":
+        return (accumulator,)
+    return (np.dtype(np.float32 if accumulator.itemsize == 8 else np.float64),)
+
+
+def _nothing(w: Writer, dtype: np.dtype[Any], part: DType) -> State:
+    return (w.const(-0.0 if part.is_float else 0, part),)
+
+
+def is_true(value: Operand) -> Expression:
+    """Whether a number is not zero."""
+    if isinstance(value, Complex):
+        return value.real.differs(0.0) | value.imag.differs(0.0)
+    return value if value.dtype is b1 else value.differs(0.0 if value.dtype.is_float else 0)
+
+
+def _truth(dtype: DType) -> Callable[[Writer, Operand, Expression], State]:
+    """One for a number that is not zero, else zero."""
+    return lambda w, value, index: (is_true(value).cast(dtype),)
+
+
+def _fixed(dtype: type[Any]) -> Callable[[np.dtype[Any]], tuple[np.dtype[Any], ...]]:
+    return lambda accumulator: (np.dtype(dtype),)
+
+
+def _logical(is_any: bool) -> Kind:
+    def combine(w: Writer, a: State, b: State) -> State:
+        one, other = a[0], b[0]
+        assert isinstance(one, Expression) and isinstance(other, Expression)
+        return (one | other if is_any else one & other,)
+
+    def identity(w: Writer, dtype: np.dtype[Any], part: DType) -> State:
+        return (w.const(0 if is_any else 1, i32),)
+
+    return Kind(_fixed(np.int32), identity, _truth(i32), combine, _first)
+
+
+def _counted(w: Writer, dtype: np.dtype[Any], part: DType) -> State:
+    return (w.const(0, i64),)
+
+
+def _pairs(is_most: bool) -> Kind:
+    return Kind(
+        lambda accumulator: (accumulator, INDEX),
+        _argument_identity(is_most),
+        _with_index,
+        _arguments(is_most),
+        lambda w, state, count: state[1],
+    )
+
+
+# -0.0 is the number whose sum with any other, -0.0 too, is that number.
+_SUM = (_own, _constant(-0.0), _itself, _by("add"))
+
+KINDS: dict[str, Kind] = {
+    "sum": Kind(*_SUM, _first),
+    "mean": Kind(*_SUM, _mean, True),
+    "squares": Kind(_real, _nothing, _square, _by("add"), _first),
+    "prod": Kind(_own, _constant(1.0), _itself, _by("multiply"), _first),
+    "min": Kind(_own, _extreme(False), _itself, _extremes(False), _first),
+    "max": Kind(_own, _extreme(True), _itself, _extremes(True), _first),
+    "argmin": _pairs(False),
+    "argmax": _pairs(True),
+    "any": _logical(True),
+    "all": _logical(False),
+    "count_nonzero": Kind(_fixed(np.int64), _counted, _truth(i64), _by("add"), _first),
+}
+"""Every kind by its name."""

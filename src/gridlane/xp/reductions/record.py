@@ -1,0 +1,88 @@
+"""What a reduction is: in an expression, and in the key of a kernel."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gridlane.core.frozen import frozen
+
+
+@frozen
+class Reduction:
+    """A reduction, in the place of an operation. Its operands are the elements and, if there are
+    two, whether each of these takes part.
+
+    Attributes:
+        kind: a name in ``KINDS``.
+        accumulator: the dtype that elements are converted to.
+        axes: of the elements, ascending.
+        keepdims: whether the result has dimensions of one element for them.
+    """
+
+    kind: str
+    accumulator: np.dtype[Any]
+    axes: tuple[int, ...]
+    keepdims: bool
+
+    @property
+    def name(self) -> str:
+        """The kind, as of an operation."""
+        return self.kind
+
+
+@frozen
+class Fold:
+    """The part of a reduction in the key of a kernel.
+
+    A kernel reduces rows, each in parts of ``span`` elements. It stores results if a row has one
+    part, else the states of the parts, which the next kernel reduces.
+
+    Attributes:
+        kind, accumulator: of the reduction.
+        result: the dtype of results.
+        kept: how many of the form's dimensions count the rows; the others are along a row.
+        operands: the positions of the operands, or of the arrays of states, among the steps.
+        is_masked: whether a second operand says which elements take part.
+        width: the threads of a part.
+        by_columns: whether neighbouring threads have neighbouring rows.
+        is_first: whether the elements are an expression's, not the states of parts.
+        is_last: whether a row has one part.
+    """
+
+    kind: str
+    accumulator: np.dtype[Any]
+    result: np.dtype[Any]
+    kept: int
+    operands: tuple[int, ...]
+    is_masked: bool
+    width: int = 1
+    by_columns: bool = False
+    is_first: bool = True
+    is_last: bool = False
+
+    @property
+    def span(self) -> int:
+        """The most elements of a part."""
+        return COLUMN if self.by_columns else self.width * SERIAL
+
+
+SERIAL = 32
+"""The most elements that one thread of a row reduces."""
+COLUMN = 256
+"""The most elements that a thread reduces alone, where threads have rows of their own."""
+
+
+def width_of(elements: int) -> int:
+    """The threads for each part of rows of so many elements."""
+    if elements <= SERIAL:
+        return 1
+    return 32 if elements <= 32 * SERIAL else 256
+
+
+def blocks_of(fold: Fold, extents: tuple[int, ...], threads: int) -> int:
+    """The blocks of a launch, of so many threads each."""
+    rows, length = math.prod(extents[: fold.kept]), math.prod(extents[fold.kept :])
+    return -(-rows * -(-length // fold.span) // (threads // fold.width))
