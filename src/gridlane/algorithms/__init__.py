@@ -23,6 +23,12 @@ _BY_MODULE = {
         CacheModifiedInputIterator ConstantIterator CountingIterator DiscardIterator
         PermutationIterator ReverseIterator TransformIterator TransformOutputIterator ZipIterator
     """,
+    "face.selecting": """
+        select three_way_partition unique_by_key
+        make_select make_three_way_partition make_unique_by_key
+    """,
+    "face.segments": "segmented_reduce make_segmented_reduce",
+    "face.histograms": "histogram_even make_histogram_even",
     "face.reducing": "Determinism reduce_into make_reduce_into",
     "face.scanning": "inclusive_scan exclusive_scan make_inclusive_scan make_exclusive_scan",
     "face.transforming": """

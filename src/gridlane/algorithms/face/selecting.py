@@ -1,0 +1,337 @@
+"""``select``, ``three_way_partition`` and ``unique_by_key``."""
+
+# pyright: reportMissingParameterType=false
+# Device functions: their arguments have the types of each call.
+
+from __future__ import annotations
+
+from typing import Any
+
+from gridlane.algorithms.caching import cached
+from gridlane.algorithms.face.calling import (
+    Prepared,
+    access,
+    build,
+    check_apart,
+    check_fits,
+    checked_count,
+    readable,
+    writable,
+)
+from gridlane.algorithms.inner.compaction import compact, compaction_layout
+from gridlane.algorithms.operators import Operator, operator
+from gridlane.algorithms.sequences import Code, IteratorBase
+from gridlane.cuda.kernels.decorators import jit
+
+
+@cached
+def _by_condition(source: Code, cond: Operator) -> Operator:
+    load, test = source.load, cond.function
+
+    def classify(ins, i):
+        return 0 if test(load(ins, i)) else 1
+
+    return Operator(("select", source, cond), jit(classify, device=True))
+
+
+@cached
+def _by_conditions(source: Code, first: Operator, second: Operator) -> Operator:
+    load, test1, test2 = source.load, first.function, second.function
+
+    def classify(ins, i):
+        item = load(ins, i)
+        if test1(item):
+            return 0
+        return 1 if test2(item) else 2
+
+    return Operator(("three ways", source, first, second), jit(classify, device=True))
+
+
+@cached
+def _by_neighbour(keys: Code, equal: Operator) -> Operator:
+    load, same = keys.load, equal.function
+
+    def classify(ins, i):
+        if i == 0:
+            return 0
+        return 1 if same(load(ins[0], i - 1), load(ins[0], i)) else 0
+
+    return Operator(("unique", keys, equal), jit(classify, device=True))
+
+
+@cached
+def _keeping(source: Code, sink: Code) -> Operator:
+    load, store = source.load, sink.store
+
+    def emit(ins, outs, i, c, place):
+        if c == 0:
+            store(outs, place, load(ins, i))
+
+    return Operator(("keep", source, sink), jit(emit, device=True))
+
+
+@cached
+def _keeping_pairs(sources: tuple[Code, Code], sinks: tuple[Code, Code]) -> Operator:
+    (load1, load2), (store1, store2) = ((s.load for s in sources), (s.store for s in sinks))
+
+    def emit(ins, outs, i, c, place):
+        if c == 0:
+            store1(outs[0], place, load1(ins[0], i))
+            store2(outs[1], place, load2(ins[1], i))
+
+    return Operator(("keep pairs", sources, sinks), jit(emit, device=True))
+
+
+@cached
+def _parting(source: Code, sinks: tuple[Code, Code, Code]) -> Operator:
+    load = source.load
+    store1, store2, store3 = (each.store for each in sinks)
+
+    def emit(ins, outs, i, c, place):
+        item = load(ins, i)
+        if c == 0:
+            store1(outs[0], place, item)
+        elif c == 1:
+            store2(outs[1], place, item)
+        else:
+            store3(outs[2], place, item)
+
+    return Operator(("part", source, sinks), jit(emit, device=True))
+
+
+def _sink(value: Any, name: str, source: IteratorBase) -> IteratorBase:
+    """An output of some of the items of a source; how many is unknown."""
+    sink = writable(value, name)
+    if sink.item is not None:
+        check_fits(sink.item, source.item, f"{name}: dtype mismatch: input dtype")
+    return sink
+
+
+def _prepare_select(
+    *, d_in: Any, d_out: Any, d_num_selected_out: Any, cond: Any, num_items: Any = 0
+) -> Prepared:
+    count = checked_count(num_items, "num_items")
+    source = readable(d_in, "d_in", count)
+    sink, totals = (
+        _sink(d_out, "d_out", source),
+        writable(d_num_selected_out, "d_num_selected_out", 1),
+    )
+    test = operator(cond, 1, source.item, "cond")
+
+    def launch(parts: list[Any], stream: Any) -> None:
+        check_apart([source], [sink], "select")
+        ins, outs = access(source), access(sink)
+        classify, emit = _by_condition(ins.code, test), _keeping(ins.code, outs.code)
+        compact(ins.state, outs.state, classify, emit, access(totals), 2, count, parts, stream)
+
+    key = (source.kind, sink.kind, totals.kind, test.key)
+    return Prepared(key, (source, sink, totals), compaction_layout(count), launch)
+
+
+def select(
+    *, d_in: Any, d_out: Any, d_num_selected_out: Any, cond: Any, num_items: int, stream: Any = None
+) -> None:
+    """Store the items for which ``cond(item)`` is true in ``d_out``, in their order, and how many
+    they are in ``d_num_selected_out[0]``. ``cond`` is called once for each item.
+
+    Raises:
+        TypeError, CompileError: as ``reduce_into``.
+        ValueError: as ``reduce_into``, or an output in the memory of an input.
+    """
+    _prepare_select(
+        d_in=d_in,
+        d_out=d_out,
+        d_num_selected_out=d_num_selected_out,
+        cond=cond,
+        num_items=num_items,
+    ).run(None, stream)
+
+
+def make_select(
+    *, d_in: Any, d_out: Any, d_num_selected_out: Any, cond: Any, **options: Any
+) -> Any:
+    """The selection of such arguments as an object, ``Algorithm``."""
+    return build(
+        "select",
+        _prepare_select,
+        options,
+        d_in=d_in,
+        d_out=d_out,
+        d_num_selected_out=d_num_selected_out,
+        cond=cond,
+    )
+
+
+def _prepare_parts(
+    *,
+    d_in: Any,
+    d_first_part_out: Any,
+    d_second_part_out: Any,
+    d_unselected_out: Any,
+    d_num_selected_out: Any,
+    select_first_part_op: Any,
+    select_second_part_op: Any,
+    num_items: Any = 0,
+) -> Prepared:
+    count = checked_count(num_items, "num_items")
+    source = readable(d_in, "d_in", count)
+    sinks = [
+        _sink(d_first_part_out, "d_first_part_out", source),
+        _sink(d_second_part_out, "d_second_part_out", source),
+        _sink(d_unselected_out, "d_unselected_out", source),
+    ]
+    totals = writable(d_num_selected_out, "d_num_selected_out", 2)
+    first = operator(select_first_part_op, 1, source.item, "select_first_part_op")
+    second = operator(select_second_part_op, 1, source.item, "select_second_part_op")
+
+    def launch(parts: list[Any], stream: Any) -> None:
+        check_apart([source], sinks, "three_way_partition")
+        ins, outs = access(source), [access(each) for each in sinks]
+        classify = _by_conditions(ins.code, first, second)
+        emit = _parting(ins.code, (outs[0].code, outs[1].code, outs[2].code))
+        states = (outs[0].state, outs[1].state, outs[2].state)
+        compact(ins.state, states, classify, emit, access(totals), 3, count, parts, stream)
+
+    key = (source.kind, *(each.kind for each in sinks), totals.kind, first.key, second.key)
+    return Prepared(key, (source, *sinks, totals), compaction_layout(count), launch)
+
+
+def three_way_partition(
+    *,
+    d_in: Any,
+    d_first_part_out: Any,
+    d_second_part_out: Any,
+    d_unselected_out: Any,
+    d_num_selected_out: Any,
+    select_first_part_op: Any,
+    select_second_part_op: Any,
+    num_items: int,
+    stream: Any = None,
+) -> None:
+    """Store the items that the first function is true for in the first output, of the others those
+    that the second is true for in the second, and the rest in the third, all in their order.
+
+    ``d_num_selected_out[0]`` and ``[1]`` are how many the first two are.
+
+    Raises:
+        TypeError, ValueError, CompileError: as ``select``.
+    """
+    _prepare_parts(
+        d_in=d_in,
+        d_first_part_out=d_first_part_out,
+        d_second_part_out=d_second_part_out,
+        d_unselected_out=d_unselected_out,
+        d_num_selected_out=d_num_selected_out,
+        select_first_part_op=select_first_part_op,
+        select_second_part_op=select_second_part_op,
+        num_items=num_items,
+    ).run(None, stream)
+
+
+def make_three_way_partition(
+    *,
+    d_in: Any,
+    d_first_part_out: Any,
+    d_second_part_out: Any,
+    d_unselected_out: Any,
+    d_num_selected_out: Any,
+    select_first_part_op: Any,
+    select_second_part_op: Any,
+    **options: Any,
+) -> Any:
+    """The partition of such arguments as an object, ``Algorithm``."""
+    return build(
+        "three_way_partition",
+        _prepare_parts,
+        options,
+        d_in=d_in,
+        d_first_part_out=d_first_part_out,
+        d_second_part_out=d_second_part_out,
+        d_unselected_out=d_unselected_out,
+        d_num_selected_out=d_num_selected_out,
+        select_first_part_op=select_first_part_op,
+        select_second_part_op=select_second_part_op,
+    )
+
+
+def _prepare_unique(
+    *,
+    d_in_keys: Any,
+    d_in_items: Any,
+    d_out_keys: Any,
+    d_out_items: Any,
+    d_out_num_selected: Any,
+    op: Any,
+    num_items: Any = 0,
+) -> Prepared:
+    count = checked_count(num_items, "num_items")
+    keys = readable(d_in_keys, "d_in_keys", count)
+    items = readable(d_in_items, "d_in_items", count)
+    out_keys = _sink(d_out_keys, "d_out_keys", keys)
+    out_items = _sink(d_out_items, "d_out_items", items)
+    totals = writable(d_out_num_selected, "d_out_num_selected", 1)
+    equal = operator(op, 2, keys.item)
+
+    def launch(parts: list[Any], stream: Any) -> None:
+        check_apart([keys, items], [out_keys, out_items], "unique_by_key")
+        sources, sinks = (access(keys), access(items)), (access(out_keys), access(out_items))
+        emit = _keeping_pairs((sources[0].code, sources[1].code), (sinks[0].code, sinks[1].code))
+        ins, outs = (tuple(each.state for each in pair) for pair in (sources, sinks))
+        classify = _by_neighbour(sources[0].code, equal)
+        compact(ins, outs, classify, emit, access(totals), 2, count, parts, stream)
+
+    key = (keys.kind, items.kind, out_keys.kind, out_items.kind, totals.kind, equal.key)
+    given = (keys, items, out_keys, out_items, totals)
+    return Prepared(key, given, compaction_layout(count), launch)
+
+
+def unique_by_key(
+    *,
+    d_in_keys: Any,
+    d_in_items: Any,
+    d_out_keys: Any,
+    d_out_items: Any,
+    d_out_num_selected: Any,
+    op: Any,
+    num_items: int,
+    stream: Any = None,
+) -> None:
+    """Store the first key of each run of equal neighbours, and its item; ``op(a, b)`` is whether
+    two keys are equal. ``d_out_num_selected[0]`` is the number of runs.
+
+    Raises:
+        TypeError, ValueError, CompileError: as ``select``.
+    """
+    _prepare_unique(
+        d_in_keys=d_in_keys,
+        d_in_items=d_in_items,
+        d_out_keys=d_out_keys,
+        d_out_items=d_out_items,
+        d_out_num_selected=d_out_num_selected,
+        op=op,
+        num_items=num_items,
+    ).run(None, stream)
+
+
+def make_unique_by_key(
+    *,
+    d_in_keys: Any,
+    d_in_items: Any,
+    d_out_keys: Any,
+    d_out_items: Any,
+    d_out_num_selected: Any,
+    op: Any,
+    **options: Any,
+) -> Any:
+    """The selection of such runs as an object, ``Algorithm``."""
+    return build(
+        "unique_by_key",
+        _prepare_unique,
+        options,
+        d_in_keys=d_in_keys,
+        d_in_items=d_in_items,
+        d_out_keys=d_out_keys,
+        d_out_items=d_out_items,
+        d_out_num_selected=d_out_num_selected,
+        op=op,
+    )
