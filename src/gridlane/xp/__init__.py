@@ -12,7 +12,7 @@ import math
 from importlib import import_module
 from typing import Any
 
-__array_api_version__ = "2024.12"
+__array_api_version__ = "2025.12"
 
 e = math.e
 pi = math.pi
@@ -25,10 +25,11 @@ _MODULES = {
     "comparing": "allclose array_equal",
     "creation": (
         "arange array asarray empty empty_like eye from_dlpack full full_like linspace meshgrid "
-        "ones ones_like zeros zeros_like"
+        "ones ones_like tril triu zeros zeros_like"
     ),
     "dtypes": "can_cast finfo iinfo isdtype result_type",
     "functions": "clip",
+    "products": "matmul tensordot vecdot",
     "reductions.functions": "all any argmax argmin count_nonzero max min prod sum",
     "reductions.statistics": "mean std var",
     "manipulation": (

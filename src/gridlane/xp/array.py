@@ -10,7 +10,7 @@ import numpy as np
 from gridlane.launch.devices import get_device
 from gridlane.xp import dtypes, indexing, protocols, transport, views
 from gridlane.xp.applying import NUMBERS, applied, cast
-from gridlane.xp.computing import compute, copied, store
+from gridlane.xp.computing import compute, compute_exposed, copied, store
 from gridlane.xp.nodes import Node
 from gridlane.xp.operations import OPERATIONS
 
@@ -36,7 +36,7 @@ class Array:
     def rebind(self, node: Node) -> None:
         """Become the array of other elements, of the same dtype and shape."""
         if node.exposed:
-            compute(node)
+            compute_exposed(node)
         self.node = node
         node.owner = weakref.ref(self)
 
@@ -277,6 +277,18 @@ class Array:
         ones = tuple([place for place, extent in enumerate(self.shape) if extent == 1])
         return Array(views.squeezed(self.node, ones if axis is None else axis))
 
+    # --- the namespace ---
+
+    def __matmul__(self, other: Any, /) -> Any:
+        return protocols.product(self, other)
+
+    def __rmatmul__(self, other: Any, /) -> Any:
+        return protocols.product(other, self)
+
+    def __imatmul__(self, other: Any, /) -> Array:
+        self[...] = protocols.product(self, other)
+        return self
+
     # --- NumPy ---
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *operands: Any, **options: Any) -> Any:
@@ -377,8 +389,15 @@ _REDUCTIONS = ["all", "any", "argmax", "argmin", "max", "mean", "min", "prod", "
 """Functions that are methods as well."""
 
 
+_METHODS = (
+    "all any argmax argmin argsort clip conj cumprod cumsum max mean min nonzero prod repeat round "
+    "std sum swapaxes take var"
+)
+"""The methods that are functions of the namespace, by NumPy's names."""
+
+
 def _define() -> None:
-    """Define the operators of arrays, each by an operation of the table."""
+    """Define the operators of arrays, each by an operation of the table, and methods."""
 
     def forward(name: str) -> Any:
         return lambda self, other: called(name, self, other)
@@ -412,6 +431,8 @@ def _define() -> None:
         setattr(Array, f"__{short}__", forward(name))
     for short, name in _UNARY.items():
         setattr(Array, f"__{short}__", unary(name))
+    for name in _METHODS.split():
+        setattr(Array, name, protocols.Method(name))
 
 
 _define()

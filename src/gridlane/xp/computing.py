@@ -96,6 +96,8 @@ def store(node: Node, target: Node, places: Places = ()) -> None:
         leaves = [new_leaf(device, each.dtype, target.shape) for each in group.stored[:-1]]
         _launch(device, group, [*leaves, target])
         _settle(group.stored[:-1], leaves)
+        if storage.outside:
+            _finish(device)
 
 
 def _root(node: Node, target: Node, places: Places) -> Node:
@@ -138,6 +140,20 @@ def expose(storage: Storage) -> None:
         if not storage.outside:
             _detach(storage, [], None)
             storage.outside = True
+        _finish(storage.device)
+
+
+def compute_exposed(node: Node) -> None:
+    """Make a leaf of a pending node that reads memory of others, before they write to it."""
+    compute(node)
+    assert node.device is not None
+    _finish(node.device)
+
+
+def _finish(device: Device) -> None:
+    """Wait for the work on memory that the host uses in place; other memory has streams."""
+    if device.host_visible:
+        device.default_stream.synchronize()
 
 
 def _detach(storage: Storage, nodes: list[Node], target: Node | None) -> None:

@@ -278,7 +278,7 @@ def _select(chosen: _Selection, key: np.ndarray | Node, axis: int) -> int:
 def _select_mask(chosen: _Selection, mask: np.ndarray, axis: int) -> None:
     leaf = chosen.leaf
     for number, extent in enumerate(mask.shape):
-        if extent != leaf.shape[axis + number]:
+        if extent not in (0, leaf.shape[axis + number]):
             raise IndexError(
                 f"boolean index did not match indexed array along axis {axis + number}; size of "
                 f"axis is {leaf.shape[axis + number]} but size of corresponding boolean axis is "

@@ -23,10 +23,10 @@ def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: str | None = N
 # --- views ---
 
 
-def broadcast_arrays(*arrays: Array) -> list[Array]:
+def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
     """The arrays broadcast to their common shape, as views that cannot be written to."""
     shape = broadcast([each.shape for each in arrays]) if arrays else ()
-    return [broadcast_to(each, shape) for each in arrays]
+    return tuple([broadcast_to(each, shape) for each in arrays])
 
 
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
@@ -46,7 +46,7 @@ def _again(node: Node) -> Node:
     return views.reshaped(node, node.shape)
 
 
-def expand_dims(x: Array, /, *, axis: int | tuple[int, ...] = 0) -> Array:
+def expand_dims(x: Array, /, axis: int | tuple[int, ...]) -> Array:
     """A view with new dimensions of one element."""
     return Array(views.expanded(x.node, axis))
 

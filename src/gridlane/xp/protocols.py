@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-VERSION = "2024.12"
-"""The array API standard's version of the namespace."""
-_VERSIONS = ("2021.12", "2022.12", "2023.12", VERSION)
+_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
+"""The array API standard's versions; the namespace is of the last one, which has what the others
+have."""
 
 REDUCTIONS = {
     "add": "sum",
@@ -164,3 +164,26 @@ def called(own: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 def _is_default(value: Any) -> bool:
     """Whether a parameter is one that NumPy passes where the caller gave none."""
     return value is None or value is np._NoValue  # type: ignore[attr-defined]  # NumPy's mark
+
+
+class Method:
+    """A function of the namespace as a method of arrays, with NumPy's way of giving parameters."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, array: Any, owner: type) -> Any:
+        own = _named(self.name)
+        if own is None:
+            raise AttributeError(f"{owner.__name__!r} object has no attribute {self.name!r}")
+        if array is None:
+            return own
+        return lambda *args, **kwargs: called(own, self.name, (array, *args), kwargs)
+
+
+def product(left: Any, right: Any) -> Any:
+    """``left @ right``; NotImplemented for an operand that is no array."""
+    refuse_hosts("matmul", (left, right))
+    if not all(hasattr(each, "node") for each in (left, right)):
+        return NotImplemented
+    return namespace().matmul(left, right)

@@ -1,0 +1,78 @@
+"""Products of vectors and matrices, beside NumPy's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.devices import DEVICES
+
+from gridlane import xp
+
+SHAPES = [
+    ((3,), (3,)),
+    ((2, 3), (3,)),
+    ((3,), (3, 2)),
+    ((4, 5), (5, 6)),
+    ((2, 1, 4, 5), (3, 5, 2)),
+    ((2, 0), (0, 3)),
+    ((7, 70), (70, 3)),
+]
+
+
+def numbers(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    """Numbers whose products and sums are exact in every dtype."""
+    return np.random.default_rng(0).integers(0, 3, shape).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float16", "float32", "complex64"])
+@pytest.mark.parametrize("shapes", SHAPES, ids=str)
+def test_matrices_are_numpys(shapes: Any, dtype: str):
+    one, other = (numbers(shape, dtype) for shape in shapes)
+    expected, result = one @ other, xp.asarray(one) @ xp.asarray(other)
+    assert result.dtype == expected.dtype
+    assert np.array_equal(result, expected)
+
+
+@pytest.mark.parametrize("device", ["interp", *DEVICES])
+def test_products_on_devices(device: str):
+    one, other = numbers((3, 40), "f4"), numbers((40, 5), "f8")
+    result = xp.asarray(one, device=device) @ xp.asarray(other, device=device)
+    assert np.array_equal(result, one @ other)
+
+
+def test_small_floats_are_summed_in_float32():
+    one = np.full((1, 4096), 0.3, np.float16)
+    exact = float((one.astype(np.float64) @ one.T.astype(np.float64))[0, 0])
+    assert float((xp.asarray(one) @ xp.asarray(one.T))[0, 0]) == np.float16(exact)
+
+
+def test_sums_along_pairs_of_dimensions():
+    one, other = numbers((3, 4, 5), "i4"), numbers((4, 5, 3), "f8")
+    for axes in (0, 1, 2, ((0, 2), (2, 1)), ([1], [0]), ((), ())):
+        own = other.transpose(1, 0, 2) if axes == 1 else other
+        assert np.array_equal(
+            xp.tensordot(xp.asarray(one), xp.asarray(own), axes=axes),
+            np.tensordot(one, own, axes=axes),
+        )
+    left = one + 1j * numbers((3, 4, 5), "f8")[::-1]
+    expected = (left.conj() * one).sum(axis=1)
+    assert np.array_equal(xp.vecdot(xp.asarray(left), xp.asarray(one), axis=-2), expected)
+
+
+@pytest.mark.parametrize(
+    ("attempt", "kind", "text"),
+    [
+        (lambda x: x @ x, ValueError, "mismatch in its core dimension 0"),
+        (lambda x: x @ x[0, 0], ValueError, "operand 1 does not have enough dimensions"),
+        (lambda x: x @ np.ones((3, 2)), TypeError, r"copy it with xp\.asarray"),
+        (lambda x: x @ 2, TypeError, "unsupported operand"),
+        (lambda x: xp.tensordot(x, x, axes=1), ValueError, "shape-mismatch"),
+        (lambda x: xp.tensordot(x, x, axes=3), ValueError, "no 3 common dimensions"),
+        (lambda x: xp.vecdot(x, x[:, :2]), ValueError, "3 and 2 elements along axis -1"),
+    ],
+)
+def test_what_does_not_fit(attempt: Any, kind: type[Exception], text: str):
+    with pytest.raises(kind, match=text):
+        attempt(xp.asarray(numbers((2, 3), "f4")))
