@@ -10,7 +10,7 @@ import numpy as np
 from gridlane.launch.devices import get_device
 from gridlane.xp import computing, transport
 from gridlane.xp.applying import applied
-from gridlane.xp.groups import Form, Group, _ordered
+from gridlane.xp.groups import Form, Group, ordered
 from gridlane.xp.nodes import Node
 from gridlane.xp.operations.record import Operation
 
@@ -46,7 +46,7 @@ def _compute(roots: list[Node]) -> None:
     """Compute pending nodes of one shape by one kernel."""
     nodes: dict[int, Node] = {}
     for root in roots:
-        nodes.update({id(each): each for each in _ordered(root)})
+        nodes.update({id(each): each for each in ordered(root)})
     position = {identity: number for number, identity in enumerate(nodes)}
     steps: list[tuple[Any, ...]] = []
     for node in nodes.values():

@@ -21,6 +21,7 @@ BACKEND = Backend(
         # It emits functions, so it precedes the inlining of calls. The functions of f64 need a
         # machine that fuses.
         passes.FUNCTIONS_OF_CPU.when(Fact.FUSES).unless(Fact.VECTOR_LIBRARY),
+        passes.FUNCTIONS_OF_CPU.when(Fact.FUSES, Fact.OWN_FUNCTIONS),
         # The vectoriser works on one function; forwarding follows inlining, which makes
         # variables.
         passes.INLINE,

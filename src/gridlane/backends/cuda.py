@@ -33,6 +33,7 @@ BACKEND = Backend(
         passes.EXPAND_FLUSHING_OF_NVPTX,
         # It emits functions, so it precedes the inlining of calls.
         passes.FUNCTIONS_OF_NVPTX.unless(Fact.LIBDEVICE),
+        passes.FUNCTIONS_OF_NVPTX.when(Fact.OWN_FUNCTIONS),
         passes.INLINE,
         passes.MATRIX_ACCESSES,
         passes.COPY_AT_ONCE.unless(Fact.ASYNC_COPIES),

@@ -33,6 +33,9 @@ class Fact(StrEnum):
     VECTOR_LIBRARY = "vector library"
     """There is a library of functions on the processor's vectors."""
 
+    OWN_FUNCTIONS = "own functions"
+    """The kernel's options ask for gridlane's own functions."""
+
     CHECKED = "checked"
     """Each access to memory is checked."""
 

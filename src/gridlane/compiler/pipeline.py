@@ -47,6 +47,8 @@ def conditions(target: Target, options: KernelOptions, *machine: Fact) -> frozen
                 given.add(Fact.COARSE)
     if options.check:
         given.add(Fact.CHECKED)
+    if options.own_functions:
+        given.add(Fact.OWN_FUNCTIONS)
     return frozenset(given)
 
 

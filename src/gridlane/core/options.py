@@ -34,6 +34,8 @@ class KernelOptions:
         runtime_shared: shared arrays may have shapes that the kernel learns when it runs.
         integral: ``math.floor``, ``ceil`` and ``trunc`` of float32 and float64 give integers.
         check: accesses are checked: indices of arrays, and addresses on targets that can.
+        own_functions: mathematical functions are gridlane's own, the same on all devices, also
+            where the device has a library of them.
     """
 
     fastmath: bool = False
@@ -51,6 +53,7 @@ class KernelOptions:
     integral: bool = False
     runtime_shared: bool = False
     check: bool = False
+    own_functions: bool = False
 
     @property
     def bounds(self) -> bool:

@@ -23,8 +23,9 @@ from gridlane.xp.reductions import kernels as reductions
 from gridlane.xp.reductions.folding import fold_into
 from gridlane.xp.reductions.record import Reduction, blocks_of
 
-OPTIONS = KernelOptions(fp64="exact", fma=False)
-"""float64 is exact on devices without it, and products and sums round as NumPy's do."""
+OPTIONS = KernelOptions(fp64="exact", fma=False, own_functions=True)
+"""float64 is exact on devices without it, products and sums round as NumPy's do, and functions are
+the same on all devices."""
 _BLOCK = (THREADS, 1, 1)
 _lock = threading.RLock()
 _kernels: dict[Form, Kernel] = {}

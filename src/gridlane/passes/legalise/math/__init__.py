@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from gridlane.core.dtypes import DType, f32
+from gridlane.core.dtypes import DType, f32, f64
 from gridlane.ir.builder import Builder
 from gridlane.ir.expressions import FORMATS, NARROW, Expression, Writer
 from gridlane.ir.op import FastMath, Op
@@ -72,6 +72,8 @@ class _Replacement:
         """The values that replace the results of an op."""
         own = _float_of(op)
         wide = own if own in FORMATS or type(op) in UNWIDENED else f32
+        if wide is f32 and type(op) in getattr(self.keep, "widened", ()):
+            wide = f64
         b = self.builder
         operands = [b.cast(v, wide) if v.type is own else v for v in op.operands()]
         if wide is not own and self.keep(type(op), wide):

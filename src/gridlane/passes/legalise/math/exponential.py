@@ -99,8 +99,10 @@ def minus_one(w: Writer, x: Expression, low: Expression | None = None) -> Pair:
     large, small = reduced(w, r, lost)
     scale = w.power_of_two(n.cast(i32))
     power = quick_sum(large, small).times(scale)
-    total = two_sum(scale - 1.0, power.hi)
-    return quick_sum(total.hi, total.lo + power.lo)
+    first = scale - 1.0
+    rounding = (scale - first) - 1.0  # of a scale with more bits than the type has
+    total = two_sum(first, power.hi)
+    return quick_sum(total.hi, total.lo + (power.lo + rounding))
 
 
 def expm1(w: Writer, x: Expression) -> Expression:
