@@ -76,6 +76,7 @@ EXAMPLES = {
             integral=True,
             runtime_shared=True,
             check=True,
+            own_functions=True,
         ),
     ),
     "Target": (

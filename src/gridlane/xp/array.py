@@ -385,10 +385,6 @@ _COMPARISONS = {
 }
 _UNARY = {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "bitwise_invert"}
 
-_REDUCTIONS = ["all", "any", "argmax", "argmin", "max", "mean", "min", "prod", "std", "sum", "var"]
-"""Functions that are methods as well."""
-
-
 _METHODS = (
     "all any argmax argmin argsort clip conj cumprod cumsum max mean min nonzero prod repeat round "
     "std sum swapaxes take var"
@@ -411,18 +407,6 @@ def _define() -> None:
     def unary(name: str) -> Any:
         return lambda self: called(name, self)
 
-    def reduction(name: str) -> Any:
-        def reduce(self: Array, *args: Any, **options: Any) -> Any:
-            from gridlane import xp  # loads the functions at their first use
-
-            return getattr(xp, name)(self, *args, **options)
-
-        reduce.__name__ = name
-        reduce.__doc__ = f"``xp.{name}`` of the array."
-        return reduce
-
-    for name in _REDUCTIONS:
-        setattr(Array, name, reduction(name))
     for short, name in _OPERATORS.items():
         setattr(Array, f"__{short}__", forward(name))
         setattr(Array, f"__r{short}__", reflected(name))
