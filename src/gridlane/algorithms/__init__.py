@@ -29,6 +29,11 @@ _BY_MODULE = {
     """,
     "face.segments": "segmented_reduce make_segmented_reduce",
     "face.histograms": "histogram_even make_histogram_even",
+    "face.sorting": """
+        SortOrder DoubleBuffer merge_sort radix_sort make_merge_sort make_radix_sort
+    """,
+    "face.segmented_sorting": "segmented_sort make_segmented_sort",
+    "face.searching": "lower_bound upper_bound make_lower_bound make_upper_bound",
     "face.reducing": "Determinism reduce_into make_reduce_into",
     "face.scanning": "inclusive_scan exclusive_scan make_inclusive_scan make_exclusive_scan",
     "face.transforming": """

@@ -1,0 +1,222 @@
+"""Stable radix sorts of numbers, by four bits in each pass.
+
+Keys are read as unsigned integers whose order is that of the numbers: by CUB's rules, -0.0 and 0.0
+are equal, and NaN is above infinity, or below the negative one if its sign is set.
+"""
+
+# pyright: reportMissingParameterType=false
+# Kernels: their arguments have the types of each launch.
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gridlane import cuda
+from gridlane.algorithms.caching import cached
+from gridlane.algorithms.inner.launching import blocks_for, kernel
+from gridlane.algorithms.inner.merge_sort import Pairs
+from gridlane.algorithms.inner.scan import scan
+from gridlane.algorithms.item_types import ItemType, item_type
+from gridlane.algorithms.operators import Operator, OpKind, operator
+from gridlane.algorithms.sequences import Access, Code
+from gridlane.cuda.kernels.decorators import jit
+from gridlane.cuda.kernels.dispatcher import Dispatcher
+
+_BITS = 4
+_DIGITS = 1 << _BITS
+_THREADS = 128
+_ITEMS = 8
+_TILE = _THREADS * _ITEMS
+MOST_CHUNKS = 1024
+COUNTS = _DIGITS * MOST_CHUNKS
+"""The most counts: of each digit in each block's chunk."""
+
+
+@cached
+def ordered_bits(kind: str, bits: int) -> Operator:
+    """The device function from a number's bits to an unsigned integer of its order.
+
+    Args:
+        kind: numpy's letter: ``u`` and ``b``, ``i``, ``f``.
+    """
+    word = np.dtype(f"u{bits // 8}").type
+    sign, zero = word(1 << (bits - 1)), word(0)
+    wide = np.uint64 if bits == 64 else np.uint32
+
+    def of_unsigned(x):
+        return wide(x)
+
+    def of_signed(x):
+        return wide(word(x ^ sign))
+
+    def of_float(x):
+        if x == sign:  # -0.0
+            x = zero
+        return wide(word(~x) if x & sign else word(x | sign))
+
+    function = of_float if kind == "f" else of_signed if kind == "i" else of_unsigned
+    return Operator(("ordered bits", kind, bits), jit(function, device=True))
+
+
+@cached
+def _digit(order: Operator, bits: int) -> Dispatcher:
+    """The device function from a key's bits to its digit in a pass."""
+    ordered, wide = order.function, np.uint64 if bits == 64 else np.uint32
+
+    def digit_of(x, shift, mask, descending):
+        digit = np.int32((ordered(x) >> wide(shift)) & wide(mask))
+        return mask - digit if descending else digit
+
+    return jit(digit_of, device=True)
+
+
+@cached
+def _counting(source: Code, order: Operator, bits: int) -> Dispatcher:
+    load, digit_of = source.load, _digit(order, bits)
+
+    @kernel
+    def count_digits(ins, counts, count, chunk, shift, mask, descending):
+        """Store how often each digit is in block b's chunk."""
+        tile = cuda.shared.array(_DIGITS, np.int32)
+        t = cuda.threadIdx.x
+        if t < _DIGITS:
+            tile[t] = 0
+        cuda.syncthreads()
+        begin = cuda.blockIdx.x * chunk
+        for i in range(begin + t, min(begin + chunk, count), _THREADS):
+            cuda.atomic.add(tile, digit_of(load(ins, i), shift, mask, descending), 1)
+        cuda.syncthreads()
+        if t < _DIGITS:
+            counts[t * cuda.gridDim.x + cuda.blockIdx.x] = tile[t]
+
+    return count_digits
+
+
+@cached
+def _moving(
+    source: tuple[Code, Code], sink: tuple[Code, Code], order: Operator, bits: int
+) -> Dispatcher:
+    (load, load_value), (store, store_value) = ((s.load for s in source), (s.store for s in sink))
+    digit_of = _digit(order, bits)
+
+    @kernel
+    def move_by_digit(ins, values, outs, out_values, places, count, chunk, shift, mask, descending):
+        """Write block b's chunk to the places of its digits, in order. In a tile each thread counts
+        the digits of its own items in a column, and all columns are scanned digit by digit."""
+        columns = cuda.shared.array(_DIGITS * _THREADS, np.int32)
+        sums = cuda.shared.array(2 * _THREADS, np.int32)
+        bases = cuda.shared.array(_DIGITS, np.int64)
+        t = cuda.threadIdx.x
+        begin = cuda.blockIdx.x * chunk
+        end = min(begin + chunk, count)
+        if t < _DIGITS:
+            bases[t] = places[t * cuda.gridDim.x + cuda.blockIdx.x]
+        for base in range(begin, end, _TILE):
+            first = base + t * _ITEMS
+            last = min(first + _ITEMS, end)
+            for d in range(_DIGITS):
+                columns[d * _THREADS + t] = 0
+            for i in range(first, last):
+                digit = digit_of(load(ins, i), shift, mask, descending)
+                columns[digit * _THREADS + t] += 1
+            cuda.syncthreads()
+            total = np.int32(0)
+            for k in range(t * _DIGITS, (t + 1) * _DIGITS):
+                total += columns[k]
+            sums[t] = total
+            cuda.syncthreads()
+            half = 0
+            step = 1
+            while step < _THREADS:
+                value = sums[half + t]
+                if t >= step:
+                    value += sums[half + t - step]
+                sums[_THREADS - half + t] = value
+                cuda.syncthreads()
+                half = _THREADS - half
+                step *= 2
+            running = sums[half + t] - total
+            for k in range(t * _DIGITS, (t + 1) * _DIGITS):
+                own = columns[k]
+                columns[k] = running
+                running += own
+            cuda.syncthreads()
+            size = np.int32(min(_TILE, end - base))
+            start = np.int32(0)
+            stop = size
+            if t < _DIGITS:  # where the digit t begins and ends in the sorted tile
+                start = columns[t * _THREADS]
+                if t + 1 < _DIGITS:
+                    stop = columns[(t + 1) * _THREADS]
+                bases[t] -= start
+            cuda.syncthreads()
+            for i in range(first, last):
+                key = load(ins, i)
+                digit = digit_of(key, shift, mask, descending)
+                rank = columns[digit * _THREADS + t]
+                columns[digit * _THREADS + t] = rank + 1
+                place = bases[digit] + rank
+                store(outs, place, key)
+                store_value(out_values, place, load_value(values, i))
+            cuda.syncthreads()
+            if t < _DIGITS:
+                bases[t] += stop
+
+    return move_by_digit
+
+
+def _passes(begin_bit: int, end_bit: int) -> list[tuple[int, int]]:
+    """The first bit and the number of bits of each pass. Passes are even in number: the first
+    writes to other memory than the last."""
+    bits = end_bit - begin_bit
+    number = max(1, -(-bits // (2 * _BITS))) * 2
+    each, more = divmod(bits, number)
+    widths = [each + (n < more) for n in range(number)]
+    starts = [begin_bit + sum(widths[:n]) for n in range(number)]
+    return list(zip(starts, widths, strict=True))
+
+
+def radix_sort(
+    source: Pairs,
+    sink: Pairs,
+    other: Pairs,
+    order: Operator,
+    item: ItemType,
+    bits: tuple[int, int],
+    descending: bool,
+    count: int,
+    scratch: tuple[Access, Access, Access],
+    stream: Any,
+) -> None:
+    """Sort keys, and their values with them, by their bits from ``bits[0]`` to below ``bits[1]``.
+
+    Args:
+        source: keys are read as unsigned integers, and so are those of the others.
+        sink: may be the source.
+        other: memory of ``count`` pairs.
+        order: of ``ordered_bits``.
+        item: the unsigned integers.
+        scratch: ``COUNTS`` counts, int64; the scan's own memory, and the number 0.
+    """
+    if not count:
+        return
+    counts, carries, zero = scratch
+    tiles = -(-count // _TILE)
+    chunk = -(-tiles // MOST_CHUNKS) * _TILE
+    blocks = blocks_for(count, chunk, MOST_CHUNKS)
+    total: ItemType = item_type(np.int64)
+    plus = operator(OpKind.PLUS, 2, total)
+    before = source
+    for n, (shift, width) in enumerate(_passes(*bits)):
+        after = sink if n % 2 else other
+        word = (np.int32(shift), np.int32((1 << width) - 1), descending)
+        counting = _counting(before.keys.code, order, item.size * 8)
+        counting[blocks, _THREADS, stream](before.keys.state, counts.state, count, chunk, *word)
+        scan(counts, counts, plus, total, zero, True, False, _DIGITS * blocks, carries, stream)
+        moving = _moving(before.codes, after.codes, order, item.size * 8)
+        moving[blocks, _THREADS, stream](
+            *before.states, *after.states, counts.state, count, chunk, *word
+        )
+        before = after

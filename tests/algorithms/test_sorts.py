@@ -1,0 +1,238 @@
+"""Sorts against numpy, on every device."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.algorithms.on_devices import ALL, MANY, room, sizes, up
+from tests.effort import NIGHTLY, examples
+
+import gridlane
+from gridlane import algorithms
+from gridlane.algorithms import CountingIterator, DoubleBuffer, OpKind, SortOrder
+
+DTYPES = [np.float32, np.int64]
+"""Of which each takes the CPU device two compilations."""
+if NIGHTLY:
+    DTYPES += [np.uint8, np.int8, np.uint16, np.int16, np.float16, np.int32, np.uint64, np.float64]
+
+
+def by_last_digit(a, b):
+    return a % 10 < b % 10
+
+
+def numbers(count, dtype, seed=0):
+    bits = np.random.default_rng(seed).integers(0, 256, count * np.dtype(dtype).itemsize, np.uint8)
+    return bits.view(dtype).copy()
+
+
+@pytest.mark.parametrize("device", ALL)
+def test_merge_sort_is_stable(device):
+    with gridlane.device(device):
+        for count in sizes(device)[: None if device == "cpu" else -1]:
+            keys = np.random.default_rng(count).integers(0, 1000, count).astype(np.int32)
+            out, places = room(count, np.int32), room(count, np.int32)
+            algorithms.merge_sort(
+                d_in_keys=up(keys),
+                d_in_values=CountingIterator(np.int32(0)),
+                d_out_keys=out,
+                d_out_values=places,
+                num_items=count,
+                op=by_last_digit,
+            )
+            order = np.argsort(keys % 10, kind="stable")
+            assert np.array_equal(places.copy_to_host(), order)
+            assert np.array_equal(out.copy_to_host(), keys[order])
+
+
+@settings(max_examples=examples(10, 200), deadline=None)
+@given(count=st.integers(0, 9000))
+def test_merge_sort_in_place(count):
+    keys = numbers(count, np.int16)
+    expected = np.sort(keys)
+    algorithms.merge_sort(d_in_keys=keys, d_out_keys=keys, num_items=count, op=OpKind.LESS)
+    assert np.array_equal(keys, expected)
+
+
+def ordered(keys, begin, end):
+    """Unsigned integers with CUB's order of the numbers' bits."""
+    bits = keys.dtype.itemsize * 8
+    word = keys.view(f"u{bits // 8}").astype(np.uint64)
+    sign = np.uint64(1 << (bits - 1))
+    if keys.dtype.kind == "i":
+        word ^= sign
+    if keys.dtype.kind == "f":
+        word = np.where(word == sign, np.uint64(0), word)
+        word = np.where(word & sign, ~word, word | sign)
+    mask = np.uint64((1 << (end - begin)) - 1)
+    return (word >> np.uint64(begin % 64)) & mask
+
+
+def check_radix(keys, begin=None, end=None, descending=False):
+    count, values = keys.size, np.arange(keys.size, dtype=np.int32)
+    d_keys, d_values, out, places = (
+        up(keys),
+        up(values),
+        room(count, keys.dtype),
+        room(count, np.int32),
+    )
+    algorithms.radix_sort(
+        d_in_keys=d_keys,
+        d_out_keys=out,
+        d_in_values=d_values,
+        d_out_values=places,
+        num_items=count,
+        order=SortOrder.DESCENDING if descending else SortOrder.ASCENDING,
+        begin_bit=begin,
+        end_bit=end,
+    )
+    word = ordered(keys, begin or 0, keys.dtype.itemsize * 8 if end is None else end)
+    order = np.argsort(~word if descending else word, kind="stable")
+    assert np.array_equal(places.copy_to_host(), order)
+    assert out.copy_to_host().tobytes() == keys[order].tobytes()
+
+
+@pytest.mark.parametrize("device", ALL)
+def test_radix_sort_of_pairs(device):
+    with gridlane.device(device):
+        for count in sizes(device)[: None if device == "cpu" else -1]:
+            check_radix(numbers(count, np.float32), descending=bool(count % 2))
+
+
+@settings(max_examples=examples(25, 400), deadline=None)
+@given(
+    dtype=st.sampled_from(DTYPES),
+    count=st.one_of(
+        st.integers(0, 2500), st.integers(MANY - 2, MANY) if NIGHTLY else st.just(2501)
+    ),
+    window=st.tuples(st.integers(0, 64), st.integers(0, 64)),
+    descending=st.booleans(),
+)
+def test_radix_sort_of_all_bits(dtype, count, window, descending):
+    bits = np.dtype(dtype).itemsize * 8
+    begin, end = sorted(min(each, bits) for each in window)
+    check_radix(numbers(count, dtype, count), begin, end, descending)
+
+
+def test_signs_of_zeros_and_nans():
+    keys = np.array([np.nan, 0.0, -0.0, -np.nan, np.inf, -np.inf, 0.0, -1.0, -0.0], np.float32)
+    out = np.zeros_like(keys)
+    algorithms.radix_sort(d_in_keys=keys, d_out_keys=out, num_items=9, order=SortOrder.ASCENDING)
+    assert np.array_equal(out[1:8], [-np.inf, -1, 0, 0, 0, 0, np.inf])
+    assert np.signbit(out[3:7]).tolist() == [False, True, False, True]
+    assert np.isnan(out[[0, 8]]).all() and np.signbit(out[[0, 8]]).tolist() == [True, False]
+
+
+def test_double_buffers_and_objects():
+    x = numbers(3000, np.float32)
+    keys = DoubleBuffer(up(x), room(3000, np.float32))
+    values = DoubleBuffer(up(np.arange(3000, dtype=np.int32)), room(3000, np.int32))
+    given = {"d_in_keys": keys, "d_out_keys": None, "d_in_values": values, "d_out_values": None}
+    sorter = algorithms.make_radix_sort(**given, order=SortOrder.DESCENDING)
+    assert sorter is algorithms.make_radix_sort(**given, order=SortOrder.DESCENDING)
+    size = sorter(temp_storage=None, num_items=3000, **given)
+    assert keys.selector == 0
+    sorter(temp_storage=room(size, np.uint8), num_items=3000, **given)
+    order = np.argsort(~ordered(x, 0, 32), kind="stable")
+    assert keys.selector == values.selector == 1
+    assert keys.current().copy_to_host().tobytes() == x[order].tobytes()
+    assert np.array_equal(values.current().copy_to_host(), order)
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        (
+            {"begin_bit": 9, "end_bit": 8},
+            ValueError,
+            "begin_bit=9 and end_bit=8; keys have the bits",
+        ),
+        ({"end_bit": 33}, ValueError, "keys have the bits 0 to 32"),
+        ({"order": 0}, TypeError, "order is 0; it must be a SortOrder"),
+        ({"d_out_keys": None}, TypeError, "only a DoubleBuffer has the output in it"),
+        ({"d_out_keys": np.zeros(9)}, TypeError, "has the dtype float32, d_out_keys float64"),
+        ({"d_in_keys": CountingIterator(np.float32(0))}, TypeError, "it must be an array"),
+        (
+            {"d_in_keys": np.zeros(9, complex), "d_out_keys": np.zeros(9, complex)},
+            TypeError,
+            "real",
+        ),
+    ],
+    ids=str,
+)
+def test_radix_sorts_that_are_refused(changes, error, message):
+    arguments = {
+        "d_in_keys": np.zeros(9, np.float32), "d_out_keys": np.zeros(9, np.float32),
+        "num_items": 9, "order": SortOrder.ASCENDING,
+    }  # fmt: skip
+    with pytest.raises(error) as caught:
+        algorithms.radix_sort(**(arguments | changes))
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("device", ALL)
+@pytest.mark.parametrize("count", [400, 3000])
+def test_segmented_sort(device, count):
+    with gridlane.device(device):
+        ends = np.sort(np.random.default_rng(3).integers(0, count, 12)).astype(np.int64)
+        starts = np.concatenate([[5], ends[:-1] + np.arange(11) % 2 * 3])
+        starts = np.minimum(starts, ends)
+        places = np.random.default_rng(4).permutation(12)
+        x = numbers(count, np.float32)
+        out, values = up(np.full(count, 7, np.float32)), up(np.full(count, -1, np.int16))
+        algorithms.segmented_sort(
+            d_in_keys=up(x),
+            d_out_keys=out,
+            d_in_values=up(np.arange(count, dtype=np.int16)),
+            d_out_values=values,
+            num_items=count,
+            num_segments=12,
+            start_offsets_in=up(starts[places]),
+            end_offsets_in=up(ends[places]),
+            order=SortOrder.DESCENDING,
+        )
+        expected, origins = np.full(count, 7, np.float32), np.full(count, -1, np.int16)
+        for start, end in zip(starts, ends, strict=True):
+            order = np.argsort(~ordered(x[start:end], 0, 32), kind="stable")
+            expected[start:end], origins[start:end] = x[start:end][order], start + order
+        assert out.copy_to_host().tobytes() == expected.tobytes()
+        assert np.array_equal(values.copy_to_host(), origins)
+
+
+@pytest.mark.parametrize("device", ALL)
+def test_searches(device):
+    with gridlane.device(device):
+        data = np.sort(np.random.default_rng(1).integers(0, 300, 1000)).astype(np.int32)
+        values = np.arange(-2, 303, dtype=np.int32)
+        for search, side in ((algorithms.lower_bound, "left"), (algorithms.upper_bound, "right")):
+            for count in (0, 1, 1000):
+                out = room(values.size, np.uintp)
+                search(
+                    d_data=up(data),
+                    num_items=count,
+                    d_values=up(values),
+                    num_values=values.size,
+                    d_out=out,
+                )
+                assert np.array_equal(
+                    out.copy_to_host(), np.searchsorted(data[:count], values, side)
+                )
+
+
+def test_searches_by_a_comparison():
+    data, out = np.array([9, 7, 7, 3, 1], np.int32), np.zeros(3, np.uintp)
+    algorithms.upper_bound(
+        d_data=data,
+        num_items=5,
+        d_values=np.array([8, 7, 0], np.int32),
+        num_values=3,
+        d_out=out,
+        comp=lambda a, b: a > b,
+    )
+    assert out.tolist() == [1, 3, 5]
+    with pytest.raises(ValueError, match="pointer-sized"):
+        algorithms.lower_bound(
+            d_data=data, num_items=5, d_values=data, num_values=3, d_out=np.zeros(3, np.int32)
+        )
