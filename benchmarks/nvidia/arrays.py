@@ -1,0 +1,150 @@
+"""Arrays on an NVIDIA GPU beside CuPy, torch and torch.compile, in one run.
+
+    python -m benchmarks.nvidia.arrays [--only CASE ...] [--record]
+
+A time is the median over runs of one call, of calls that follow each other and one wait at the end.
+A peer that is not installed, or that lacks a case, is left out by name.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from benchmarks import results
+
+os.environ.setdefault("GRIDLANE_DEVICE", "cuda")
+SIDE = 8192
+Case = Callable[[Any, Any, Any], Any]
+"""Computes with a namespace (``xp``, ``cupy``, ``torch``) on a matrix x, and one y or a vector."""
+
+
+def _sigmoid(xp: Any, x: Any) -> Any:
+    own = getattr(xp, "sigmoid", None)
+    return own(x) if own is not None else 1 / (1 + xp.exp(-x))
+
+
+def chain(xp: Any, x: Any, y: Any) -> Any:
+    """An elementwise chain of two operands."""
+    return xp.tanh(x * 1.702 + y) * _sigmoid(xp, y) + xp.sqrt(abs(x) + 1)
+
+
+def softmax(xp: Any, x: Any, y: Any) -> Any:
+    """The softmax of each row, written out."""
+    largest = xp.amax(x, 1, True) if xp.__name__ == "torch" else xp.max(x, axis=1, keepdims=True)
+    power = xp.exp(x - largest)
+    total = power.sum(1, True) if xp.__name__ == "torch" else xp.sum(power, axis=1, keepdims=True)
+    return power / total
+
+
+def gelu_sum(xp: Any, x: Any, y: Any) -> Any:
+    """The sum of gelu, by tanh."""
+    return xp.sum(0.5 * x * (1 + xp.tanh(0.7978845608028654 * (x + 0.044715 * x * x * x))))
+
+
+CASES: dict[str, Case] = {
+    "copy": lambda xp, x, y: x + 0,
+    "chain": chain,
+    "gelu_sum": gelu_sum,
+    "softmax": softmax,
+    "sum": lambda xp, x, y: xp.sum(x),
+    "sum of rows": lambda xp, x, y: xp.sum(x, 1),
+    "sum of columns": lambda xp, x, y: xp.sum(x, 0),
+    "argmax": lambda xp, x, y: xp.argmax(x),
+}
+
+
+def timed(call: Callable[[], Any], wait: Callable[[], Any], calls: int = 20) -> float:
+    """Milliseconds of a call."""
+    for _ in range(3):
+        result = call()
+    wait()
+    times: list[float] = []
+    for _ in range(7):
+        begin = time.perf_counter()
+        for _ in range(calls):
+            result = call()
+        wait()
+        times.append((time.perf_counter() - begin) / calls * 1e3)
+    del result
+    return statistics.median(times)
+
+
+def ours(x: np.ndarray, y: np.ndarray) -> tuple[Callable[[Case], Callable[[], Any]], Any]:
+    """gridlane's calls, computed at once, and the wait for them."""
+    from gridlane import xp
+    from gridlane.launch.devices import get_device
+
+    device = get_device("cuda")
+    a, b = xp.asarray(x, device="cuda"), xp.asarray(y, device="cuda")
+    return lambda case: lambda: case(xp, a, b).leaf(), device.synchronize
+
+
+def cupys(x: np.ndarray, y: np.ndarray) -> tuple[Callable[[Case], Callable[[], Any]], Any]:
+    """CuPy's calls."""
+    import cupy
+
+    a, b = cupy.asarray(x), cupy.asarray(y)
+    return lambda case: lambda: case(cupy, a, b), cupy.cuda.Device().synchronize
+
+
+def torchs(x: np.ndarray, y: np.ndarray) -> tuple[Callable[[Case], Callable[[], Any]], Any]:
+    """torch's calls."""
+    import torch
+
+    a, b = torch.from_numpy(x).cuda(), torch.from_numpy(y).cuda()
+    return lambda case: lambda: case(torch, a, b), torch.cuda.synchronize
+
+
+def compiled(x: np.ndarray, y: np.ndarray) -> tuple[Callable[[Case], Callable[[], Any]], Any]:
+    """The calls of torch.compile."""
+    import torch
+
+    a, b = torch.from_numpy(x).cuda(), torch.from_numpy(y).cuda()
+
+    def prepared(case: Case) -> Callable[[], Any]:
+        function = torch.compile(lambda p, q: case(torch, p, q))
+        return lambda: function(a, b)
+
+    return prepared, torch.cuda.synchronize
+
+
+PEERS = {"gridlane": ours, "cupy": cupys, "torch": torchs, "torch.compile": compiled}
+
+
+def main() -> None:
+    """Print a line for each case."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="*", default=[*CASES], choices=CASES, metavar="CASE")
+    results.option(parser)
+    chosen = parser.parse_args()
+    generator = np.random.default_rng(1)
+    x, y = (generator.standard_normal((SIDE, SIDE), np.float32) for _ in range(2))
+    print(f"{'case':16}" + "".join(f"{name:>15}" for name in PEERS) + "   ms")
+    sides: dict[str, Any] = {}
+    for name, peer in PEERS.items():
+        try:
+            sides[name] = peer(x, y)
+        except ImportError as error:
+            print(f"{name} is not installed: {error}")
+    for case in chosen.only:
+        line = f"{case:16}"
+        for name, (prepared, wait) in sides.items():
+            try:
+                took = timed(prepared(CASES[case]), wait)
+            except Exception as error:
+                line += f"{type(error).__name__[:14]:>15}"
+                continue
+            results.add(case, name, took, "ms")
+            line += f"{took:15.4f}"
+        print(line, flush=True)
+    results.write("nvidia_arrays", chosen.record)
+
+
+if __name__ == "__main__":
+    main()
