@@ -204,3 +204,21 @@ def test_views_are_numpys(device: str, layout: tuple[np.ndarray, tuple[object, .
     assert np.array_equal(view + view, expected + expected)
     if expected.shape:
         assert np.array_equal(view + view[:1], expected + expected[:1]) if len(expected) else True
+
+
+def test_plans_are_what_is_launched(launched):
+    x = xp.asarray(np.arange(5000.0).reshape(50, 100))
+    row = xp.asarray(np.arange(100.0))
+    shifted = x + row * 2
+    total = xp.sum(shifted * shifted) + shifted[..., :1]
+    part = xp.exp(xp.asarray(np.arange(3.0)))
+    whole = xp.sum(part * 2) - part + total
+    plan = xp.explain(whole)
+    assert whole.node.is_pending
+    launched.clear()  # the fixture sees plans too
+    whole.leaf()
+    assert len(launched) == len(plan.kernels) > 2
+    for group, kernel in zip(launched, plan.kernels, strict=True):
+        assert tuple(names(group)) == kernel.operations[: len(names(group))]
+    assert "a reduction is the last operation of a kernel" in str(plan)
+    assert str(xp.explain(whole)) == "no kernel: the elements are computed"

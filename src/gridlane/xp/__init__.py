@@ -28,6 +28,7 @@ _MODULES = {
         "ones ones_like tril triu zeros zeros_like"
     ),
     "dtypes": "can_cast finfo iinfo isdtype result_type",
+    "explaining": "explain",
     "functions": "clip",
     "products": "matmul tensordot vecdot",
     "reductions.functions": "all any argmax argmin count_nonzero max min prod sum",

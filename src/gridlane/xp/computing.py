@@ -15,8 +15,9 @@ from gridlane.core.options import KernelOptions
 from gridlane.ir.source import ModuleSource
 from gridlane.launch.kernel import Kernel
 from gridlane.launch.plan import Plan
+from gridlane.memory.resource import Buffer
 from gridlane.runtime.protocol import Device
-from gridlane.xp.groups import Form, Group, group_of
+from gridlane.xp.groups import Form, Group, group_of, ordered, stored_beside
 from gridlane.xp.kernels import THREADS, module_of
 from gridlane.xp.nodes import CAST, INDEX, Gather, Node, Scatter, Storage, contiguous
 from gridlane.xp.reductions import kernels as reductions
@@ -30,6 +31,8 @@ _BLOCK = (THREADS, 1, 1)
 _lock = threading.RLock()
 _kernels: dict[Form, Kernel] = {}
 _plans: dict[tuple[Form, Device], Plan] = {}
+_planned: list[Group] | None = None
+"""The groups of a plan that is being made, which are not launched."""
 
 
 def compute(root: Node) -> None:
@@ -49,6 +52,41 @@ def compute(root: Node) -> None:
         leaves = [new_leaf(device, node.dtype, root.shape) for node in group.stored]
         _launch(device, group, leaves)
         _settle(group.stored, leaves)
+
+
+def planned(root: Node) -> list[Group]:
+    """The groups that computing a node launches, in order. Nothing is launched, and the node stays
+    as it is."""
+    global _planned
+    with _lock:
+        if not root.is_pending or not root.size:
+            return []
+        copy, kept = _copied_expression(root)
+        _planned = groups = []
+        try:
+            compute(copy)
+        finally:
+            _planned = None
+        assert kept is not None
+        return groups
+
+
+def _copied_expression(root: Node) -> tuple[Node, list[Node]]:
+    """A copy of a pending node and of those that it depends on, with its leaves; and a reference to
+    each copy of a node that somebody outside of the expression refers to."""
+    nodes = ordered(root)
+    outside = stored_beside(nodes)
+    copies: list[Node] = []
+    place = {id(node): number for number, node in enumerate(nodes)}
+    for node in nodes:
+        if not node.is_pending:
+            copies.append(node)
+            continue
+        operands = tuple([copies[place[id(each)]] for each in node.operands])
+        copy = Node(node.device, node.dtype, node.shape, node.operation, operands, node.part)
+        copy.strides, copy.offset = node.strides, node.offset
+        copies.append(copy)
+    return copies[-1], [copies[number] for number in outside]
 
 
 def _settle(nodes: list[Node], leaves: list[Node]) -> None:
@@ -199,11 +237,16 @@ def new_leaf(device: Device, dtype: np.dtype[Any], shape: tuple[int, ...]) -> No
         DeviceError: OUT_OF_MEMORY.
     """
     size = math.prod(shape) * dtype.itemsize
+    if _planned is not None:
+        return Storage(device, Buffer(0, 0)).leaf(dtype, shape, contiguous(shape), 0)
     return Storage(device, device.allocate(size)).leaf(dtype, shape, contiguous(shape), 0)
 
 
 def _launch(device: Device, group: Group, leaves: list[Node]) -> None:
     """Append the kernel of a group that stores into leaves."""
+    if _planned is not None:
+        _planned.append(group)
+        return
     form, extents = group.form, group.extents
     kernel = _kernels.get(form)
     if kernel is None:
