@@ -290,7 +290,7 @@ def _numbers(node: Node) -> list[Any]:
 def _blocks(form: Form, extents: tuple[int, ...]) -> int:
     """The blocks of a launch."""
     if form.fold is not None:
-        return blocks_of(form.fold, extents, THREADS)
+        return blocks_of(form.fold, form.by_rows, extents, THREADS)
     if form.by_rows:
         return math.prod(extents[:-1]) * -(-extents[-1] // THREADS)
     return -(-math.prod(extents) // THREADS)

@@ -11,6 +11,7 @@ import numpy as np
 
 from gridlane.core.frozen import frozen
 from gridlane.xp.groups import (
+    ROW,
     Form,
     Group,
     compute_apart,
@@ -125,7 +126,7 @@ def _first_group(root: Node, compute: Callable[[Node], object]) -> tuple[Group, 
         ),
         rows,
     )
-    form = Form(len(kept) + len(along), False, steps, stored, target, fold)
+    form = Form(len(kept) + len(along), _in_lines(fold, kept), steps, stored, target, fold)
     further = (*further, *_counts(fold, rows.length))
     return Group(form, nodes, (*kept, *along), (*arguments, *further)), rows
 
@@ -141,13 +142,18 @@ def _next_group(fold: Fold, rows: Rows, states: list[Node], length: int) -> Grou
         fold, kept=len(kept), is_first=False, is_masked=False, operands=tuple(range(len(states)))
     )
     fold = _fold(fold, rows)
-    form = Form(len(kept) + len(along), False, steps, (), None, fold)
+    form = Form(len(kept) + len(along), _in_lines(fold, kept), steps, (), None, fold)
     return Group(form, states, (*kept, *along), (*arguments, *_counts(fold, length)))
 
 
 def _counts(fold: Fold, length: int) -> Shape:
     """The argument that is the number of a row's elements, where the results depend on it."""
     return (length,) if fold.is_last and KINDS[fold.kind].is_counting else ()
+
+
+def _in_lines(fold: Fold, kept: Shape) -> bool:
+    """Whether a block's threads are along the last of the dimensions that count rows."""
+    return fold.by_columns and bool(kept) and kept[-1] >= ROW
 
 
 def _fold(fold: Fold, rows: Rows) -> Fold:

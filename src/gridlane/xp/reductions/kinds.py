@@ -29,6 +29,8 @@ class Kind:
         result: what is stored, for the state of a row and its number of elements; it is converted
             to the dtype of the results.
         is_counting: whether the result depends on the number of elements.
+        advance: a quicker ``combine``, of the state of elements and that of one behind them; the
+            index of the first state starts at or before that of any element.
     """
 
     states: Callable[[np.dtype[Any]], tuple[np.dtype[Any], ...]]
@@ -37,6 +39,7 @@ class Kind:
     combine: Callable[[Writer, State, State], State]
     result: Callable[[Writer, State, Expression], Operand]
     is_counting: bool = False
+    advance: Callable[[Writer, State, State], State] | None = None
 
 
 def _own(accumulator: np.dtype[Any]) -> tuple[np.dtype[Any], ...]:
@@ -118,6 +121,17 @@ def _arguments(is_most: bool) -> Callable[[Writer, State, State], State]:
     return combine
 
 
+def _later_arguments(is_most: bool) -> Callable[[Writer, State, State], State]:
+    def advance(w: Writer, a: State, b: State) -> State:
+        (one, first), (other, second) = a, b
+        assert isinstance(one, Expression) and isinstance(other, Expression)
+        assert isinstance(first, Expression) and isinstance(second, Expression)
+        taken = _better(one, other, is_most)
+        return w.select(taken, other, one), w.select(taken, second, first)
+
+    return advance
+
+
 def _argument_identity(is_most: bool) -> Callable[[Writer, np.dtype[Any], DType], State]:
     extreme = _extreme(is_most)
 
@@ -196,6 +210,7 @@ def _pairs(is_most: bool) -> Kind:
         _with_index,
         _arguments(is_most),
         lambda w, state, count: state[1],
+        advance=_later_arguments(is_most),
     )
 
 

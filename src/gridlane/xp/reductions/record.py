@@ -69,9 +69,11 @@ class Fold:
         return COLUMN if self.by_columns else self.width * SERIAL
 
 
+WARP = 32
+"""The threads that load neighbouring elements."""
 SERIAL = 32
 """The most elements that one thread of a row reduces."""
-COLUMN = 256
+COLUMN = 64
 """The most elements that a thread reduces alone, where threads have rows of their own."""
 
 
@@ -82,7 +84,10 @@ def width_of(elements: int) -> int:
     return 32 if elements <= 32 * SERIAL else 256
 
 
-def blocks_of(fold: Fold, extents: tuple[int, ...], threads: int) -> int:
-    """The blocks of a launch, of so many threads each."""
+def blocks_of(fold: Fold, by_rows: bool, extents: tuple[int, ...], threads: int) -> int:
+    """The blocks of a launch, of so many threads each; see ``Form.by_rows``."""
     rows, length = math.prod(extents[: fold.kept]), math.prod(extents[fold.kept :])
+    if by_rows:
+        *outer, last = extents[: fold.kept]
+        return math.prod(outer) * -(-last // threads) * -(-length // fold.span)
     return -(-rows * -(-length // fold.span) // (threads // fold.width))
