@@ -32,6 +32,7 @@ _MODULES = {
     "functions": "clip",
     "products": "matmul tensordot vecdot",
     "reductions.functions": "all any argmax argmin count_nonzero max min prod sum",
+    "reductions.scans": "cumprod cumsum cumulative_prod cumulative_sum diff",
     "reductions.statistics": "mean std var",
     "manipulation": (
         "astype broadcast_arrays broadcast_shapes broadcast_to concat expand_dims flip "

@@ -13,6 +13,7 @@ import numpy as np
 from gridlane.core.compact import Variant
 from gridlane.core.options import KernelOptions
 from gridlane.ir.source import ModuleSource
+from gridlane.ir.values import Module
 from gridlane.launch.kernel import Kernel
 from gridlane.launch.plan import Plan
 from gridlane.memory.resource import Buffer
@@ -21,8 +22,9 @@ from gridlane.xp.groups import Form, Group, group_of, ordered, stored_beside
 from gridlane.xp.kernels import THREADS, module_of
 from gridlane.xp.nodes import CAST, INDEX, Gather, Node, Scatter, Storage, contiguous
 from gridlane.xp.reductions import kernels as reductions
-from gridlane.xp.reductions.folding import fold_into
-from gridlane.xp.reductions.record import Reduction, blocks_of
+from gridlane.xp.reductions import scan_kernels
+from gridlane.xp.reductions.folding import fold_into, scan_into
+from gridlane.xp.reductions.record import Reduction, Scan, blocks_of
 
 OPTIONS = KernelOptions(fp64="exact", fma=False, own_functions=True)
 """float64 is exact on devices without it, products and sums round as NumPy's do, and functions are
@@ -47,6 +49,9 @@ def compute(root: Node) -> None:
             return
         if isinstance(root.operation, Reduction):
             fold_into(root, compute, _launch, new_leaf)
+            return
+        if isinstance(root.operation, Scan):
+            scan_into(root, compute, _launch, new_leaf)
             return
         group = group_of(root, compute)
         leaves = [new_leaf(device, node.dtype, root.shape) for node in group.stored]
@@ -250,8 +255,7 @@ def _launch(device: Device, group: Group, leaves: list[Node]) -> None:
     form, extents = group.form, group.extents
     kernel = _kernels.get(form)
     if kernel is None:
-        module = module_of(form) if form.fold is None else reductions.module_of(form)
-        kernel = _kernels[form] = Kernel(ModuleSource(module), (), OPTIONS)
+        kernel = _kernels[form] = Kernel(ModuleSource(_module_of(form)), (), OPTIONS)
     plan = _plans.get((form, device))
     if plan is None:
         plan = _plans[form, device] = kernel.plan(_BLOCK, Variant(compact=True), device)
@@ -279,6 +283,13 @@ def _launch(device: Device, group: Group, leaves: list[Node]) -> None:
     params = plan.pack(*values, *extents, *group.strides)
     grid = (_blocks(form, extents), 1, 1)
     kernel.fitting(plan, grid, params).launch(grid, params, keep=keep)
+
+
+def _module_of(form: Form) -> Module:
+    """The kernel of a form."""
+    if form.fold is None:
+        return module_of(form)
+    return scan_kernels.module_of(form) if form.fold.scan else reductions.module_of(form)
 
 
 def _numbers(node: Node) -> list[Any]:

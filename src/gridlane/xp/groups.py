@@ -14,7 +14,7 @@ from typing import Any
 
 from gridlane.core.frozen import frozen
 from gridlane.xp.nodes import INDEX, Gather, Node, Shape, contiguous
-from gridlane.xp.reductions.record import Fold, Reduction
+from gridlane.xp.reductions.record import Fold, Reduction, Scan
 
 LIMIT = 48
 """The most operations of a group. A longer expression is computed in parts, so that the time of its
@@ -151,7 +151,7 @@ def _strides_of(node: Node) -> Shape | None:
 
 def compute_apart(root: Node, compute: Callable[[Node], object]) -> None:
     """Compute each pending operand that the group of a node cannot hold: it has fewer elements than
-    its user, or is a reduction. What the node itself reduces is no such operand."""
+    its user, or is a reduction or a scan. What the node itself reduces is no such operand."""
     entered: set[int] = set()
     stack = [root]
     while stack:
@@ -161,7 +161,7 @@ def compute_apart(root: Node, compute: Callable[[Node], object]) -> None:
             if not operand.is_pending or operand.operation is INDEX or id(operand) in entered:
                 continue
             entered.add(id(operand))
-            if operand.size != size or isinstance(operand.operation, Reduction):
+            if operand.size != size or isinstance(operand.operation, Reduction | Scan):
                 compute(operand)
             else:
                 stack.append(operand)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gridlane.xp.operations.record import Operation
-from gridlane.xp.reductions.record import Reduction
+from gridlane.xp.reductions.record import Reduction, Scan
 
 if TYPE_CHECKING:
     from gridlane.memory.resource import Buffer
@@ -89,7 +89,7 @@ class Node:
         device: Device | None,
         dtype: np.dtype[Any],
         shape: Shape,
-        operation: Operation | Cast | Index | Gather | Scatter | Reduction | None = None,
+        operation: Operation | Cast | Index | Gather | Scatter | Reduction | Scan | None = None,
         operands: tuple[Node, ...] = (),
         part: int = 0,
     ) -> None:

@@ -24,7 +24,14 @@ from gridlane.xp.groups import (
 )
 from gridlane.xp.nodes import Node, Shape, contiguous
 from gridlane.xp.reductions.kinds import KINDS
-from gridlane.xp.reductions.record import Fold, Reduction, width_of
+from gridlane.xp.reductions.record import (
+    MANY_ROWS,
+    Fold,
+    Reduction,
+    Scan,
+    scan_width_of,
+    width_of,
+)
 
 if TYPE_CHECKING:
     from gridlane.runtime.protocol import Device
@@ -96,24 +103,55 @@ def fold_into(
         node.settle(leaf)
 
 
+def scan_into(
+    root: Node,
+    compute: Callable[[Node], object],
+    launch: Callable[[Device, Group, list[Node]], object],
+    new_leaf: Callable[[Device, np.dtype[Any], Shape], Node],
+) -> None:
+    """Make leaves of a pending scan that is not empty, and of what else its kernels store; see
+    ``fold_into``."""
+    device, scan = root.device, root.operation
+    assert device is not None and isinstance(scan, Scan)
+    group, rows = _first_group(root, compute)
+    beside, form, fold = group.stored, group.form, group.form.fold
+    assert fold is not None
+    carry: list[Node] = []
+    if not fold.is_last:
+        parts = -(-rows.length // fold.span)
+        shape = (parts, rows.count) if rows.by_columns else (rows.count, parts)
+        totals = new_leaf(device, fold.accumulator, shape)
+        own = replace(form, stored=(), fold=replace(fold, scan="totals"))
+        launch(device, replace(group, form=own), [totals])
+        axis = 0 if rows.by_columns else 1
+        further = Scan(fold.kind, fold.accumulator, axis)
+        carry = [Node(device, fold.accumulator, shape, further, (totals,))]
+        compute(carry[0])
+    leaves = [new_leaf(device, node.dtype, node.shape) for node in [*beside, root]]
+    launch(device, group, [*leaves, *carry])
+    for node, leaf in zip([*beside, root], leaves, strict=True):
+        node.settle(leaf)
+
+
 def _first_group(root: Node, compute: Callable[[Node], object]) -> tuple[Group, Rows]:
-    """The group of a pending reduction."""
+    """The group of a pending reduction or scan."""
     reduction = root.operation
-    assert isinstance(reduction, Reduction)
+    assert isinstance(reduction, Reduction | Scan)
+    is_scan = isinstance(reduction, Scan)
     compute_apart(root, compute)
     shape = root.operands[0].shape
-    rows = rows_of(shape, reduction.axes)
+    rows = rows_of(shape, (reduction.axis,) if is_scan else reduction.axes)
     nodes = ordered(root)
     stored = stored_beside(nodes)
     nodes.pop()
     layouts = layouts_of(nodes, shape)
-    if stored:
+    if stored or is_scan:
         layouts.append(contiguous(shape))
     kept, above = _joined(shape, layouts, rows.axes[: rows.kept])
     along, below = _joined(shape, layouts, rows.axes[rows.kept :])
     strides = [(*a, *b) for a, b in zip(above, below, strict=True)]
     steps, arguments = steps_of(nodes, strides)
-    target, further = split(strides[-1]) if stored else (None, ())
+    target, further = split(strides[-1]) if stored or is_scan else (None, ())
     place = {id(node): position for position, node in enumerate(nodes)}
     fold = _fold(
         Fold(
@@ -123,6 +161,7 @@ def _first_group(root: Node, compute: Callable[[Node], object]) -> tuple[Group, 
             kept=len(kept),
             operands=tuple([place[id(each)] for each in root.operands]),
             is_masked=len(root.operands) > 1,
+            scan="results" if is_scan else "",
         ),
         rows,
     )
@@ -158,9 +197,13 @@ def _in_lines(fold: Fold, kept: Shape) -> bool:
 
 def _fold(fold: Fold, rows: Rows) -> Fold:
     """A fold with the threads for its rows."""
-    width = 1 if rows.by_columns else width_of(rows.length)
+    width = 1
+    if not rows.by_columns:
+        width = scan_width_of(rows.length) if fold.scan else width_of(rows.length)
     fold = replace(fold, by_columns=rows.by_columns, width=width)
-    return replace(fold, is_last=rows.length <= fold.span)
+    # A scan of parts reads all elements twice, which many rows need not.
+    is_whole = bool(fold.scan) and rows.by_columns and rows.count >= MANY_ROWS
+    return replace(fold, is_last=is_whole or rows.length <= fold.span)
 
 
 def _joined(shape: Shape, layouts: list[Shape], axes: Shape) -> tuple[Shape, list[Shape]]:

@@ -11,7 +11,7 @@ from gridlane.core.dtypes import i64
 from gridlane.ir.ops.grid import Barrier
 from gridlane.ir.values import Module, Value, Var
 from gridlane.xp.groups import Form
-from gridlane.xp.kernels import converted, name_of
+from gridlane.xp.kernels import THREADS, converted, name_of
 from gridlane.xp.reductions.kinds import KINDS, State
 from gridlane.xp.reductions.record import WARP
 from gridlane.xp.reductions.rows import Rows, scalars
@@ -115,7 +115,10 @@ class _Reduction(Rows):
         b, fold = self.b, self.fold
         if fold.width == 1:
             return state
-        tiles = [self.tile(number, each) for number, each in enumerate(scalars(state))]
+        tiles = [
+            self.shared(f"tile{number}", each.dtype, THREADS)
+            for number, each in enumerate(scalars(state))
+        ]
         for tile, each in zip(tiles, scalars(state), strict=True):
             b.store(b.offset(tile, self.thread), each.value)
         left = fold.width

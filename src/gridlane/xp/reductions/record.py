@@ -34,6 +34,25 @@ class Reduction:
 
 
 @frozen
+class Scan:
+    """A scan, in the place of an operation: each result is of the elements up to it.
+
+    Attributes:
+        kind, accumulator: as of a ``Reduction``; the state is one number.
+        axis: of the elements.
+    """
+
+    kind: str
+    accumulator: np.dtype[Any]
+    axis: int
+
+    @property
+    def name(self) -> str:
+        """The kind, as of an operation."""
+        return f"scan_{self.kind}"
+
+
+@frozen
 class Fold:
     """The part of a reduction in the key of a kernel.
 
@@ -50,6 +69,7 @@ class Fold:
         by_columns: whether neighbouring threads have neighbouring rows.
         is_first: whether the elements are an expression's, not the states of parts.
         is_last: whether a row has one part.
+        scan: "" for a reduction; what a scan's kernel stores: "totals" of parts, or "results".
     """
 
     kind: str
@@ -62,17 +82,24 @@ class Fold:
     by_columns: bool = False
     is_first: bool = True
     is_last: bool = False
+    scan: str = ""
 
     @property
     def span(self) -> int:
         """The most elements of a part."""
-        return COLUMN if self.by_columns else self.width * SERIAL
+        if self.by_columns:
+            return COLUMN
+        if not self.scan or self.width == 1:
+            return self.width * SERIAL
+        return self.width * 32 // self.accumulator.itemsize  # 8 KiB, which any block may have
 
 
 WARP = 32
 """The threads that load neighbouring elements."""
 SERIAL = 32
 """The most elements that one thread of a row reduces."""
+MANY_ROWS = 1 << 14
+"""The least rows that are scanned by a thread each, where these are neighbours in C's order."""
 COLUMN = 64
 """The most elements that a thread reduces alone, where threads have rows of their own."""
 
@@ -84,10 +111,17 @@ def width_of(elements: int) -> int:
     return 32 if elements <= 32 * SERIAL else 256
 
 
+def scan_width_of(elements: int) -> int:
+    """The threads that scan each part of rows of so many elements."""
+    return 1 if elements <= SERIAL else 256
+
+
 def blocks_of(fold: Fold, by_rows: bool, extents: tuple[int, ...], threads: int) -> int:
     """The blocks of a launch, of so many threads each; see ``Form.by_rows``."""
     rows, length = math.prod(extents[: fold.kept]), math.prod(extents[fold.kept :])
     if by_rows:
         *outer, last = extents[: fold.kept]
-        return math.prod(outer) * -(-last // threads) * -(-length // fold.span)
-    return -(-rows * -(-length // fold.span) // (threads // fold.width))
+        parts = 1 if fold.is_last else -(-length // fold.span)
+        return math.prod(outer) * -(-last // threads) * parts
+    parts = 1 if fold.is_last else -(-length // fold.span)
+    return -(-rows * parts // (threads // fold.width))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gridlane.core.dtypes import i64
+from gridlane.core.dtypes import DType, i64
 from gridlane.ir.expressions import Expression
 from gridlane.ir.ops import arith
 from gridlane.ir.ops.grid import Axis, BlockIdx, ThreadIdx
@@ -131,7 +131,7 @@ class Rows(Emission):
         fold, w = self.fold, self.w
         indices = self.indices(at)
         values = self.values(indices)
-        if self.outputs:
+        if self.outputs and fold.scan != "totals":
             linear = self.index(indices, self.target)
             for place, address in zip(self.form.stored, self.outputs, strict=True):
                 self.store(address, linear, values[place])
@@ -159,11 +159,10 @@ class Rows(Emission):
             chosen.append(Complex(*parts) if len(parts) == 2 else parts[0])
         return tuple(chosen)
 
-    def tile(self, number: int, like: Expression) -> Value:
-        """Shared memory for a number of each thread."""
-        name = f"tile{number}"
-        self.module.globals[name] = Global(name, like.dtype, THREADS, Space.SHARED)
-        return self.b.value(GlobalAddress(name, pointer(like.dtype, Space.SHARED)))
+    def shared(self, name: str, dtype: DType, count: int) -> Value:
+        """Shared memory for numbers."""
+        self.module.globals[name] = Global(name, dtype, count, Space.SHARED)
+        return self.b.value(GlobalAddress(name, pointer(dtype, Space.SHARED)))
 
     def of(self, parts: list[Expression]) -> State:
         """A state from its scalars."""

@@ -1,0 +1,206 @@
+"""The code of a scan.
+
+A block scans a part of a row in shared memory: each thread its neighbouring elements, then sixteen
+threads the totals of sixteen threads each, then one thread theirs. A first kernel stores the totals
+of parts, and their scan is what a second one starts its parts with. Where threads have rows of
+their own each scans its elements in order. The order of combinations depends on the shape alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from gridlane.core.dtypes import i32, i64
+from gridlane.ir.ops import arith
+from gridlane.ir.ops.grid import Axis, Barrier, ThreadIdx
+from gridlane.ir.values import Module, Value
+from gridlane.xp.groups import Form
+from gridlane.xp.kernels import THREADS, converted, name_of
+from gridlane.xp.reductions.kinds import State
+from gridlane.xp.reductions.record import WARP
+from gridlane.xp.reductions.rows import Rows, scalars
+
+_BITS = WARP.bit_length() - 1
+_GROUP = 16
+"""The threads whose totals one thread scans."""
+
+
+def module_of(form: Form) -> Module:
+    """The kernel of a form that ends in a scan, for blocks of ``THREADS`` threads.
+
+    Its parameters are those of ``xp.kernels.module_of``. Behind the addresses of what is stored
+    beside them come those of the totals of parts; or of the results, and of the scanned totals if a
+    row has several parts.
+    """
+    return _Scan(form).module
+
+
+class _Scan(Rows):
+    """A kernel that scans parts of rows, or stores their totals."""
+
+    def __init__(self, form: Form) -> None:
+        fold = form.fold
+        assert fold is not None
+        self._is_total = fold.scan == "totals"
+        results = (fold.result,) if fold.is_last else (fold.result, fold.accumulator)
+        more = (fold.accumulator,) if self._is_total else results
+        super().__init__(form, f"{name_of(form)}_scan_{fold.kind}", more)
+        b = self.b
+        self._own = b.value(ThreadIdx(Axis.X))
+        self._end = self.count
+        if not fold.is_last:
+            end = b.add(self.start, self.integer(fold.span))
+            self._end = self.least(end, self.count)
+        if fold.width == 1:
+            with b.if_(self.is_row):
+                self._walk()
+        else:
+            self._scan_block()
+        self.finish()
+
+    # --- a thread's rows ---
+
+    def _walk(self) -> None:
+        b = self.b
+        state = [b.variable("state", each.dtype) for each in scalars(self.identity())]
+        place = b.variable("place", i64)
+        b.write(place, self.start)
+        for var, each in zip(state, scalars(self._carry()), strict=True):
+            b.write(var, each.value)
+        with b.loop():
+            at = b.read(place)
+            b.break_if(b.not_(b.lt(at, self._end)))
+            before = self.of([self.w.wrap(b.read(var)) for var in state])
+            after = self.kind.combine(self.w, before, self.element(at))
+            for var, each in zip(state, scalars(after), strict=True):
+                b.write(var, each.value)
+            if not self._is_total:
+                self._put(at, after)
+            b.write(place, b.add(at, self.integer(1)))
+        if self._is_total:
+            last = self.of([self.w.wrap(b.read(var)) for var in state])
+            self.store(self.more[0], self.number, last[0])
+
+    def _carry(self) -> State:
+        """What the elements before the part are in all."""
+        b, fold = self.b, self.fold
+        if self._is_total or fold.is_last:
+            return self.identity()
+        result = [b.variable("carry", each.dtype) for each in scalars(self.identity())]
+        for var, each in zip(result, scalars(self.identity()), strict=True):
+            b.write(var, each.value)
+        with b.if_(b.lt(self.integer(0), self.part)):
+            distance = self.rows if fold.by_columns else self.integer(1)
+            before = self.load(self.more[1], b.sub(self.number, distance), fold.accumulator)
+            for var, each in zip(result, scalars((before,)), strict=True):
+                b.write(var, each.value)
+        return self.of([self.w.wrap(b.read(var)) for var in result])
+
+    def _put(self, at: Value, state: State) -> None:
+        """Store the result of an element."""
+        linear = self.index(self.indices(at), self.target)
+        result = converted(self.w, state[0], self.fold.result)
+        self.store(self.more[0], linear, result)
+
+    # --- a block's part ---
+
+    def _scan_block(self) -> None:
+        b = self.b
+        each = self.fold.span // THREADS
+        parts = scalars(self.identity())
+        # A hole behind 32 elements: a warp's threads are in different banks of a GPU's memory.
+        size = self.fold.span + self.fold.span // WARP
+        self._tiles = [self.shared(f"tile{i}", x.dtype, size) for i, x in enumerate(parts)]
+        self._totals = [self.shared(f"totals{i}", x.dtype, THREADS) for i, x in enumerate(parts)]
+        self._groups = [self.shared(f"groups{i}", x.dtype, _GROUP) for i, x in enumerate(parts)]
+        with self._turns(each) as turn:
+            at, place = self._of_turn(turn)
+            self._write(self._tiles, place, self.identity())
+            with b.if_(b.and_(self.is_row, b.lt(at, self._end))):
+                self._write(self._tiles, place, self.element(at))
+        b.emit(Barrier())
+        first = b.mul(self._own, self._small(each))
+        first = b.add(first, b.binary(arith.Shr, first, self._small(_BITS)))
+        own = self._scan(self._tiles, first, each, self.identity(), is_exclusive=False)
+        self._write(self._totals, self._own, own)
+        b.emit(Barrier())
+        with b.if_(b.lt(self._own, self._small(_GROUP))):
+            first = b.mul(self._own, self._small(_GROUP))
+            own = self._scan(self._totals, first, _GROUP, self.identity(), is_exclusive=True)
+            self._write(self._groups, self._own, own)
+        b.emit(Barrier())
+        with b.if_(b.eq(self._own, self._small(0))):
+            first = self._small(0)
+            total = self._scan(self._groups, first, _GROUP, self._carry(), is_exclusive=True)
+            if self._is_total:
+                with b.if_(self.is_row):
+                    self.store(self.more[0], self.number, total[0])
+        if not self._is_total:
+            b.emit(Barrier())
+            self._store_block(each)
+
+    def _store_block(self, each: int) -> None:
+        """Store the results of a block's part."""
+        b = self.b
+        group = b.binary(arith.Shr, self._own, self._small(_GROUP.bit_length() - 1))
+        before = self._read(self._totals, self._own)
+        before = self.kind.combine(self.w, self._read(self._groups, group), before)
+        self._write(self._totals, self._own, before)
+        b.emit(Barrier())
+        step = THREADS // each
+        owner = b.binary(arith.Shr, self._own, self._small(each.bit_length() - 1))
+        with self._turns(each) as turn:
+            at, place = self._of_turn(turn)
+            with b.if_(b.and_(self.is_row, b.lt(at, self._end))):
+                before = self._read(self._totals, b.add(b.mul(turn, self._small(step)), owner))
+                self._put(at, self.kind.combine(self.w, before, self._read(self._tiles, place)))
+
+    def _scan(
+        self, arrays: list[Value], first: Value, count: int, start: State, is_exclusive: bool
+    ) -> State:
+        """Scan neighbours in shared memory; return their total."""
+        b = self.b
+        total = [b.variable("total", each.dtype) for each in scalars(start)]
+        for var, each in zip(total, scalars(start), strict=True):
+            b.write(var, each.value)
+        with self._turns(count) as turn:
+            at = b.add(first, turn)
+            before = self.of([self.w.wrap(b.read(var)) for var in total])
+            after = self.kind.combine(self.w, before, self._read(arrays, at))
+            for var, each in zip(total, scalars(after), strict=True):
+                b.write(var, each.value)
+            self._write(arrays, at, before if is_exclusive else after)
+        return self.of([self.w.wrap(b.read(var)) for var in total])
+
+    @contextmanager
+    def _turns(self, count: int) -> Generator[Value, None, None]:
+        """A loop of so many turns, with their number."""
+        b = self.b
+        turn = b.variable("turn", i32)
+        b.write(turn, self._small(0))
+        with b.loop():
+            number = b.read(turn)
+            b.break_if(b.not_(b.lt(number, self._small(count))))
+            yield number
+            b.write(turn, b.add(number, self._small(1)))
+
+    def _of_turn(self, turn: Value) -> tuple[Value, Value]:
+        """The index of a thread's element in its row, and its place in the tile."""
+        b = self.b
+        at = b.add(b.mul(turn, self._small(THREADS)), self._own)
+        warp = b.and_(self._own, self._small(-WARP))
+        holes = b.binary(arith.Shr, warp, self._small(_BITS))
+        place = b.add(b.mul(turn, self._small(THREADS + THREADS // WARP)), b.add(self._own, holes))
+        return b.add(self.start, b.cast(at, i64)), place
+
+    def _small(self, number: int) -> Value:
+        return self.w.const(number, i32).value
+
+    def _read(self, arrays: list[Value], at: Value) -> State:
+        b = self.b
+        return self.of([self.w.wrap(b.load(b.offset(each, at))) for each in arrays])
+
+    def _write(self, arrays: list[Value], at: Value, state: State) -> None:
+        for array, each in zip(arrays, scalars(state), strict=True):
+            self.b.store(self.b.offset(array, at), each.value)

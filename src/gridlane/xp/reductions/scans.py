@@ -1,0 +1,139 @@
+"""Scans as functions of arrays: cumulative sums and products, and differences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gridlane.xp.array import Array
+from gridlane.xp.computing import compute
+from gridlane.xp.groups import LIMIT
+from gridlane.xp.manipulation import concat
+from gridlane.xp.nodes import Node
+from gridlane.xp.reductions.functions import (
+    accumulator_of,
+    apply,
+    delivered,
+    filled,
+    node_of,
+    one_axis,
+    total_dtype,
+)
+from gridlane.xp.reductions.record import Scan
+
+_STARTS = {"sum": 0, "prod": 1}
+
+
+def scanned(kind: str, node: Node, axis: int, result: np.dtype[Any]) -> Node:
+    """The pending node of a scan along an axis."""
+    scan = Scan(kind, accumulator_of(result), axis)
+    pending = Node(node.device, result, node.shape, scan, (node,))
+    if pending.weight > LIMIT:
+        compute(pending)
+    return pending
+
+
+def _cumulative(
+    name: str, kind: str, x: Any, axis: int | None, dtype: Any, include_initial: bool, out: Any
+) -> Array:
+    node = node_of(x, name)
+    result = total_dtype(node.dtype) if dtype is None else np.dtype(dtype)
+    if result.kind == "b":
+        raise TypeError(f"{name}: a scan in bool is no sum or product; use an integer dtype")
+    if result.kind != "c" and node.dtype.kind == "c":
+        raise TypeError(f"{name}: complex numbers have no sum or product in {result}")
+    if not node.shape:
+        if axis is not None:
+            one_axis(axis, 1)
+        node = x.reshape(1).node
+    elif axis is None and len(node.shape) > 1:
+        raise ValueError(f"{name}: an array of several dimensions needs axis")
+    along = one_axis(0 if axis is None else axis, len(node.shape))
+    value = scanned(kind, node, along, result)
+    if include_initial:
+        shape = (*node.shape[:along], 1, *node.shape[along + 1 :])
+        first = filled(node, _STARTS[kind], result, shape)
+        value = concat([Array(first), Array(value)], axis=along).node
+    return delivered(value, out, name)
+
+
+def cumulative_sum(
+    x: Array,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: Any = None,
+    include_initial: bool = False,
+    out: Any = None,
+) -> Array:
+    """The sums of all elements up to each one along an axis, in the dtype of ``sum``.
+
+    Args:
+        axis: may be left out for one dimension.
+        include_initial: start with a zero.
+
+    Raises:
+        AxisError: there is no such axis.
+        ValueError: there are several dimensions, and no axis.
+
+    >>> from gridlane import xp
+    >>> cumulative_sum(xp.asarray([1, 2, 3]), include_initial=True)
+    array([0, 1, 3, 6])
+    """
+    return _cumulative("cumulative_sum", "sum", x, axis, dtype, include_initial, out)
+
+
+def cumulative_prod(
+    x: Array,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: Any = None,
+    include_initial: bool = False,
+    out: Any = None,
+) -> Array:
+    """The products of all elements up to each one along an axis; see ``cumulative_sum``."""
+    return _cumulative("cumulative_prod", "prod", x, axis, dtype, include_initial, out)
+
+
+def cumsum(x: Array, /, axis: int | None = None, dtype: Any = None, out: Any = None) -> Array:
+    """NumPy's ``cumulative_sum``: without an axis, of the elements in C's order."""
+    flat = x if axis is not None or not isinstance(x, Array) else x.reshape(-1)
+    return _cumulative("cumsum", "sum", flat, axis, dtype, False, out)
+
+
+def cumprod(x: Array, /, axis: int | None = None, dtype: Any = None, out: Any = None) -> Array:
+    """NumPy's ``cumulative_prod``: without an axis, of the elements in C's order."""
+    flat = x if axis is not None or not isinstance(x, Array) else x.reshape(-1)
+    return _cumulative("cumprod", "prod", flat, axis, dtype, False, out)
+
+
+def diff(
+    x: Array, /, n: int = 1, axis: int = -1, *, prepend: Any = None, append: Any = None
+) -> Array:
+    """The differences of neighbours along an axis, ``n`` times; of bool, whether they differ.
+
+    Args:
+        prepend, append: arrays in front of and behind ``x`` along the axis.
+
+    Raises:
+        AxisError: there is no such axis.
+        ValueError: ``n`` is negative, or the array has no dimensions.
+    """
+    node = node_of(x, "diff")
+    if n < 0:
+        raise ValueError(f"diff: order must be non-negative but got {n}")
+    if not node.shape:
+        raise ValueError("diff: the array needs a dimension")
+    along = one_axis(axis, len(node.shape))
+    if n == 0:
+        return x
+    joined = [each for each in (prepend, x, append) if each is not None]
+    whole = concat(joined, axis=along) if len(joined) > 1 else x
+    name = "not_equal" if whole.dtype.kind == "b" else "subtract"
+    front = (slice(None),) * along
+    for _ in range(n):
+        following, before = whole[(*front, slice(1, None))], whole[(*front, slice(None, -1))]
+        whole = Array(apply(name, following.node, before.node))
+    return whole

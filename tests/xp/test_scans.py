@@ -1,0 +1,129 @@
+"""Cumulative sums and products, and differences, against NumPy."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.devices import DEVICES
+from tests.effort import examples
+
+from gridlane import xp
+from gridlane.xp import computing, groups
+from gridlane.xp.nodes import Node
+
+ANYWHERE = pytest.mark.parametrize("device", ["interp", *DEVICES])
+DTYPES = [bool, np.int8, np.uint16, np.int64, np.float16, np.float32, np.float64, np.complex64]
+
+
+def same(got: Any, expected: Any) -> None:
+    """Compare dtypes, shapes and elements."""
+    host, expected = np.asarray(got), np.asarray(expected)
+    assert host.dtype == expected.dtype
+    np.testing.assert_array_equal(host, expected, strict=True)
+
+
+@ANYWHERE
+@pytest.mark.parametrize(
+    ("shape", "axis"),
+    [((20,), 0), ((700,), 0), ((9_000,), 0), ((3, 2_100), 1), ((300, 5), 0), ((3, 40, 7), 1)],
+)
+def test_every_form_of_kernels(device: str, shape: tuple[int, ...], axis: int) -> None:
+    x = np.random.default_rng(0).integers(-2, 3, shape).astype(np.float32)
+    same(xp.cumulative_sum(xp.asarray(x, device=device), axis=axis), x.cumsum(axis=axis))
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[str, np.ndarray, int, bool]:
+    """A scan, an array, an axis, and whether the result starts with that of no elements."""
+    shape = tuple(draw(st.lists(st.sampled_from((0, 1, 2, 7, 40)), min_size=1, max_size=3)))
+    x = np.random.default_rng(draw(st.integers(0, 99))).integers(-1, 2, shape)
+    dtype, axis = draw(st.sampled_from(DTYPES)), draw(st.integers(-len(shape), len(shape) - 1))
+    kind = draw(st.sampled_from(("cumulative_sum", "cumulative_prod")))
+    return kind, x.astype(dtype), axis, draw(st.booleans())
+
+
+@ANYWHERE
+@settings(max_examples=examples(8, 200), deadline=None)
+@given(cases())
+def test_results_are_numpys(device: str, case: tuple[str, np.ndarray, int, bool]) -> None:
+    kind, x, axis, include = case
+    got = getattr(xp, kind)(xp.asarray(x, device=device), axis=axis, include_initial=include)
+    same(got, getattr(np, kind)(x, axis=axis, include_initial=include))
+
+
+def test_an_expression_and_its_scan_are_one_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[groups.Group] = []
+    launch = computing._launch
+
+    def noting(device: Any, group: groups.Group, leaves: list[Node]) -> None:
+        seen.append(group)
+        launch(device, group, leaves)
+
+    monkeypatch.setattr(computing, "_launch", noting)
+    x = np.arange(5000, dtype=np.float32).reshape(50, 100) % 7
+    product = xp.asarray(x) * 2
+    same(xp.cumulative_sum(product + 1, axis=1) - 1, (x * 2 + 1).cumsum(axis=1) - 1)
+    same(product, x * 2)
+    assert [len(each.stored) for each in seen] == [1, 1]
+    seen.clear()
+    long = product.reshape(-1)
+    result = xp.cumsum(long * long)
+    same(result, (x * x * 4).reshape(-1).cumsum())
+    assert [each.form.fold.scan for each in seen if each.form.fold] == [
+        "totals",
+        "results",
+        "results",
+    ]
+
+
+def test_the_same_bits_on_every_device():
+    x = np.random.default_rng(3).normal(size=(70, 300)).astype(np.float32)
+    for axis in (0, 1):
+        results = {
+            np.asarray(xp.cumsum(xp.asarray(x, device=device), axis=axis)).tobytes()
+            for device in ("interp", *DEVICES)
+        }
+        assert len(results) == 1
+
+
+def test_sums_are_within_their_bound():
+    x = np.random.default_rng(1).normal(size=30_000).astype(np.float32)
+    got = np.asarray(xp.cumsum(xp.asarray(x)))
+    magnitude = np.cumsum(np.abs(x.astype(np.float64)))
+    for place in (0, 9, 2047, 2048, 9_999, 29_999):
+        error = abs(float(got[place]) - math.fsum(x[: place + 1].tolist()))
+        assert error <= 2 * (8 + 16 + 16 + 3) * 2.0**-24 * magnitude[place]
+
+
+def test_numpys_names_and_methods():
+    x = np.arange(6.0).reshape(2, 3)
+    array = xp.asarray(x)
+    same(np.cumsum(array), x.cumsum())
+    same(array.cumprod(axis=1), x.cumprod(axis=1))
+    same(np.add.accumulate(array), np.add.accumulate(x))
+    same(xp.cumulative_sum(array, axis=0, dtype=np.float32), x.cumsum(0, dtype=np.float32))
+    same(xp.cumsum(xp.asarray(3)), np.cumsum(3))
+    same(xp.diff(array), np.diff(x))
+    same(np.diff(array, 2, axis=1), np.diff(x, 2, axis=1))
+    same(
+        xp.diff(array, axis=0, prepend=array[:1], append=array),
+        np.diff(x, axis=0, prepend=x[:1], append=x),
+    )
+    same(xp.diff(xp.asarray([True, False, False])), np.diff([True, False, False]))
+
+
+def test_axes_that_are_not_there():
+    array = xp.asarray(np.zeros((2, 3)))
+    with pytest.raises(ValueError, match="needs axis"):
+        xp.cumulative_sum(array)
+    with pytest.raises(np.exceptions.AxisError):
+        xp.cumulative_sum(array, axis=2)
+    with pytest.raises(TypeError, match="no sum or product"):
+        xp.cumsum(array, dtype=bool)
+    with pytest.raises(ValueError, match="non-negative"):
+        xp.diff(array, n=-1)
