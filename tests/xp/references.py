@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from tests.xp.formulas import FORMULAS, FORMULAS_OF_BITS
 
 from gridlane.xp.operations.loops import BFLOAT16
 from gridlane.xp.operations.record import Operation
@@ -113,7 +114,12 @@ def spacing(a: np.ndarray) -> np.ndarray:
     return np.where(a == 0, np.abs(step), step)
 
 
-OWN: dict[str, Reference] = {"nextafter": np.nextafter, "spacing": spacing}
+OWN: dict[str, Reference] = {
+    "nextafter": np.nextafter,
+    "spacing": spacing,
+    "fract": lambda a: fract(a),
+    **FORMULAS_OF_BITS,
+}
 """Those that depend on the dtype."""
 REFERENCES: dict[str, Reference] = {
     "round": lambda a: np.rint(a) if a.dtype.kind in "fc" else a,
@@ -123,8 +129,16 @@ REFERENCES: dict[str, Reference] = {
     "imag": np.imag,
     "clip": lambda a, b, c: np.minimum(np.maximum(a, b), c),
     "where": np.where,
+    **FORMULAS,
 }
 """Exact results of the operations that are no ufunc of NumPy's."""
+
+
+def fract(a: np.ndarray) -> np.ndarray:
+    """The part above floor(a); the largest number below 1 where it would be rounded to that."""
+    rest = wider(a) - np.floor(wider(a))
+    below = np.nextafter(np.ones_like(a), np.zeros_like(a)).astype(np.longdouble)
+    return np.where(np.isinf(a), np.nan, np.minimum(rest, below))
 
 
 def exactly(row: Operation, operands: tuple[Any, ...]) -> Any:

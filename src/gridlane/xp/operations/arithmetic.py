@@ -11,7 +11,7 @@ from gridlane.core.dtypes import b1, u64
 from gridlane.ir.complexes import arithmetic as complexes
 from gridlane.ir.expressions import Expression, Writer
 from gridlane.ir.ops import arith, math
-from gridlane.xp.operations.loops import loops_of, numbers
+from gridlane.xp.operations.loops import loops_of, numbers, promoted
 from gridlane.xp.operations.record import Bound, Complex, Operand, Operation
 from gridlane.xp.operations.writing import (
     binary,
@@ -180,7 +180,7 @@ def _simpler_power(a: Any, b: Any) -> tuple[str, tuple[Any, ...]] | None:
     if dtype is None or type(b) not in (int, float):
         return None
     is_integer = dtype.kind in "iub"
-    if is_integer and isinstance(b, int) and b < 0:
+    if is_integer and isinstance(b, int) and np.iinfo(promoted((dtype, int))).min <= b < 0:
         raise ValueError(NEGATIVE_POWER)
     if b == 2 and dtype.kind != "b" and (isinstance(b, int) or not is_integer):
         return "square", (a,)
@@ -503,6 +503,7 @@ ROWS = (
         numbers(),
         "minimum(maximum(a, b), c)",
         ARITHMETIC,
+        ("clamp",),
         special="NaN if an operand is NaN; c where b > c",
         gradient=(
             "g * ((a >= b) & (a <= c))",

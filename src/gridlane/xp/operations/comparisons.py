@@ -84,7 +84,7 @@ def _in_range(name: str) -> Callable[..., tuple[str, tuple[Any, ...]] | None]:
         flipped = type(a) is int
         array, value = (b, a) if flipped else (a, b)
         dtype = getattr(array, "dtype", None)
-        if dtype is None or dtype.kind not in "iub" or type(value) is not int:
+        if dtype is None or dtype.kind not in "iu" or type(value) is not int:
             return None
         limits = np.iinfo(promoted((dtype, int)))
         if limits.min <= value <= limits.max:

@@ -99,6 +99,18 @@ def numbers(result: Callable[[np.dtype[Any]], np.dtype[Any]] = lambda dtype: dty
     return types
 
 
+def reals(name: str) -> Types:
+    """Operands and a result of one dtype of integers or floats."""
+
+    def types(operands: tuple[Any, ...]) -> Loop:
+        dtype = promoted(operands)
+        if dtype.kind in "bc":
+            raise TypeError(f"{name} has no loop for {_listed(operands)}")
+        return Loop((dtype,) * len(operands), (dtype,))
+
+    return types
+
+
 def part(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """The dtype of the parts of complex numbers; a real one as it is.
 

@@ -49,6 +49,8 @@ class Bound(NamedTuple):
     Attributes:
         of_operands: the ulp is that of the largest operand or result: the results near zero are
             differences.
+        least: the least number whose ulp counts, where the results have zeros that no formula of
+            floats is exact near.
     """
 
     float16: float
@@ -56,6 +58,7 @@ class Bound(NamedTuple):
     float32: float
     float64: float
     of_operands: bool = False
+    least: float = 0
 
 
 @frozen

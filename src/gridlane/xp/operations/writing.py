@@ -13,7 +13,8 @@ from gridlane.ir.expressions import Expression, Writer
 from gridlane.ir.op import Op
 from gridlane.ir.ops import control, math
 from gridlane.ir.values import ErrorSite
-from gridlane.xp.operations.record import Complex, Operand
+from gridlane.xp.operations.loops import floating
+from gridlane.xp.operations.record import Bound, Complex, Operand, Operation
 
 Real = Callable[..., Expression]
 
@@ -143,3 +144,60 @@ def refuse(w: Writer, condition: Expression, exception: str, message: str) -> No
         b.module.errors.append(ErrorSite(exception, message))
     with b.if_(condition.value):
         b.emit(control.Raise(known.index((exception, message))))
+
+
+def of_floats(
+    section: str,
+    name: str,
+    arity: int,
+    build: Callable[..., Any],
+    summary: str,
+    *,
+    ulp: float | None = 4,
+    of_operands: bool = False,
+    least: float = 0,
+    special: str = "",
+    gradient: tuple[str, ...] = (),
+    aliases: tuple[str, ...] = (),
+) -> Operation:
+    """A row of floats alone, which computes the narrow ones in float32.
+
+    Args:
+        ulp: the bound for float32 and float64, of which the narrow ones are rounded, within 1.
+    """
+    bound = None if ulp is None else Bound(1, 1, ulp, ulp, of_operands, least)
+    types = floating(name)
+    written = widened(build)
+    return Operation(
+        name, arity, written, types, summary, section, aliases, special, bound, gradient
+    )
+
+
+# ---- steps without loss
+
+
+def product(w: Writer, x: Expression, y: Expression) -> tuple[Expression, Expression]:
+    """A rounded product, and what it lacks."""
+    rounded = x * y
+    return rounded, fused(w, x, y, -rounded)
+
+
+def fused(w: Writer, x: Expression, y: Expression, z: Expression) -> Expression:
+    """x * y + z, rounded once."""
+    return w.wrap(w.builder.fma(x.value, y.value, z.value))
+
+
+def finite_or(w: Writer, x: Expression, other: float = 0.0) -> Expression:
+    """x, or another number where it is infinite or NaN: a correction that is not one."""
+    return w.select(is_finite(w, x), x, number(x, other))
+
+
+def decayed(w: Writer, power: Expression, lacking: Expression) -> Expression:
+    """exp(-(power + lacking)) for a small ``lacking``."""
+    size = unary(math.Exp, -power)
+    return size - finite_or(w, size * lacking)
+
+
+def clamped(w: Writer, x: Expression, low: float, high: float) -> Expression:
+    """x between two numbers; NaN stays."""
+    return w.select(x < low, number(x, low), w.select(x > high, number(x, high), x))
