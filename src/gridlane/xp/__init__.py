@@ -55,6 +55,8 @@ def __getattr__(name: str) -> Any:
 
 
 def _loaded(name: str) -> Any:
+    if name in ("fft", "linalg"):
+        return import_module(f"gridlane.xp.{name}")
     if name in _HOMES:
         home, original = _HOMES[name]
         return getattr(import_module(f"gridlane.xp.{home}"), original)
@@ -74,5 +76,5 @@ def __dir__() -> list[str]:
     from gridlane.xp.dtypes import DTYPES
     from gridlane.xp.operations import OPERATIONS
 
-    constants = ("__array_api_version__", "e", "inf", "nan", "newaxis", "pi")
+    constants = ("__array_api_version__", "e", "fft", "inf", "linalg", "nan", "newaxis", "pi")
     return sorted({*constants, *_HOMES, *DTYPES, *OPERATIONS})

@@ -13,11 +13,12 @@ from gridlane.xp.applying import NUMBERS, applied, cast
 from gridlane.xp.computing import compute, compute_exposed, copied, store
 from gridlane.xp.nodes import Node
 from gridlane.xp.operations import OPERATIONS
+from gridlane.xp.signatures import Signatures
 
 Number = bool | int | float | complex
 
 
-class Array:
+class Array(Signatures):
     """An array of elements of one dtype, on one device.
 
     Its elements are computed when they are needed. Any thread may use it.

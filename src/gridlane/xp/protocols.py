@@ -49,9 +49,13 @@ def namespace(version: str | None = None) -> Any:
     return sys.modules["gridlane.xp"]
 
 
-def _named(name: str) -> Any:
+_MODULES = {"numpy": "", "numpy.linalg": "linalg", "numpy.fft": "fft"}
+"""NumPy's modules, and the parts of the namespace for their functions."""
+
+
+def _named(name: str, part: str = "") -> Any:
     """A function of the namespace by NumPy's name; None if there is none."""
-    there = namespace()
+    there = getattr(namespace(), part) if part else namespace()
     return getattr(there, name, None) or getattr(there, NAMES.get(name, name), None)
 
 
@@ -117,7 +121,8 @@ def function(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         TypeError: there is none, or it has no such parameter.
     """
     name = f"{func.__module__}.{func.__name__}".replace("numpy", "np")
-    own = _named(func.__name__) if func.__module__ == "numpy" else None
+    part = _MODULES.get(func.__module__)
+    own = None if part is None else _named(func.__name__, part)
     if own is None or not callable(own):
         raise TypeError(
             f"{name}: gridlane.xp has no function for it; copy the array with np.asarray(x)"

@@ -150,6 +150,25 @@ def flipped(node: Node, axes: Any) -> Node:
     return view
 
 
+def diagonal(node: Node, offset: int) -> Node:
+    """The diagonals of matrices, ``offset`` above the main ones.
+
+    Raises:
+        ValueError: there are fewer than two dimensions.
+    """
+    if len(node.shape) < 2:
+        raise ValueError("diagonal requires an array of at least two dimensions")
+    leaf = computed(node)
+    rows, columns = leaf.shape[-2:]
+    down, right = leaf.strides[-2:]
+    length = max(0, min(rows, columns - offset) if offset > 0 else min(rows + offset, columns))
+    view = _view(leaf, (*leaf.shape[:-2], length), (*leaf.strides[:-2], down + right))
+    if view.size:
+        first = offset * right if offset > 0 else -offset * down
+        view.offset += first * leaf.dtype.itemsize
+    return view
+
+
 def reshaped(node: Node, shape: Shape, copy: bool | None = None) -> Node:
     """The elements in C's order in another shape, in the same memory if that can be.
 
