@@ -64,6 +64,7 @@ TITLES = {
     "vulkan_glsl": "Vulkan in software beside GLSL",
     "shader_launch_webgpu": "Launches by WebGPU",
     "shader_launch_opengl": "Launches by OpenGL",
+    "operations": "Errors of operations of arrays",
     "tests": "The tests",
 }
 """The sections of docs/figures.md, in order; other files follow under their names."""

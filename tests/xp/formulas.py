@@ -244,7 +244,9 @@ FORMULAS: dict[str, Formula] = {
     "hard_tanh": lambda a: bounded(a, -1, 1),
     "gaussian": lambda a: np.exp(-a * a),
     "bent_identity": lambda a: np.where(
-        np.abs(a) > 1e30, np.where(a > 0, 1.5 * a, a / 2), a + (np.sqrt(a * a + 1) - 1) / 2
+        np.abs(a) > 1e30,
+        np.where(a > 0, 1.5 * a, a / 2),
+        a + a * a / (2 * (np.sqrt(a * a + 1) + 1)),
     ),
     "binary_step": lambda a: np.where(np.isnan(a), a, np.where(a < 0, 0, 1)),
     "bipolar_step": lambda a: np.where(np.isnan(a), a, np.where(a < 0, -1, 1)),

@@ -10,7 +10,7 @@ from typing import Any
 from gridlane.ir.builder import rounded
 from gridlane.ir.expressions import Expression, Writer
 from gridlane.ir.ops import arith, math
-from gridlane.xp.operations.loops import reals
+from gridlane.xp.operations.loops import floating, reals
 from gridlane.xp.operations.record import Bound, Operation
 from gridlane.xp.operations.writing import (
     binary,
@@ -203,14 +203,14 @@ ROWS = (
             ("quintic", 5, "quartic(a)"),
         )
     ],
-    of_floats(
-        ROUNDING,
+    Operation(
         "fract",
         1,
         _fract,
+        floating("fract"),
         "a - floor(a), below 1",
-        ulp=1,
-        special="NaN of infinities",
+        ROUNDING,
+        special="NaN of infinities; the largest number below 1 where it would be rounded to 1",
         gradient=("g",),
     ),
     of_floats(
