@@ -91,6 +91,21 @@ def test_the_last_of_equal_indices_counts():
     assert np.array_equal(own, array)
 
 
+def test_a_mask_and_one_value_are_one_store():
+    array = np.arange(24.0).reshape(2, 3, 4)
+    own = xp.asarray(array)
+    view, old = own[:, ::-1], own * 1
+    view[view > 7] = xp.asarray([[-2.5]])
+    own[own == 3] = np.float32(9)
+    own[xp.isnan(own)] = 1
+    assert np.array_equal(old, array)
+    array[array > 7] = -2.5
+    array[array == 3] = 9
+    assert np.array_equal(own, array)
+    with pytest.raises(ValueError, match="NaN"):
+        xp.asarray([1])[xp.asarray([True])] = float("nan")
+
+
 def test_masks_of_several_dimensions():
     array = np.arange(24).reshape(2, 3, 4)
     own, mask = xp.asarray(array), xp.asarray(array % 3 == 0)

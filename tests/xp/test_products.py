@@ -18,6 +18,8 @@ SHAPES = [
     ((2, 1, 4, 5), (3, 5, 2)),
     ((2, 0), (0, 3)),
     ((7, 70), (70, 3)),
+    ((5, 600), (600, 17)),
+    ((2, 1, 6, 3), (1, 3, 3, 300)),
 ]
 
 
@@ -37,9 +39,12 @@ def test_matrices_are_numpys(shapes: Any, dtype: str):
 
 @pytest.mark.parametrize("device", ["interp", *DEVICES])
 def test_products_on_devices(device: str):
-    one, other = numbers((3, 40), "f4"), numbers((40, 5), "f8")
-    result = xp.asarray(one, device=device) @ xp.asarray(other, device=device)
-    assert np.array_equal(result, one @ other)
+    for shapes in (((3, 40), (40, 5)), ((6, 300), (300, 20))):
+        one, other = numbers(shapes[0], "f4"), numbers(shapes[1], "i2")
+        result = xp.asarray(one, device=device) @ xp.asarray(other, device=device)
+        assert np.array_equal(result, one @ other)
+        transposed = xp.asarray(other, device=device).T @ xp.asarray(one.T, device=device)[:, ::-1]
+        assert np.array_equal(transposed, other.T @ one.T[:, ::-1])
 
 
 def test_small_floats_are_summed_in_float32():

@@ -48,7 +48,7 @@ def applied(operation: Operation, operands: tuple[Node | Any, ...]) -> tuple[Nod
     loop = loop_of(operation, kinds)
     nodes = tuple(
         [
-            cast(each, dtype) if isinstance(each, Node) else _number(each, dtype)
+            cast(each, dtype) if isinstance(each, Node) else scalar(each, dtype)
             for each, dtype in zip(operands, loop.inputs, strict=True)
         ]
     )
@@ -64,8 +64,12 @@ def applied(operation: Operation, operands: tuple[Node | Any, ...]) -> tuple[Nod
     return results
 
 
-def _number(value: Any, dtype: np.dtype[Any]) -> Node:
-    """A number of Python's or of NumPy's as a node."""
+def scalar(value: Any, dtype: np.dtype[Any]) -> Node:
+    """A number of Python's or of NumPy's as a node.
+
+    Raises:
+        OverflowError, ValueError: the dtype's integers do not hold the number.
+    """
     return number(value.astype(dtype).item() if isinstance(value, np.generic) else value, dtype)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from gridlane.launch.devices import get_device
 from gridlane.xp import dtypes, indexing, protocols, transport, views
-from gridlane.xp.applying import NUMBERS, applied, cast
+from gridlane.xp.applying import NUMBERS, applied, cast, scalar
 from gridlane.xp.computing import compute, compute_exposed, copied, store
 from gridlane.xp.nodes import Node
 from gridlane.xp.operations import OPERATIONS
@@ -319,9 +319,11 @@ def as_node(value: Any, like: Array) -> Node:
                 "it with x.to_device(...)"
             )
         return node
+    if isinstance(value, (*NUMBERS, np.generic)):
+        return scalar(value, like.dtype)
     host = np.asarray(value)
     if host.dtype != like.dtype:
-        host = np.asarray(value, like.dtype) if not host.ndim else host.astype(like.dtype)
+        host = host.astype(like.dtype)
     assert like.node.device is not None
     return transport.uploaded(host, like.node.device)
 

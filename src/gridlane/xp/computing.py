@@ -18,6 +18,7 @@ from gridlane.launch.kernel import Kernel
 from gridlane.launch.plan import Plan
 from gridlane.memory.resource import Buffer
 from gridlane.runtime.protocol import Device
+from gridlane.xp import product_kernels
 from gridlane.xp.groups import Form, Group, group_of, ordered, stored_beside
 from gridlane.xp.kernels import THREADS, module_of
 from gridlane.xp.nodes import CAST, INDEX, Gather, Node, Scatter, Storage, contiguous
@@ -57,6 +58,15 @@ def compute(root: Node) -> None:
         leaves = [new_leaf(device, node.dtype, root.shape) for node in group.stored]
         _launch(device, group, leaves)
         _settle(group.stored, leaves)
+
+
+def launch(group: Group, result: Node) -> None:
+    """Append the kernel of a group of leaves, which stores into another leaf."""
+    with _lock:
+        assert result.device is not None
+        _launch(result.device, group, [result])
+        if any(node.is_shared for node in group.nodes):
+            _finish(result.device)
 
 
 def planned(root: Node) -> list[Group]:
@@ -287,6 +297,8 @@ def _launch(device: Device, group: Group, leaves: list[Node]) -> None:
 
 def _module_of(form: Form) -> Module:
     """The kernel of a form."""
+    if form.product is not None:
+        return product_kernels.module_of(form)
     if form.fold is None:
         return module_of(form)
     return scan_kernels.module_of(form) if form.fold.scan else reductions.module_of(form)
@@ -300,6 +312,8 @@ def _numbers(node: Node) -> list[Any]:
 
 def _blocks(form: Form, extents: tuple[int, ...]) -> int:
     """The blocks of a launch."""
+    if form.product is not None:
+        return product_kernels.blocks_of(extents)
     if form.fold is not None:
         return blocks_of(form.fold, form.by_rows, extents, THREADS)
     if form.by_rows:

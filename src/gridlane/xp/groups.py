@@ -12,6 +12,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from gridlane.core.frozen import frozen
 from gridlane.xp.nodes import INDEX, Gather, Node, Shape, contiguous
 from gridlane.xp.reductions.record import Fold, Reduction, Scan
@@ -42,6 +44,7 @@ class Form:
         target: the root's steps along each dimension, where it does not get memory of its own; with
             a reduction, the steps of what else is stored.
         fold: the reduction, if the group ends in one; its node is not among the steps.
+        product: for a product of two leaves, the dtypes of the result and of the sums.
     """
 
     rank: int
@@ -50,6 +53,7 @@ class Form:
     stored: tuple[int, ...]
     target: Steps | None = None
     fold: Fold | None = None
+    product: tuple[np.dtype[Any], np.dtype[Any]] | None = None
 
 
 @frozen

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from gridlane.xp import transport, views
-from gridlane.xp.applying import broadcast, cast
+from gridlane.xp.applying import applied, broadcast, cast
 from gridlane.xp.computing import check_target, store
 from gridlane.xp.nodes import Gather, Node, Shape
+from gridlane.xp.operations import OPERATIONS
 
 _INT64 = np.dtype(np.int64)
 
@@ -104,10 +105,14 @@ def assign(leaf: Node, key: Any, value: Node) -> None:
         IndexError, ValueError: as ``selected``; the value does not broadcast, or the elements are
             read-only.
     """
-    chosen = _selection(leaf, key)
+    check_target(leaf)
     storage = leaf.storage
     assert storage is not None
-    check_target(leaf)
+    masked = _masked(leaf, key, value)
+    if masked is not None:
+        store(masked, leaf)
+        return
+    chosen = _selection(leaf, key)
     if not chosen.axes:
         target = storage.leaf(leaf.dtype, tuple(chosen.shape), tuple(chosen.strides), chosen.offset)
         store(_fitted(value, target.shape), target)
@@ -121,6 +126,18 @@ def assign(leaf: Node, key: Any, value: Node) -> None:
     target = storage.leaf(leaf.dtype, shape, strides, chosen.offset)
     places = [(_on_device(each, chosen), each.stride, each.extent) for each in chosen.axes]
     store(fitted, target, tuple(places))
+
+
+def _masked(leaf: Node, key: Any, value: Node) -> Node | None:
+    """All elements, after one value is written where a mask of their shape holds; None for other
+    keys and values."""
+    mask = getattr(key, "node", None)
+    if not isinstance(mask, Node) or mask.dtype.kind != "b" or value.size != 1:
+        return None
+    if not leaf.shape or mask.shape != leaf.shape or mask.device is not leaf.device:
+        return None
+    one = views.reshaped(value, ()) if value.shape else value
+    return applied(OPERATIONS["where"], (mask, cast(one, leaf.dtype), leaf))[0]
 
 
 def _fitted(value: Node, shape: Shape) -> Node:

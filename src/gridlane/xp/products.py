@@ -1,4 +1,4 @@
-"""Products of vectors and matrices: each element a sum by one tree, as ``sum`` computes it."""
+"""Products of vectors and matrices: large ones by a kernel of their own, others as sums."""
 
 from __future__ import annotations
 
@@ -8,12 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from gridlane.xp import dtypes, views
-from gridlane.xp.applying import applied, cast
+from gridlane.xp import dtypes, product_kernels, views
+from gridlane.xp.applying import applied, broadcast, cast, device_of
 from gridlane.xp.array import Array
+from gridlane.xp.computing import launch, new_leaf
+from gridlane.xp.groups import Form, Group, joined, layouts_of, steps_of
 from gridlane.xp.nodes import Node
 from gridlane.xp.operations import OPERATIONS
-from gridlane.xp.reductions.functions import reduced
+from gridlane.xp.reductions.functions import accumulator_of, reduced
+
+COLUMNS = 16
+"""The least columns of a product whose threads have columns."""
 
 
 def matmul(x1: Array, x2: Array, /) -> Array:
@@ -41,7 +46,7 @@ def matmul(x1: Array, x2: Array, /) -> Array:
     order = (*range(len(right.shape) - 2), -1, -2)
     rows = views.expanded(left, len(left.shape) - 1)
     columns = views.expanded(views.permuted(right, order), len(right.shape) - 2)
-    result = _summed(rows, columns)
+    result = _multiplied(rows, columns)
     gone = tuple([axis for axis, each in ((-2, x1), (-1, x2)) if each.ndim == 1])
     return Array(views.squeezed(result, gone) if gone else result)
 
@@ -101,7 +106,7 @@ def tensordot(
     count2 = x2.size // length if length else _size(x2, rest2)
     rows = views.reshaped(views.permuted(x1.node, (*rest1, *first)), (count1, 1, length))
     columns = views.reshaped(views.permuted(x2.node, (*rest2, *second)), (1, count2, length))
-    return Array(views.reshaped(_summed(rows, columns), shape))
+    return Array(views.reshaped(_multiplied(rows, columns), shape))
 
 
 def _size(x: Array, axes: list[int]) -> int:
@@ -125,7 +130,7 @@ def _pairs(x1: Array, x2: Array, axes: Any) -> tuple[tuple[int, ...], tuple[int,
 
 
 def _summed(left: Node, right: Node) -> Node:
-    """The sums along the last dimension of the products of broadcast elements."""
+    """The sums along the last dimension of the products of elements that broadcast."""
     result = dtypes.result_type(left.dtype, right.dtype)
     kind, name, computing = "sum", "multiply", result
     if result.kind == "b":
@@ -134,6 +139,28 @@ def _summed(left: Node, right: Node) -> Node:
         computing = np.dtype(np.float32)
     (products,) = applied(OPERATIONS[name], (cast(left, computing), cast(right, computing)))
     return reduced(kind, products, (len(products.shape) - 1,), result)
+
+
+def _multiplied(left: Node, right: Node) -> Node:
+    """The sums of products of shapes (..., rows, 1, inner) and (..., 1, columns, inner)."""
+    *stack, rows, columns, inner = broadcast([left.shape, right.shape])
+    if columns < COLUMNS or rows < product_kernels.ROWS or 0 in (*stack, inner):
+        return _summed(left, right)
+    leaves = [views.computed(left), views.computed(right)]
+    shape = (*stack, rows, columns, inner)
+    layouts = layouts_of(leaves, shape)
+    extents, above = joined(tuple(stack), [each[:-3] for each in layouts])
+    strides = [(*a, *each[-3:]) for a, each in zip(above, layouts, strict=True)]
+    steps, arguments = steps_of(leaves, strides)
+    result = dtypes.result_type(left.dtype, right.dtype)
+    rank = len(extents) + 3
+    accumulator = result if result.kind == "b" else accumulator_of(result)
+    form = Form(rank, False, steps, (), product=(result, accumulator))
+    group = Group(form, leaves, (*extents, rows, columns, inner), arguments)
+    device = device_of((left, right), "matmul")
+    product = new_leaf(device, result, (*stack, rows, columns))
+    launch(group, product)
+    return product
 
 
 def _check(name: str, *operands: Any) -> None:
