@@ -16,6 +16,7 @@ from gridlane.algorithms import (
     OpKind,
     PermutationIterator,
     ReverseIterator,
+    ShuffleIterator,
     TransformIterator,
     TransformOutputIterator,
     ZipIterator,
@@ -118,3 +119,15 @@ def test_kinds_are_of_types_and_functions():
     assert doubled.kind == TransformIterator(two, double).kind
     assert doubled.kind != TransformIterator(one, lambda x: 3 * x).kind
     assert doubled.item is not None and doubled.item.dtype == np.int64
+
+
+@pytest.mark.parametrize("device", ALL)
+def test_a_shuffle_is_a_permutation(device):
+    with gridlane.device(device):
+        for count in (1, 2, 17, 1024):
+            orders = [
+                copied(ShuffleIterator(count, seed), count, np.int64) for seed in (3, 3, 2**40)
+            ]
+            assert sorted(orders[0]) == sorted(orders[2]) == list(range(count))
+            assert orders[0] == orders[1] == orders[0]
+        assert orders[0] != orders[2] != list(range(count))

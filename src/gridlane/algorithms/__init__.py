@@ -21,8 +21,10 @@ _BY_MODULE = {
     "sequences": "IteratorBase",
     "iterators": """
         CacheModifiedInputIterator ConstantIterator CountingIterator DiscardIterator
-        PermutationIterator ReverseIterator TransformIterator TransformOutputIterator ZipIterator
+        PermutationIterator ReverseIterator ShuffleIterator TransformIterator
+        TransformOutputIterator ZipIterator
     """,
+    "unsupported": "ProxyArray ProxyValue RawOp deserialize serialize",
     "face.selecting": """
         select three_way_partition unique_by_key
         make_select make_three_way_partition make_unique_by_key
@@ -34,6 +36,10 @@ _BY_MODULE = {
     """,
     "face.segmented_sorting": "segmented_sort make_segmented_sort",
     "face.searching": "lower_bound upper_bound make_lower_bound make_upper_bound",
+    "face.more": """
+        adjacent_difference partition top_k unique
+        make_adjacent_difference make_partition make_top_k make_unique
+    """,
     "face.reducing": "Determinism reduce_into make_reduce_into",
     "face.scanning": "inclusive_scan exclusive_scan make_inclusive_scan make_exclusive_scan",
     "face.transforming": """

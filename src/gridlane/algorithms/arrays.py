@@ -11,7 +11,7 @@ import numpy as np
 
 from gridlane.cuda.arrays.creation import as_cuda_array
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
-from gridlane.launch import current
+from gridlane.launch import current, geometry
 from gridlane.runtime.protocol import Device
 
 
@@ -37,14 +37,34 @@ def dtype_of(array: Any) -> np.dtype:
         return array.dtype
     shown = getattr(array, "__cuda_array_interface__", None)
     if isinstance(shown, dict):
-        descr = shown.get("descr")
-        if np.dtype(shown["typestr"]).kind == "V" and descr:
-            given = getattr(array, "dtype", None)
-            return given if isinstance(given, np.dtype) else np.dtype(descr)
-        return np.dtype(shown["typestr"])
+        plain, descr = np.dtype(shown["typestr"]), shown.get("descr")
+        return _struct_of(descr, plain.itemsize) if plain.kind == "V" and descr else plain
     raise TypeError(
         f"an array in device memory or an iterator is required; got a {type(array).__name__}"
     )
+
+
+def _struct_of(descr: Any, size: int | None = None) -> np.dtype:
+    """The structure that an interface describes: fields without a name are padding.
+
+    Args:
+        size: its bytes; up to the end of the last field by default.
+    """
+    names: list[str] = []
+    kinds: list[np.dtype] = []
+    offsets: list[int] = []
+    end = 0
+    for name, kind, *shape in descr:
+        inner = _struct_of(kind) if isinstance(kind, list) else np.dtype(kind)
+        if shape:
+            inner = np.dtype((inner, shape[0]))
+        if name:
+            names.append(name if isinstance(name, str) else name[1])
+            kinds.append(inner)
+            offsets.append(end)
+        end += inner.itemsize
+    layout = {"names": names, "formats": kinds, "offsets": offsets, "itemsize": size or end}
+    return np.dtype(layout)  # type: ignore[call-overload]
 
 
 def size_of(array: Any) -> int:
@@ -52,6 +72,28 @@ def size_of(array: Any) -> int:
     if isinstance(array, DeviceNDArray | np.ndarray):
         return int(array.size)
     return math.prod(array.__cuda_array_interface__["shape"])
+
+
+def check_contiguous(array: Any) -> None:
+    """Raise if the items of an array are not next to each other.
+
+    Raises:
+        ValueError: they are not.
+    """
+    shape, strides, size = _layout(array)
+    if strides is not None and geometry.layout_of(shape, strides, size) == "A":
+        raise ValueError(
+            f"Non-contiguous arrays are not supported: shape {shape}, strides {strides}"
+        )
+
+
+def _layout(array: Any) -> tuple[tuple[int, ...], tuple[int, ...] | None, int]:
+    if isinstance(array, DeviceNDArray | np.ndarray):
+        return array.shape, array.strides, array.dtype.itemsize
+    shown = array.__cuda_array_interface__
+    strides = shown.get("strides")
+    size = np.dtype(shown["typestr"]).itemsize
+    return tuple(shown["shape"]), None if strides is None else tuple(strides), size
 
 
 def device_of(arrays: list[Any]) -> Device:
@@ -87,25 +129,41 @@ def using(device: Device) -> Generator[None]:
 
 
 def on_device(array: Any) -> Any:
-    """An array of any kind as a one-dimensional argument of kernels, over its memory.
+    """A contiguous array of any kind as a one-dimensional argument of kernels, over its memory.
 
     Raises:
-        ValueError: its items are not contiguous, or it is on the host and the device is not.
+        ValueError: it is on the host, and the device is not.
     """
     if isinstance(array, np.ndarray):
         return _host_array(array)
     if not isinstance(array, DeviceNDArray):
-        typed = dtype_of(array)
-        array = as_cuda_array(array)
-        if array.dtype != typed and array.dtype.itemsize == typed.itemsize:
-            array = array.view(typed)
+        struct = _foreign_struct(array)
+        array = as_cuda_array(array) if struct is None else struct
     if array.ndim == 1 and (array.size < 2 or array.strides[0] == array.dtype.itemsize):
         return array
-    if not array.is_c_contiguous() and not array.is_f_contiguous():
-        raise ValueError(
-            f"Non-contiguous arrays are not supported: shape {array.shape}, strides {array.strides}"
-        )
     return array.ravel(order="C" if array.is_c_contiguous() else "F")
+
+
+class _Octets:
+    """The bytes of another library's contiguous array."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        shown = dict(self.array.__cuda_array_interface__)
+        shown.pop("descr", None)
+        size = np.dtype(shown["typestr"]).itemsize
+        return shown | {"shape": (math.prod(shown["shape"]) * size,), "typestr": "|u1"}
+
+
+def _foreign_struct(array: Any) -> DeviceNDArray | None:
+    """Another library's array of structures, which may have padding in them."""
+    kind = dtype_of(array)
+    if kind.names is None or array.__cuda_array_interface__.get("strides") is not None:
+        return None
+    return as_cuda_array(_Octets(array)).view(kind)
 
 
 def _host_array(array: np.ndarray) -> np.ndarray:
@@ -114,11 +172,7 @@ def _host_array(array: np.ndarray) -> np.ndarray:
             f"a numpy array is in host memory, which the device {current.name()!r} does not reach; "
             "copy it by cuda.to_device"
         )
-    if array.flags.c_contiguous or array.flags.f_contiguous:
-        return array.ravel(order="K")
-    raise ValueError(
-        f"Non-contiguous arrays are not supported: shape {array.shape}, strides {array.strides}"
-    )
+    return array.ravel(order="K")
 
 
 def extents(arrays: list[Any]) -> list[tuple[int, int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import numbers
 import types
 from collections.abc import Callable, Hashable
 from enum import IntEnum
@@ -188,6 +189,11 @@ def _captured_key(
         return "array", value.shape, value.dtype.str, value.strides, value.tobytes()
     if isinstance(value, types.ModuleType):
         return "module", value.__name__
+    if isinstance(value, numbers.Number | np.generic):
+        return type(value), repr(value)  # -0.0 is not 0.0 here, and NaN is itself
+    if isinstance(value, tuple):
+        items = tuple(_captured_key(each, name, function, role, inside) for each in value)
+        return type(value), items
     shown = interface_of(value)
     if shown is not None:
         return "device array", shown

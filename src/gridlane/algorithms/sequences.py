@@ -96,6 +96,7 @@ class Pointer(IteratorBase):
     def __init__(self, array: Any) -> None:
         self.array = array
         self._item = item_type(arrays.dtype_of(array))
+        arrays.check_contiguous(array)
 
     @property
     def kind(self) -> Hashable:

@@ -25,7 +25,8 @@ from gridlane.cuda.kernels.decorators import jit
 
 
 @cached
-def _by_condition(source: Code, cond: Operator) -> Operator:
+def by_condition(source: Code, cond: Operator) -> Operator:
+    """The class 0 for an item that a condition is true for."""
     load, test = source.load, cond.function
 
     def classify(ins, i):
@@ -48,19 +49,26 @@ def _by_conditions(source: Code, first: Operator, second: Operator) -> Operator:
 
 
 @cached
-def _by_neighbour(keys: Code, equal: Operator) -> Operator:
+def by_neighbour(keys: Code, equal: Operator, with_items: bool) -> Operator:
+    """The class 0 for an item that differs from the one before, ``equal`` says how.
+
+    Args:
+        with_items: the state has that of the keys first, and that of their items.
+    """
     load, same = keys.load, equal.function
 
     def classify(ins, i):
+        own = ins[0] if with_items else ins
         if i == 0:
             return 0
-        return 1 if same(load(ins[0], i - 1), load(ins[0], i)) else 0
+        return 1 if same(load(own, i - 1), load(own, i)) else 0
 
-    return Operator(("unique", keys, equal), jit(classify, device=True))
+    return Operator(("unique", keys, equal, with_items), jit(classify, device=True))
 
 
 @cached
-def _keeping(source: Code, sink: Code) -> Operator:
+def keeping(source: Code, sink: Code) -> Operator:
+    """Write the items of the class 0."""
     load, store = source.load, sink.store
 
     def emit(ins, outs, i, c, place):
@@ -99,7 +107,7 @@ def _parting(source: Code, sinks: tuple[Code, Code, Code]) -> Operator:
     return Operator(("part", source, sinks), jit(emit, device=True))
 
 
-def _sink(value: Any, name: str, source: IteratorBase) -> IteratorBase:
+def sink_of(value: Any, name: str, source: IteratorBase) -> IteratorBase:
     """An output of some of the items of a source; how many is unknown."""
     sink = writable(value, name)
     if sink.item is not None:
@@ -113,7 +121,7 @@ def _prepare_select(
     count = checked_count(num_items, "num_items")
     source = readable(d_in, "d_in", count)
     sink, totals = (
-        _sink(d_out, "d_out", source),
+        sink_of(d_out, "d_out", source),
         writable(d_num_selected_out, "d_num_selected_out", 1),
     )
     test = operator(cond, 1, source.item, "cond")
@@ -121,7 +129,7 @@ def _prepare_select(
     def launch(parts: list[Any], stream: Any) -> None:
         check_apart([source], [sink], "select")
         ins, outs = access(source), access(sink)
-        classify, emit = _by_condition(ins.code, test), _keeping(ins.code, outs.code)
+        classify, emit = by_condition(ins.code, test), keeping(ins.code, outs.code)
         compact(ins.state, outs.state, classify, emit, access(totals), 2, count, parts, stream)
 
     key = (source.kind, sink.kind, totals.kind, test.key)
@@ -176,9 +184,9 @@ def _prepare_parts(
     count = checked_count(num_items, "num_items")
     source = readable(d_in, "d_in", count)
     sinks = [
-        _sink(d_first_part_out, "d_first_part_out", source),
-        _sink(d_second_part_out, "d_second_part_out", source),
-        _sink(d_unselected_out, "d_unselected_out", source),
+        sink_of(d_first_part_out, "d_first_part_out", source),
+        sink_of(d_second_part_out, "d_second_part_out", source),
+        sink_of(d_unselected_out, "d_unselected_out", source),
     ]
     totals = writable(d_num_selected_out, "d_num_selected_out", 2)
     first = operator(select_first_part_op, 1, source.item, "select_first_part_op")
@@ -267,8 +275,8 @@ def _prepare_unique(
     count = checked_count(num_items, "num_items")
     keys = readable(d_in_keys, "d_in_keys", count)
     items = readable(d_in_items, "d_in_items", count)
-    out_keys = _sink(d_out_keys, "d_out_keys", keys)
-    out_items = _sink(d_out_items, "d_out_items", items)
+    out_keys = sink_of(d_out_keys, "d_out_keys", keys)
+    out_items = sink_of(d_out_items, "d_out_items", items)
     totals = writable(d_out_num_selected, "d_out_num_selected", 1)
     equal = operator(op, 2, keys.item)
 
@@ -277,7 +285,7 @@ def _prepare_unique(
         sources, sinks = (access(keys), access(items)), (access(out_keys), access(out_items))
         emit = _keeping_pairs((sources[0].code, sources[1].code), (sinks[0].code, sinks[1].code))
         ins, outs = (tuple(each.state for each in pair) for pair in (sources, sinks))
-        classify = _by_neighbour(sources[0].code, equal)
+        classify = by_neighbour(sources[0].code, equal, True)
         compact(ins, outs, classify, emit, access(totals), 2, count, parts, stream)
 
     key = (keys.kind, items.kind, out_keys.kind, out_items.kind, totals.kind, equal.key)

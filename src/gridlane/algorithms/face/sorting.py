@@ -107,10 +107,10 @@ def _prepare_merge(
     def launch(parts: list[Access], stream: Any) -> None:
         source, sink = pairs(keys, values), pairs(out_keys, out_values)
         if copied:
-            copy = _paired(parts[len(items) :])
+            copy = pairs_of(parts[len(items) :])
             move(source, copy, items, count, stream)
             source = copy
-        first = _paired(parts[: len(items)])
+        first = pairs_of(parts[: len(items)])
         sort_by_merging(source, sink, first, sink, less, item, count, stream)
 
     given = tuple(each for each in (keys, out_keys, values, out_values) if each is not None)
@@ -123,7 +123,8 @@ def pairs(keys: IteratorBase, values: IteratorBase | None) -> Pairs:
     return Pairs(access(keys), NOTHING if values is None else access(values))
 
 
-def _paired(parts: list[Access]) -> Pairs:
+def pairs_of(parts: list[Access]) -> Pairs:
+    """Keys, and values if there are any, in temporary memory."""
     return Pairs(parts[0], parts[1] if len(parts) > 1 else NOTHING)
 
 
@@ -272,7 +273,7 @@ def _prepare_radix(
         )
         scratch = (parts[-2], parts[-1], access(ConstantIterator(np.int64(0))))
         sort_by_digits(
-            source, sink, _paired(parts[: len(items)]), ordered, word, (begin, end), descending,
+            source, sink, pairs_of(parts[: len(items)]), ordered, word, (begin, end), descending,
             count, scratch, stream,
         )  # fmt: skip
         swap(d_in_keys, d_in_values)

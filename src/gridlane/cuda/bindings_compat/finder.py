@@ -26,6 +26,19 @@ MODULES = {
     "cuda.nvrtc": "gridlane.cuda.nvrtc",
 }
 
+_COMPUTE = "cuda.compute"
+_ALGORITHMS = "gridlane.algorithms"
+# The module of NVIDIA's algorithms: gridlane's.
+ALGORITHMS = {
+    _COMPUTE: _ALGORITHMS,
+    f"{_COMPUTE}.algorithms": _ALGORITHMS,
+    f"{_COMPUTE}.determinism": _ALGORITHMS,
+    f"{_COMPUTE}.iterators": f"{_ALGORITHMS}.iterators",
+    f"{_COMPUTE}.op": _ALGORITHMS,
+    f"{_COMPUTE}.struct": f"{_ALGORITHMS}.structs",
+    f"{_COMPUTE}.types": f"{_ALGORITHMS}.types",
+}
+
 # Packages around them, if NVIDIA's are not installed: the files that are executed as these.
 PACKAGES = {
     "cuda": Path(numba_compat.__file__).with_name("bindings.py"),
@@ -49,8 +62,13 @@ class BindingsFinder:
         """The replacement of a module of NVIDIA's."""
         if fullname != "cuda" and not fullname.startswith("cuda."):
             return None
-        if fullname in MODULES:
-            return None if wanted() or _is_of_the_program() else alias(fullname, MODULES[fullname])
+        module = MODULES.get(fullname) or ALGORITHMS.get(fullname)
+        if module is not None:
+            return None if wanted() or _is_of_the_program() else alias(fullname, module)
+        if fullname.startswith(f"{_COMPUTE}.") and not _is_of_the_program():
+            raise ModuleNotFoundError(
+                f"gridlane has no {fullname}; it has {', '.join(ALGORITHMS)}", name=fullname
+            )
         if fullname in PACKAGES:
             return _installed(fullname, path) or _package(fullname)
         if fullname == _LINKED or fullname.startswith(f"{_LINKED}."):

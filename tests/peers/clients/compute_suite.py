@@ -1,0 +1,161 @@
+"""Run CCCL's tests of ``cuda.compute`` on gridlane.algorithms, and write what came of them:
+``python -m tests.peers.clients.compute_suite --suite DIR --out docs/cuda-compute-suite.md``.
+
+DIR is the folder ``python/cuda_cccl/tests`` of a checkout of NVIDIA/cccl, which is read only. Each
+file has a process of its own, ``gridlane run -m pytest FILE``, and a limit of time; the plugin
+``compute_standins`` has what the tests use of other packages.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tests.peers.clients.compute_reasons import REASONS
+
+Rows = dict[str, list[tuple[str, str, str]]]
+"""The outcomes of each file: pytest's word, the test, a reason."""
+_ROOT = Path(__file__).parents[3]
+_TEXT = """# CCCL's tests of cuda.compute
+
+`python -m tests.peers.clients.compute_suite --suite DIR --out docs/cuda-compute-suite.md` writes
+this page. DIR is the folder `python/cuda_cccl/tests` of a checkout of
+[NVIDIA/cccl](https://github.com/NVIDIA/cccl), here at {commit}. Its tests and examples of
+`cuda.compute` run unmodified by `gridlane run -m pytest` on the device `{device}`; `cuda.core` and
+`cupy` are stand-ins over gridlane's arrays. A test is a function with one set of parameters.
+
+| tests | |
+|---|--:|
+| passed | {passed} |
+| failed | {failed} |
+| did not end | {ended} |
+| skipped, or marked as expected to fail | {skipped} |
+
+**{rate:.1f} %** of the tests that are not skipped pass. Of those that do not use what gridlane
+refuses by name, **{kept_rate:.1f} %**.
+
+## By reason
+
+| tests | files | reason |
+|--:|---|---|
+"""
+_REFUSED = "refused by name"
+"""What the reason of a refused feature ends with."""
+
+
+def main() -> None:
+    """Run and write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--suite", type=Path, help="python/cuda_cccl/tests of a checkout")
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--raw", type=Path, help="outcomes; files that have some are not run again")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--commit", default="an unknown commit", help="of the checkout")
+    parser.add_argument("--limit", type=int, default=1200, help="seconds for a file")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("files", nargs="*", help="files to run, all by default")
+    given = parser.parse_args()
+    if given.suite is None:
+        print("skipped: no --suite DIR, the folder python/cuda_cccl/tests of NVIDIA/cccl")
+        return
+    rows: Rows = json.loads(given.raw.read_text()) if given.raw and given.raw.exists() else {}
+    for name in given.files:
+        rows.pop(name, None)
+    wanted = given.files or [name for name in files(given.suite) if name not in rows]
+
+    def one(name: str) -> None:
+        rows[name] = run(given.suite.absolute(), name, given.device, given.limit)
+        print(name, dict(Counter(row[0] for row in rows[name])), flush=True)
+        if given.raw:
+            given.raw.write_text(json.dumps(dict(rows), indent=0))
+
+    with ThreadPoolExecutor(given.jobs) as pool:
+        list(pool.map(one, wanted))
+    if given.out:
+        given.out.write_text(page(rows, given.commit, given.device))
+
+
+def files(suite: Path) -> list[str]:
+    """The files of tests of ``cuda.compute``, and the one that runs its examples."""
+    found = [*sorted((suite / "compute").glob("test_*.py")), suite / "test_examples.py"]
+    return [str(each.relative_to(suite)) for each in found]
+
+
+def run(suite: Path, name: str, device: str, limit: int) -> list[tuple[str, str, str]]:
+    """The outcomes of a file's tests; the one that ran when the process ended has its reason."""
+    with TemporaryDirectory() as room:
+        out = Path(room, "outcomes")
+        out.touch()
+        own = str(Path(__file__).parent)
+        path = os.pathsep.join([str(_ROOT), own, str(suite), os.environ.get("PYTHONPATH", "")])
+        environment = {**os.environ, "PYTHONPATH": path, "OUTCOMES": str(out)}
+        command = [sys.executable, "-m", "gridlane", "run", "--device", device, "-m", "pytest"]
+        command += ["-q", "-p", "no:cacheprovider", "-p", "outcomes"]
+        command += ["-p", "tests.peers.clients.compute_standins", name]
+        why = ""
+        try:
+            done = subprocess.run(
+                command, cwd=suite, env=environment, capture_output=True, timeout=limit
+            )
+            if done.returncode not in (0, 1, 5):
+                why = f"pytest's status {done.returncode}"
+        except subprocess.TimeoutExpired:
+            why = f"no end in {limit} s"
+        lines = [json.loads(line) for line in out.read_text().splitlines()]
+    by_test: dict[str, tuple[str, str, str]] = {}
+    running = name
+    for kind, test, reason in lines:
+        if kind == "starts":
+            running = test
+        elif by_test.get(test, ("passed",))[0] == "passed":
+            by_test[test] = (kind, test, reason)
+    if why:
+        by_test[running] = ("ended", running, why)
+    return list(by_test.values())
+
+
+def page(rows: Rows, commit: str, device: str) -> str:
+    """The page, in Markdown."""
+    tests = [(name, *row) for name, found in sorted(rows.items()) for row in found]
+    counts = Counter("skipped" if kind == "expected" else kind for _, kind, _, _ in tests)
+    counted = sum(counts.values()) - counts["skipped"]
+    groups: dict[str, list[str]] = defaultdict(list)
+    for name, kind, _, reason in tests:
+        if kind in ("failed", "ended"):
+            groups[worded(reason)].append(Path(name).stem)
+    refused = sum(len(each) for reason, each in groups.items() if reason.endswith(_REFUSED))
+    text = _TEXT.format(
+        commit=commit,
+        device=device,
+        rate=100 * counts["passed"] / max(1, counted),
+        kept_rate=100 * counts["passed"] / max(1, counted - refused),
+        **{kind: counts[kind] for kind in ("passed", "failed", "ended", "skipped")},
+    )
+    for reason, names in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])):
+        text += f"| {len(names)} | {', '.join(sorted(set(names)))} | {reason} |\n"
+    text += "\n## By file\n\n| file | passed | failed | skipped |\n|---|--:|--:|--:|\n"
+    for name in sorted(rows):
+        own = Counter("skipped" if kind == "expected" else kind for kind, _, _ in rows[name])
+        text += f"| {Path(name).stem} | {own['passed']} | {own['failed'] + own['ended']} "
+        text += f"| {own['skipped']} |\n"
+    return text
+
+
+def worded(reason: str) -> str:
+    """The reason of a failure in the words of compute_reasons.py, or the test's own."""
+    for pattern, words in REASONS.items():
+        if re.search(pattern, reason):
+            return words
+    return "`" + re.sub(r"[|<>`\s]+", " ", reason)[:110].strip() + "`"
+
+
+if __name__ == "__main__":
+    main()
