@@ -34,6 +34,9 @@ _MODULES = {
     "reductions.functions": "all any argmax argmin count_nonzero max min prod sum",
     "reductions.scans": "cumprod cumsum cumulative_prod cumulative_sum diff",
     "reductions.statistics": "mean std var",
+    "sorting.searching": "argwhere extract flatnonzero nonzero searchsorted take_along_axis",
+    "sorting.sets": "isin unique unique_all unique_counts unique_inverse unique_values",
+    "sorting.sorts": "argpartition argsort partition sort top_k",
     "manipulation": (
         "astype broadcast_arrays broadcast_shapes broadcast_to concat expand_dims flip "
         "matrix_transpose moveaxis permute_dims ravel repeat reshape roll squeeze stack swapaxes "

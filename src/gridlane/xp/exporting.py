@@ -10,9 +10,15 @@ from gridlane.xp.nodes import Node
 
 def shown(leaf: Node) -> DeviceNDArray:
     """The device array over a leaf's elements. Other code may write to them from now on."""
+    assert leaf.storage is not None
+    expose(leaf.storage)
+    return over(leaf)
+
+
+def over(leaf: Node) -> DeviceNDArray:
+    """The device array over a leaf's elements, for our own kernels."""
     storage, size = leaf.storage, leaf.dtype.itemsize
     assert storage is not None
-    expose(storage)
     strides = tuple([step * size for step in leaf.strides])
     buffer = storage.buffer
     address = buffer.address + leaf.offset

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from gridlane.xp.kernels import part_of
 from gridlane.xp.nodes import CAST, Node, number
 from gridlane.xp.operations import OPERATIONS
 from gridlane.xp.reductions.record import Reduction
+from gridlane.xp.views import axis_of
 
 Axes = int | tuple[int, ...] | None
 _EMPTY = {"sum": 0, "prod": 1, "any": False, "all": True, "count_nonzero": 0, "mean": math.nan}
@@ -51,22 +51,10 @@ def axes_of(axis: Any, dimensions: int) -> tuple[int, ...]:
     """
     if axis is None:
         return tuple(range(dimensions))
-    axes = [one_axis(each, dimensions) for each in (axis if isinstance(axis, tuple) else (axis,))]
+    axes = [axis_of(each, dimensions) for each in (axis if isinstance(axis, tuple) else (axis,))]
     if len(set(axes)) < len(axes):
         raise ValueError("duplicate value in 'axis'")
     return tuple(sorted(axes))
-
-
-def one_axis(axis: Any, dimensions: int) -> int:
-    """An axis, counted from the first one.
-
-    Raises:
-        AxisError: there is no such axis.
-    """
-    number = operator.index(axis)
-    if not -dimensions <= number < dimensions:
-        raise np.exceptions.AxisError(number, dimensions)
-    return number % dimensions
 
 
 def accumulator_of(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -311,7 +299,7 @@ def _argument(name: str, x: Any, axis: int | None, keepdims: bool, out: Any) -> 
     if node.dtype.kind == "c":
         raise TypeError(f"{name}: complex numbers have no order")
     dimensions = len(node.shape)
-    axes = axes_of(None, dimensions) if axis is None else (one_axis(axis, dimensions),)
+    axes = axes_of(None, dimensions) if axis is None else (axis_of(axis, dimensions),)
     if math.prod([node.shape[each] for each in axes]) == 0:
         raise ValueError(f"attempt to get {name} of an empty sequence")
     accumulator = accumulator_of(node.dtype)

@@ -17,10 +17,10 @@ from gridlane.xp.reductions.functions import (
     delivered,
     filled,
     node_of,
-    one_axis,
     total_dtype,
 )
 from gridlane.xp.reductions.record import Scan
+from gridlane.xp.views import axis_of
 
 _STARTS = {"sum": 0, "prod": 1}
 
@@ -45,11 +45,11 @@ def _cumulative(
         raise TypeError(f"{name}: complex numbers have no sum or product in {result}")
     if not node.shape:
         if axis is not None:
-            one_axis(axis, 1)
+            axis_of(axis, 1)
         node = x.reshape(1).node
     elif axis is None and len(node.shape) > 1:
         raise ValueError(f"{name}: an array of several dimensions needs axis")
-    along = one_axis(0 if axis is None else axis, len(node.shape))
+    along = axis_of(0 if axis is None else axis, len(node.shape))
     value = scanned(kind, node, along, result)
     if include_initial:
         shape = (*node.shape[:along], 1, *node.shape[along + 1 :])
@@ -126,7 +126,7 @@ def diff(
         raise ValueError(f"diff: order must be non-negative but got {n}")
     if not node.shape:
         raise ValueError("diff: the array needs a dimension")
-    along = one_axis(axis, len(node.shape))
+    along = axis_of(axis, len(node.shape))
     if n == 0:
         return x
     joined = [each for each in (prepend, x, append) if each is not None]

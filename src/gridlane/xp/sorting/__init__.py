@@ -1,0 +1,1 @@
+"""Sorting and searching of arrays, by the kernels of ``gridlane.algorithms``."""

@@ -1,0 +1,198 @@
+"""Places of elements: in sorted arrays, of those that are not zero, along a dimension."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gridlane.algorithms import OpKind, lower_bound, upper_bound
+from gridlane.xp import views
+from gridlane.xp.applying import cast
+from gridlane.xp.array import Array
+from gridlane.xp.computing import copied, new_leaf
+from gridlane.xp.creation import asarray
+from gridlane.xp.exporting import over
+from gridlane.xp.kernels import part_of
+from gridlane.xp.nodes import Node, Shape, contiguous
+from gridlane.xp.reductions.functions import apply, node_of, reduced
+from gridlane.xp.reductions.scans import scanned
+from gridlane.xp.sorting.ordering import INT64, gathered, numbers
+
+
+def _before(a: Any, b: Any) -> bool:
+    """Whether a float is before another; NaN is last."""
+    return a < b or (b != b and a == a)
+
+
+def contiguous_leaf(node: Node) -> Node:
+    """A leaf in C's order."""
+    leaf = views.computed(node)
+    return leaf if leaf.is_contiguous else copied(leaf)
+
+
+def places_in(data: Node, values: Node, is_upper: bool) -> Node:
+    """The place of each value in a sorted leaf: the first of an element that is not less, or is
+    greater. Both are contiguous leaves of one dtype of real numbers."""
+    assert data.device is not None
+    out = new_leaf(data.device, np.dtype(np.uint64), values.shape)
+    if not values.size:
+        return out
+    flat = views.reshaped(out, (values.size,))
+    search = upper_bound if is_upper else lower_bound
+    search(
+        d_data=over(data),
+        num_items=data.size,
+        d_values=over(views.reshaped(values, (values.size,))),
+        num_values=values.size,
+        d_out=over(flat),
+        comp=_before if part_of(data.dtype).is_float else OpKind.LESS,
+    )
+    return cast(out, INT64)
+
+
+def comparable(name: str, *nodes: Node) -> list[Node]:
+    """Nodes as contiguous leaves of a common dtype that kernels compare.
+
+    Raises:
+        TypeError: the elements are complex.
+    """
+    dtype = np.result_type(*[each.dtype for each in nodes])
+    if dtype.kind == "c":
+        raise TypeError(f"{name}: complex numbers have no order")
+    part = part_of(dtype)
+    if part.size < 4:
+        dtype = np.dtype(np.float32 if part.is_float else np.int32)
+    return [contiguous_leaf(cast(each, dtype)) for each in nodes]
+
+
+def searchsorted(x1: Array, x2: Any, /, side: str = "left", sorter: Array | None = None) -> Array:
+    """The place of each value of ``x2`` in the sorted vector ``x1``, where it keeps the order: in
+    front of elements that are equal for ``left``, behind them for ``right``. NaN is last.
+
+    Args:
+        sorter: indices that sort ``x1``.
+
+    Raises:
+        ValueError: ``x1`` is no vector, or there is no such side.
+        IndexError: an index of ``sorter`` is out of bounds.
+
+    >>> from gridlane import xp
+    >>> searchsorted(xp.asarray([1, 3, 5]), xp.asarray([3, 4]))
+    array([1, 2])
+    """
+    node = node_of(x1, "searchsorted")
+    if side not in ("left", "right"):
+        raise ValueError(f"searchsorted: side is 'left' or 'right', not {side!r}")
+    if len(node.shape) != 1:
+        raise ValueError("searchsorted: the sorted array has one dimension")
+    if sorter is not None:
+        node = x1[sorter].node
+    if not isinstance(x2, Array):
+        x2 = asarray(x2, device=x1.device)
+    data, values = comparable("searchsorted", node, node_of(x2, "searchsorted"))
+    return Array(places_in(data, values, side == "right"))
+
+
+# --- elements that are not zero ---
+
+
+def true_places(node: Node) -> Node:
+    """The places in C's order of elements that are not zero: the k-th one is where their count
+    becomes k."""
+    flags = cast(apply("not_equal", node, 0) if node.dtype.kind != "b" else node, INT64)
+    if not node.size:
+        return numbers(node, (0,), (1,))
+    flat = views.reshaped(views.computed(flags), (node.size,))
+    counts = views.computed(scanned("sum", flat, 0, INT64))
+    count = int(Array(counts)[-1])
+    wanted = views.computed(apply("add", numbers(node, (count,), (1,)), 1))
+    return places_in(counts, wanted, False)
+
+
+def along(places: Node, shape: Shape) -> tuple[Node, ...]:
+    """Places in C's order as indices along each dimension."""
+    strides = contiguous(shape)
+    return tuple(
+        [
+            apply("remainder", apply("floor_divide", places, max(stride, 1)), max(extent, 1))
+            for stride, extent in zip(strides, shape, strict=True)
+        ]
+    )
+
+
+def nonzero(x: Array, /) -> tuple[Array, ...]:
+    """The indices along each dimension of the elements that are not zero.
+
+    Raises:
+        ValueError: the array has no dimensions.
+    """
+    node = node_of(x, "nonzero")
+    if not node.shape:
+        raise ValueError("nonzero: the array needs a dimension")
+    places = views.computed(true_places(node))
+    return tuple([Array(each) for each in along(places, node.shape)])
+
+
+def flatnonzero(x: Array, /) -> Array:
+    """The places in C's order of the elements that are not zero."""
+    return Array(true_places(node_of(x, "flatnonzero")))
+
+
+def argwhere(x: Array, /) -> Array:
+    """The indices of each element that is not zero, in rows."""
+    from gridlane.xp.manipulation import stack
+
+    node = node_of(x, "argwhere")
+    places = views.computed(true_places(node))
+    if not node.shape:
+        return Array(numbers(places, (places.size, 0), (0, 0)))
+    return stack([Array(each) for each in along(places, node.shape)], axis=1)
+
+
+def extract(condition: Array, x: Array, /) -> Array:
+    """The elements in C's order where a condition of as many elements is true."""
+    mask, node = node_of(condition, "extract"), node_of(x, "extract")
+    if mask.size != node.size:
+        raise ValueError(f"extract: {mask.size} conditions for {node.size} elements")
+    return Array(gathered(contiguous_leaf(node), true_places(mask)))
+
+
+def take_along_axis(x: Array, indices: Array, /, axis: int | None = -1) -> Array:
+    """The elements at indices along a dimension; the other dimensions broadcast.
+
+    Raises:
+        AxisError: there is no such dimension.
+        IndexError: an index is out of bounds, or no integer.
+        ValueError: the numbers of dimensions differ.
+    """
+    node, places = node_of(x, "take_along_axis"), node_of(indices, "take_along_axis")
+    if axis is None:
+        node, axis = views.reshaped(node, (node.size,)), 0
+    if places.dtype.kind not in "iu":
+        raise IndexError("take_along_axis: `indices` must be an integer array")
+    if len(places.shape) != len(node.shape):
+        raise ValueError("take_along_axis: `indices` and `arr` must have the same dimensions")
+    own = views.axis_of(axis, len(node.shape))
+    extent = node.shape[own]
+    _check_bounds(places, extent, own)
+    wide = cast(places, INT64)
+    wide = apply("where", apply("less", wide, 0), apply("add", wide, extent), wide)
+    rest = (*node.shape[:own], 1, *node.shape[own + 1 :])
+    shape = np.broadcast_shapes(rest, places.shape)
+    steps = contiguous(node.shape)
+    others = tuple(
+        [0 if axis == own or node.shape[axis] == 1 else step for axis, step in enumerate(steps)]
+    )
+    place = apply("add", apply("multiply", wide, steps[own]), numbers(node, shape, others))
+    return Array(gathered(contiguous_leaf(node), place))
+
+
+def _check_bounds(places: Node, extent: int, axis: int) -> None:
+    """Refuse indices that are out of bounds: the kernel that follows would read wild memory."""
+    if not places.size:
+        return
+    leaf, every = views.computed(places), tuple(range(len(places.shape)))
+    for each in [int(Array(reduced(kind, leaf, every, leaf.dtype))) for kind in ("min", "max")]:
+        if not -extent <= each < extent:
+            raise IndexError(f"index {each} is out of bounds for axis {axis} with size {extent}")

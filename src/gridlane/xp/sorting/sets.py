@@ -1,0 +1,167 @@
+"""Arrays as sets: distinct elements, their counts, membership."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gridlane.xp import views
+from gridlane.xp.applying import cast
+from gridlane.xp.array import Array
+from gridlane.xp.computing import new_leaf, store
+from gridlane.xp.creation import asarray
+from gridlane.xp.manipulation import concat
+from gridlane.xp.reductions.functions import apply, filled, node_of
+from gridlane.xp.reductions.scans import scanned
+from gridlane.xp.sorting.ordering import INT64, gathered, permutation
+from gridlane.xp.sorting.searching import comparable, contiguous_leaf, places_in, true_places
+
+
+class UniqueAll(NamedTuple):
+    """The results of ``unique_all``."""
+
+    values: Array
+    indices: Array
+    inverse_indices: Array
+    counts: Array
+
+
+class UniqueCounts(NamedTuple):
+    """The results of ``unique_counts``."""
+
+    values: Array
+    counts: Array
+
+
+class UniqueInverse(NamedTuple):
+    """The results of ``unique_inverse``."""
+
+    values: Array
+    inverse_indices: Array
+
+
+class _Groups:
+    """The equal elements of an array, in order. Each NaN is distinct from all, also from NaN.
+
+    Attributes:
+        order: places among all elements, sorted by these.
+        starts: whether an element in order differs from the one before.
+        first: the places in order of the first element of each group.
+        values: the elements in order.
+    """
+
+    def __init__(self, x: Any, name: str, equal_nan: bool = False) -> None:
+        node = node_of(x, name)
+        self.shape, self.size = node.shape, node.size
+        leaf = contiguous_leaf(views.reshaped(contiguous_leaf(node), (node.size,)))
+        self.leaf = leaf
+        if not self.size:
+            return
+        self.order = views.computed(permutation(leaf))
+        self.values = views.computed(gathered(leaf, self.order))
+        array = Array(self.values)
+        before, after = array[:-1].node, array[1:].node
+        differs = apply("not_equal", after, before)
+        if equal_nan and leaf.dtype.kind in "fc":
+            both = apply("logical_and", apply("isnan", before), apply("isnan", after))
+            differs = apply("logical_and", differs, apply("logical_not", both))
+        bool_ = np.dtype(bool)
+        first = Array(filled(leaf, True, bool_, (1,)))
+        self.starts = views.computed(concat([first, Array(differs)]).node)
+        self.first = views.computed(true_places(self.starts))
+
+    def distinct(self) -> Array:
+        """An element of each group."""
+        return Array(gathered(self.values, self.first)) if self.size else Array(self.leaf)
+
+    def indices(self) -> Array:
+        """The place of the first element of each group."""
+        if not self.size:
+            return Array(cast(self.leaf, INT64))
+        return Array(cast(gathered(self.order, self.first), INT64))
+
+    def counts(self) -> Array:
+        """The number of elements of each group."""
+        if not self.size:
+            return Array(cast(self.leaf, INT64))
+        end = Array(filled(self.leaf, self.size, INT64, (1,)))
+        ends = concat([Array(self.first)[1:], end])
+        return Array(apply("subtract", ends.node, self.first))
+
+    def inverse(self) -> Array:
+        """The group of each element, in the array's shape."""
+        assert self.leaf.device is not None
+        # An array: what a store finds without one keeps its old elements.
+        target = Array(new_leaf(self.leaf.device, INT64, (self.size,)))
+        if self.size:
+            numbers = scanned("sum", cast(self.starts, INT64), 0, INT64)
+            storage = target.node.storage
+            assert storage is not None
+            spread = storage.leaf(INT64, (self.size,), (0,), 0)
+            places = cast(self.order, INT64)
+            store(apply("subtract", numbers, 1), spread, ((places, 1, self.size),))
+        return Array(views.reshaped(target.node, self.shape))
+
+
+def unique_all(x: Array, /) -> UniqueAll:
+    """The distinct elements in order, the place in C's order of the first of each, the number of
+    each element's in ``values``, and how often each is there. Every NaN is distinct."""
+    groups = _Groups(x, "unique_all")
+    return UniqueAll(groups.distinct(), groups.indices(), groups.inverse(), groups.counts())
+
+
+def unique_counts(x: Array, /) -> UniqueCounts:
+    """The distinct elements in order, and how often each is there; see ``unique_all``."""
+    groups = _Groups(x, "unique_counts")
+    return UniqueCounts(groups.distinct(), groups.counts())
+
+
+def unique_inverse(x: Array, /) -> UniqueInverse:
+    """The distinct elements in order, and the number of each element's; see ``unique_all``."""
+    groups = _Groups(x, "unique_inverse")
+    return UniqueInverse(groups.distinct(), groups.inverse())
+
+
+def unique_values(x: Array, /) -> Array:
+    """The distinct elements in order; every NaN is distinct."""
+    return _Groups(x, "unique_values").distinct()
+
+
+def unique(
+    x: Array,
+    /,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    *,
+    equal_nan: bool = True,
+) -> Any:
+    """NumPy's ``unique`` of all elements: as ``unique_all``, but NaN are equal by default."""
+    groups = _Groups(x, "unique", equal_nan)
+    results = [groups.distinct()]
+    results += [groups.indices()] if return_index else []
+    results += [groups.inverse()] if return_inverse else []
+    results += [groups.counts()] if return_counts else []
+    return tuple(results) if len(results) > 1 else results[0]
+
+
+def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Array:
+    """Whether each element of ``x1`` is in ``x2``; NaN is in no array. One of them may be a number.
+
+    Raises:
+        TypeError: the elements are complex, or neither operand is an array.
+    """
+    like = x1 if isinstance(x1, Array) else x2
+    node_of(like, "isin")
+    first, second = [
+        each if isinstance(each, Array) else asarray(each, device=like.device) for each in (x1, x2)
+    ]
+    wanted, elements = comparable("isin", first.node, second.node)
+    if not elements.size or not wanted.size:
+        return Array(filled(elements, invert, np.dtype(bool), wanted.shape))
+    flat = views.reshaped(elements, (elements.size,))
+    ordered = contiguous_leaf(gathered(flat, permutation(flat)))
+    places = apply("minimum", places_in(ordered, wanted, False), ordered.size - 1)
+    name = "not_equal" if invert else "equal"
+    return Array(apply(name, gathered(ordered, places), wanted))

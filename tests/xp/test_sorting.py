@@ -1,0 +1,154 @@
+"""Sorting, searching and sets of arrays, against NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.devices import DEVICES
+
+from gridlane import xp
+
+ANYWHERE = pytest.mark.parametrize("device", DEVICES)
+DTYPES = [np.int8, np.float16, np.float32, np.complex64, np.int64, bool]
+SHAPES = [((9,), 0), ((1500,), -1), ((40, 5), 0), ((3, 4, 5), 1), ((1,), 0), ((0, 3), 1)]
+
+
+def same(got: Any, expected: Any) -> None:
+    """Compare dtypes, shapes and elements, bit by bit."""
+    host, expected = np.asarray(got), np.asarray(expected)
+    assert (host.dtype, host.shape) == (expected.dtype, expected.shape)
+    np.testing.assert_array_equal(host, expected)
+    if host.dtype.kind == "f":
+        np.testing.assert_array_equal(np.signbit(host), np.signbit(expected))
+
+
+def elements(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    """Numbers many of which are equal, with NaN of both signs and both zeros among them."""
+    x = np.random.default_rng(1).integers(-4, 4, shape).astype(dtype)
+    if x.dtype.kind in "fc" and x.size > 8:
+        x.flat[[0, 5, 2, 7]] = np.nan, -np.nan, -0.0, 0.0
+        if x.dtype.kind == "c":
+            x.flat[3] = complex(1, np.nan)
+    return x
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_sorts_are_numpys_stable_ones(dtype: Any) -> None:
+    for shape, axis in SHAPES:
+        x = elements(shape, dtype)
+        array = xp.asarray(x)
+        same(xp.argsort(array, axis=axis), np.argsort(x, axis=axis, kind="stable"))
+        same(xp.sort(array, axis=axis), np.sort(x, axis=axis, kind="stable"))
+
+
+@ANYWHERE
+def test_sorts_of_devices(device: str) -> None:
+    x = elements((3, 70), np.float32)
+    array = xp.asarray(x, device=device)
+    same(xp.argsort(array), np.argsort(x, kind="stable"))
+    same(xp.sort(array, axis=None), np.sort(x, axis=None, kind="stable"))
+    descending = np.asarray(xp.argsort(array, descending=True))
+    same(descending, np.argsort(-x, kind="stable"))
+
+
+def test_descending_integers_keep_the_order_of_equals():
+    x = elements((300,), np.int8)
+    same(xp.argsort(xp.asarray(x), descending=True), np.argsort(-x, kind="stable"))
+    unsigned = x.astype(np.uint64)
+    same(xp.sort(xp.asarray(unsigned), descending=True), np.sort(unsigned)[::-1])
+
+
+def test_expressions_and_views_are_sorted():
+    x = elements((40, 6), np.int8)
+    array = xp.asarray(x)
+    same(xp.sort((array * 3)[::-2, 1:], axis=0), np.sort((x * 3)[::-2, 1:], axis=0))
+    same(np.sort(array), np.sort(x))
+    same(array.argsort(), x.argsort(kind="stable"))
+    same(array, x)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.float32, bool])
+def test_sets(dtype: Any) -> None:
+    for shape, _ in SHAPES:
+        x = elements(shape, dtype)
+        array = xp.asarray(x)
+        got, expected = xp.unique_all(array), np.unique_all(x)
+        for name in ("values", "indices", "inverse_indices", "counts"):
+            same(getattr(got, name), getattr(expected, name))
+        same(xp.unique_counts(array).counts, expected.counts)
+        same(xp.unique_inverse(array).inverse_indices, expected.inverse_indices)
+        same(xp.unique_values(array), expected.values)
+        np.testing.assert_array_equal(xp.unique(array), np.unique(x))
+        assert np.unique(array, return_counts=True)[1].dtype == np.int64
+        some = np.array([1, 3, 9]).astype(dtype)
+        same(xp.isin(array, xp.asarray(some)), np.isin(x, some))
+        same(xp.isin(array, xp.asarray(some), invert=True), np.isin(x, some, invert=True))
+    same(xp.isin(xp.asarray([1, 2]), 2), np.array([False, True]))
+
+
+@ANYWHERE
+def test_elements_that_are_not_zero(device: str) -> None:
+    for shape in ((9,), (3, 70), (2, 0)):
+        x = elements(shape, np.float32)
+        array = xp.asarray(x, device=device)
+        for got, expected in zip(xp.nonzero(array), np.nonzero(x), strict=True):
+            same(got, expected)
+        same(xp.argwhere(array), np.argwhere(x))
+        same(xp.extract(array > 1, array), np.extract(x > 1, x))
+    with pytest.raises(ValueError, match="needs a dimension"):
+        xp.nonzero(xp.asarray(1))
+
+
+@ANYWHERE
+def test_places_in_sorted_arrays(device: str) -> None:
+    x = np.sort(elements((50,), np.float32))
+    values = np.array([[0, 2, np.nan], [-np.inf, np.inf, -0.0]], np.float32)
+    array, wanted = xp.asarray(x, device=device), xp.asarray(values, device=device)
+    for side in ("left", "right"):
+        same(xp.searchsorted(array, wanted, side=side), np.searchsorted(x, values, side))
+    order = np.arange(50)[::-1].copy()
+    sorter = xp.asarray(order, device=device)
+    same(xp.searchsorted(array[::-1], wanted, sorter=sorter), np.searchsorted(x, values))
+    same(xp.searchsorted(array, 1), np.searchsorted(x, 1))
+    with pytest.raises(ValueError, match="one dimension"):
+        xp.searchsorted(wanted, array)
+    with pytest.raises(ValueError, match="'left' or 'right'"):
+        xp.searchsorted(array, wanted, side="middle")
+    with pytest.raises(TypeError, match="no order"):
+        xp.searchsorted(xp.asarray([1j]), xp.asarray([1j]))
+
+
+def test_elements_at_indices_along_a_dimension():
+    x = elements((4, 5), np.int8)
+    indices = np.array([[0, -1, 3], [1, 1, -5], [4, 0, 0], [2, 2, 2]])
+    same(
+        xp.take_along_axis(xp.asarray(x), xp.asarray(indices), axis=1),
+        np.take_along_axis(x, indices, axis=1),
+    )
+    same(
+        xp.take_along_axis(xp.asarray(x)[:, ::2], xp.asarray(indices[:1]), axis=0),
+        np.take_along_axis(x[:, ::2], indices[:1], axis=0),
+    )
+    for wrong in (5, -6):
+        with pytest.raises(IndexError, match=f"index {wrong} is out of bounds for axis 1"):
+            xp.take_along_axis(xp.asarray(x), xp.asarray(np.full((4, 1), wrong)), axis=1)
+
+
+def test_the_largest_elements():
+    x = elements((3, 40), np.float32)
+    got = xp.top_k(xp.asarray(x), 5)
+    same(got.indices, np.argsort(-x, kind="stable")[:, :5])
+    same(got.values, np.take_along_axis(x, np.asarray(got.indices), axis=1))
+    least = xp.top_k(xp.asarray(x), 2, axis=0, mode="smallest")
+    same(least.values, np.sort(x, axis=0, kind="stable")[:2])
+    same(xp.partition(xp.asarray(x), 3), np.sort(x, kind="stable"))
+    with pytest.raises(ValueError, match="there are 40 elements"):
+        xp.top_k(xp.asarray(x), 41)
+    with pytest.raises(ValueError, match="out of bounds"):
+        xp.partition(xp.asarray(x), 40)
+    with pytest.raises(ValueError, match="kind is one of"):
+        xp.sort(xp.asarray(x), kind="bubble")
+    with pytest.raises(np.exceptions.AxisError):
+        xp.sort(xp.asarray(x), axis=2)
