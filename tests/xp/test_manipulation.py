@@ -229,3 +229,28 @@ def test_copies_are_apart():
 def test_what_is_refused(attempt: Any, kind: type[Exception], text: str):
     with pytest.raises(kind, match=text):
         attempt(pairs((2, 3))[1])
+
+
+@pytest.mark.parametrize("shape", [(1001,), (30, 40), (3, 400), (2, 2, 300), (4,), (0, 3)])
+def test_texts_are_numpys(shape: tuple[int, ...]):
+    for host in (np.arange(np.prod(shape), dtype=np.float64), np.zeros(np.prod(shape), np.int8)):
+        host, own = host.reshape(shape), xp.asarray(host.reshape(shape))
+        assert str(own) == str(host)
+        if host.size < 1000 or np.lib.NumpyVersion(np.__version__) >= "2.2.0":  # shows the shape
+            ours, theirs = repr(own), repr(host)
+            assert "".join(ours.split()) == "".join(theirs.split())
+
+
+def test_the_text_of_a_large_array_copies_its_edges(monkeypatch: pytest.MonkeyPatch):
+    from gridlane.xp import transport
+
+    sizes: list[int] = []
+    downloaded = transport.downloaded
+
+    def noting(node: Any) -> np.ndarray:
+        sizes.append(node.size)
+        return downloaded(node)
+
+    monkeypatch.setattr(transport, "downloaded", noting)
+    assert "9998, 9999" in repr(xp.arange(10000))
+    assert max(sizes) == 3

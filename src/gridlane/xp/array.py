@@ -135,10 +135,14 @@ class Array(Signatures):
         return int(self.item())
 
     def __repr__(self) -> str:
-        return np.array_repr(self.__array__())
+        from gridlane.xp.showing import text_of  # loads gridlane.cuda
+
+        return text_of(self)
 
     def __str__(self) -> str:
-        return str(self.__array__())
+        from gridlane.xp.showing import plain_of
+
+        return plain_of(self)
 
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if not self.ndim else format(str(self), spec)

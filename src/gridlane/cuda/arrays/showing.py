@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 from typing import Any
 
@@ -25,14 +26,19 @@ def values_of(array: Any) -> str | None:
         if array.ndim > _MOST_AXES or array.dtype.names is not None:
             return None
         with np.printoptions(threshold=0, edgeitems=_EDGE):
-            return np.array2string(_edges(array), separator=", ")
+            return np.array2string(edges(array, copied), separator=", ")
     except Exception:  # of the device, or of another thread's work: a repr raises nothing
         return None
 
 
-def _edges(array: Any) -> np.ndarray:
+def copied(array: Any) -> np.ndarray:
+    """A device array on the host."""
+    return array.copy_to_host()
+
+
+def edges(array: Any, read: Callable[[Any], np.ndarray]) -> np.ndarray:
     """A small array that numpy shows as it would show a large one: its edges, and in each long axis
-    an element between them that is left out."""
+    an element between them that is left out. ``read`` copies a part of the large one."""
     parts = [
         [(slice(None), slice(None))]
         if extent <= 2 * _EDGE
@@ -43,7 +49,7 @@ def _edges(array: Any) -> np.ndarray:
     result = np.zeros(shape, array.dtype)
     for each in product(*parts):
         there, here = zip(*each)
-        result[here] = array[there].copy_to_host()
+        result[here] = read(array[there])
     return result
 
 
