@@ -223,6 +223,9 @@ def test_copies_are_apart():
         (lambda x: x[0].mT, ValueError, "undefined"),
         (lambda x: xp.zeros(-1), ValueError, "negative dimensions"),
         (lambda x: xp.zeros((2**31, 2**31)), ValueError, "too big"),
+        (lambda x: xp.arange(1e30), ValueError, "too big"),
+        (lambda x: xp.flip([1, 2]), TypeError, r"not list; copy others with xp\.asarray"),
+        (lambda x: xp.concat([x, [1]]), TypeError, r"not list; copy others with xp\.asarray"),
         (lambda x: xp.arange(0, 1, 0), ZeroDivisionError, "division"),
     ],
 )

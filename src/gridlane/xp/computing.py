@@ -234,7 +234,7 @@ def _detach(storage: Storage, nodes: list[Node], target: Node | None) -> None:
         if copy is None:
             copy = _duplicate(storage)
         leaf.storage = copy
-        copy.leaves.append(reference)
+        copy.note(leaf)
 
 
 def _duplicate(storage: Storage) -> Storage:

@@ -15,6 +15,7 @@ from gridlane.xp.applying import applied, cast
 from gridlane.xp.array import Array
 from gridlane.xp.computing import copied, new_leaf, store
 from gridlane.xp.nodes import CAST, Node, Shape, index, number
+from gridlane.xp.operands import of_array, of_arrays
 from gridlane.xp.operations import OPERATIONS
 from gridlane.xp.views import broadcasted, reshaped, shape_of
 
@@ -148,11 +149,13 @@ def _like(x: Array, dtype: Any, device: str | None) -> dict[str, Any]:
     return {"dtype": own, "device": x.device if device is None else device}
 
 
+@of_array
 def empty_like(x: Array, /, *, dtype: Any = None, device: str | None = None) -> Array:
     """An array of the shape, dtype and device of another one; see ``empty``."""
     return empty(x.shape, **_like(x, dtype, device))
 
 
+@of_array
 def full_like(
     x: Array, /, fill_value: Any, *, dtype: Any = None, device: str | None = None
 ) -> Array:
@@ -160,11 +163,13 @@ def full_like(
     return full(x.shape, fill_value, **_like(x, dtype, device))
 
 
+@of_array
 def zeros_like(x: Array, /, *, dtype: Any = None, device: str | None = None) -> Array:
     """Zeros of the shape, dtype and device of another array."""
     return zeros(x.shape, **_like(x, dtype, device))
 
 
+@of_array
 def ones_like(x: Array, /, *, dtype: Any = None, device: str | None = None) -> Array:
     """Ones of the shape, dtype and device of another array."""
     return ones(x.shape, **_like(x, dtype, device))
@@ -198,6 +203,7 @@ def arange(
     count = max(0, math.ceil((stop - start) / step))
     if all(isinstance(each, int) for each in (start, stop, step)):
         count = len(range(start, stop, step))
+    (count,) = shape_of(count)
     own = dtypes.checked(np.result_type(start, stop, step) if dtype is None else dtype)
     return Array(_ramp(count, start, start + step, own, _device(device)))
 
@@ -296,6 +302,7 @@ def eye(
     return result
 
 
+@of_arrays
 def meshgrid(*arrays: Array, indexing: str = "xy") -> tuple[Array, ...]:
     """Arrays of the coordinates of a grid, of which each argument has those of one dimension.
 
@@ -318,11 +325,13 @@ def meshgrid(*arrays: Array, indexing: str = "xy") -> tuple[Array, ...]:
     return tuple(results)
 
 
+@of_array
 def tril(x: Array, /, *, k: int = 0) -> Array:
     """Matrices with zeros above the diagonal that is ``k`` above the main one."""
     return _triangle(x, k, "less_equal")
 
 
+@of_array
 def triu(x: Array, /, *, k: int = 0) -> Array:
     """Matrices with zeros below the diagonal that is ``k`` above the main one."""
     return _triangle(x, k, "greater_equal")

@@ -13,8 +13,10 @@ from gridlane.xp.applying import broadcast, device_of
 from gridlane.xp.array import Array
 from gridlane.xp.computing import new_leaf
 from gridlane.xp.nodes import Node
+from gridlane.xp.operands import of_array, of_arrays
 
 
+@of_array
 def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: str | None = None) -> Array:
     """The elements converted, on a device; a copy, unless ``copy`` is False and nothing changes."""
     return x.astype(dtype, copy=copy, device=device)
@@ -23,6 +25,7 @@ def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: str | None = N
 # --- views ---
 
 
+@of_arrays
 def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
     """The arrays broadcast to their common shape, as views that cannot be written to."""
     shape = broadcast([each.shape for each in arrays]) if arrays else ()
@@ -34,6 +37,7 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     return broadcast([views.shape_of(each) for each in shapes]) if shapes else ()
 
 
+@of_array
 def broadcast_to(x: Array, /, shape: Any) -> Array:
     """The array repeated to a shape, as a view that cannot be written to."""
     wanted = views.shape_of(shape)
@@ -46,11 +50,13 @@ def _again(node: Node) -> Node:
     return views.reshaped(node, node.shape)
 
 
+@of_array
 def expand_dims(x: Array, /, axis: int | tuple[int, ...]) -> Array:
     """A view with new dimensions of one element."""
     return Array(views.expanded(x.node, axis))
 
 
+@of_array
 def squeeze(x: Array, /, axis: int | tuple[int, ...] | None = None) -> Array:
     """A view without dimensions of one element; by default without all of these."""
     if axis is None:
@@ -58,16 +64,19 @@ def squeeze(x: Array, /, axis: int | tuple[int, ...] | None = None) -> Array:
     return Array(views.squeezed(x.node, axis))
 
 
+@of_array
 def flip(x: Array, /, *, axis: int | tuple[int, ...] | None = None) -> Array:
     """A view of the elements in reverse order along dimensions, by default all."""
     return Array(views.flipped(x.node, tuple(range(x.ndim)) if axis is None else axis))
 
 
+@of_array
 def permute_dims(x: Array, /, axes: tuple[int, ...]) -> Array:
     """A view with the dimensions in another order."""
     return Array(views.permuted(x.node, axes))
 
 
+@of_array
 def moveaxis(
     x: Array, source: int | tuple[int, ...], destination: int | tuple[int, ...], /
 ) -> Array:
@@ -83,6 +92,7 @@ def moveaxis(
     return permute_dims(x, tuple(order))
 
 
+@of_array
 def swapaxes(x: Array, axis1: int, axis2: int, /) -> Array:
     """A view with two dimensions exchanged."""
     order = list(range(x.ndim))
@@ -91,11 +101,13 @@ def swapaxes(x: Array, axis1: int, axis2: int, /) -> Array:
     return permute_dims(x, tuple(order))
 
 
+@of_array
 def matrix_transpose(x: Array, /) -> Array:
     """A view of matrices with rows and columns exchanged."""
     return x.mT
 
 
+@of_array
 def reshape(x: Array, /, shape: Any, *, copy: bool | None = None) -> Array:
     """The elements in C's order in another shape, as a view if the memory allows.
 
@@ -107,11 +119,13 @@ def reshape(x: Array, /, shape: Any, *, copy: bool | None = None) -> Array:
     return Array(views.reshaped(x.node, tuple([operator.index(each) for each in wanted]), copy))
 
 
+@of_array
 def ravel(x: Array, /) -> Array:
     """The elements in one dimension, as a view if the memory allows."""
     return reshape(x, -1)
 
 
+@of_array
 def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
     """Views of the parts along a dimension, without it."""
     front = moveaxis(x, axis, 0)
@@ -121,6 +135,7 @@ def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
 # --- copies ---
 
 
+@of_arrays
 def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
     """Arrays one after another along a dimension; of their elements if ``axis`` is None.
 
@@ -150,6 +165,7 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
     return result
 
 
+@of_arrays
 def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
     """Arrays of one shape along a new dimension."""
     parts = list(arrays)
@@ -175,6 +191,7 @@ def _new(parts: list[Array], shape: tuple[int, ...], name: str) -> Array:
     return Array(new_leaf(device, dtypes.result_type(*parts), shape))
 
 
+@of_array
 def roll(
     x: Array, /, shift: int | tuple[int, ...], *, axis: int | tuple[int, ...] | None = None
 ) -> Array:
@@ -202,6 +219,7 @@ def _rolled(x: Array, shift: int, axis: int) -> Array:
     return concat([x[(*before, slice(cut, None))], x[(*before, slice(cut))]], axis=axis)
 
 
+@of_array
 def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Array:
     """Each element several times, one copy after another.
 
@@ -232,6 +250,7 @@ def _repeated(x: Array, count: int, axis: int) -> Array:
     return reshape(wide, (*before, extent * count, *after), copy=True)
 
 
+@of_array
 def tile(x: Array, repetitions: Any, /) -> Array:
     """The array several times along each dimension."""
     counts = (repetitions,) if hasattr(repetitions, "__index__") else tuple(repetitions)
@@ -244,11 +263,13 @@ def tile(x: Array, repetitions: Any, /) -> Array:
     return reshape(repeated, tuple([a * b for a, b in zip(counts, shape, strict=True)]), copy=True)
 
 
+@of_array
 def transpose(x: Array, /, axes: tuple[int, ...] | None = None) -> Array:
     """A view with the dimensions in another order, by default reversed."""
     return x.T if axes is None else permute_dims(x, axes)
 
 
+@of_array
 def take(x: Array, indices: Any, /, *, axis: int | None = None) -> Array:
     """Parts along a dimension by their indices; of the elements in one dimension for None.
 

@@ -34,7 +34,7 @@ class Storage:
         readonly: whether its owner forbids writes.
     """
 
-    __slots__ = ("buffer", "device", "leaves", "outside", "readonly")
+    __slots__ = ("_limit", "buffer", "device", "leaves", "outside", "readonly")
 
     def __init__(
         self, device: Device, buffer: Buffer, outside: bool = False, readonly: bool = False
@@ -42,14 +42,21 @@ class Storage:
         self.device, self.buffer = device, buffer
         self.outside, self.readonly = outside, readonly
         self.leaves: list[weakref.ref[Node]] = []
+        self._limit = 8
 
     def leaf(self, dtype: np.dtype[Any], shape: Shape, strides: Shape, offset: int) -> Node:
         """A node over elements: strides in elements, the offset of the first one in bytes."""
         node = Node(self.device, dtype, shape)
         node.storage, node.strides, node.offset = self, strides, offset
-        self.leaves = [each for each in self.leaves if each() is not None]
-        self.leaves.append(weakref.ref(node))
+        self.note(node)
         return node
+
+    def note(self, node: Node) -> None:
+        """Add a leaf; dead ones are dropped whenever there are twice as many as were alive."""
+        if len(self.leaves) >= self._limit:
+            self.leaves = [each for each in self.leaves if each() is not None]
+            self._limit = 2 * len(self.leaves) + 8
+        self.leaves.append(weakref.ref(node))
 
 
 class Node:
@@ -129,7 +136,7 @@ class Node:
         self.operation, self.operands, self.weight, self.exposed = None, (), 0, False
         self.storage, self.strides, self.offset = leaf.storage, leaf.strides, leaf.offset
         assert self.storage is not None
-        self.storage.leaves.append(weakref.ref(self))
+        self.storage.note(self)
 
 
 class Cast:
