@@ -86,9 +86,15 @@ def broadcast(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
     Raises:
         ValueError: there is none.
     """
-    first = shapes[0]
-    if all(each == first for each in shapes):
-        return first
+    common = shapes[0]
+    for each in shapes:
+        if each != common:
+            if not common:
+                common = each
+            elif each:
+                break
+    else:
+        return common
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:
@@ -102,12 +108,17 @@ def device_of(nodes: tuple[Node, ...], name: str) -> Device:
     Raises:
         ValueError: they are on different devices, or none is on a device.
     """
-    devices = {id(each.device): each.device for each in nodes if each.device is not None}
-    if len(devices) == 1:
-        (device,) = devices.values()
+    device: Device | None = None
+    for each in nodes:
+        if each.device is not device and each.device is not None:
+            if device is not None:
+                break
+            device = each.device
+    else:
+        if device is None:
+            raise ValueError(f"{name}: no operand is an array of a device")
         return device
-    if not devices:
-        raise ValueError(f"{name}: no operand is an array of a device")
+    devices = {id(each.device): each.device for each in nodes if each.device is not None}
     names = " and ".join(each.name for each in devices.values())
     raise ValueError(
         f"{name}: the operands are on the devices {names}; copy one with x.to_device(...)"

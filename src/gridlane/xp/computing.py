@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import sys
 import threading
+from collections.abc import Hashable
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
+from gridlane.core import trace
 from gridlane.core.compact import Variant
 from gridlane.core.options import KernelOptions
 from gridlane.ir.source import ModuleSource
@@ -18,10 +20,11 @@ from gridlane.launch.kernel import Kernel
 from gridlane.launch.plan import Plan
 from gridlane.memory.resource import Buffer
 from gridlane.runtime.protocol import Device
-from gridlane.xp import product_kernels
+from gridlane.xp import product_kernels, recipes
 from gridlane.xp.groups import Form, Group, group_of, ordered, stored_beside
 from gridlane.xp.kernels import THREADS, module_of
 from gridlane.xp.nodes import CAST, INDEX, Gather, Node, Scatter, Storage, contiguous
+from gridlane.xp.recipes import Recipe, Recorder, parts_of
 from gridlane.xp.reductions import kernels as reductions
 from gridlane.xp.reductions import scan_kernels
 from gridlane.xp.reductions.folding import fold_into, scan_into
@@ -38,26 +41,73 @@ _planned: list[Group] | None = None
 """The groups of a plan that is being made, which are not launched."""
 
 
+_recorder: Recorder | None = None
+"""Notes what the computation of an expression does."""
+_recipes: dict[Hashable, Recipe | None] = {}
+"""By the key of an expression's trace; None if it cannot be repeated."""
+
+
 def compute(root: Node) -> None:
     """Make a leaf of a pending node, and of what else its kernel stores."""
     with _lock:
         if not root.is_pending:
             return
+        if _recorder is not None or _planned is not None or trace.enabled():
+            _compute(root)
+            return
+        traced = recipes.trace(root)
+        if traced is None:
+            _compute(root)
+            return
+        key, nodes = traced
+        recipe = _recipes.get(key, _UNKNOWN)
+        if isinstance(recipe, Recipe):
+            recipe.repeat(nodes)
+            return
         device = root.device
-        assert device is not None
-        if root.size == 0:
-            root.settle(new_leaf(device, root.dtype, root.shape))
+        # Launches choose code by the addresses of several buffers.
+        if recipe is None or not root.size or device is None or device.several_buffers:
+            del traced, nodes
+            _compute(root)
             return
-        if isinstance(root.operation, Reduction):
-            fold_into(root, compute, _launch, new_leaf)
-            return
-        if isinstance(root.operation, Scan):
-            scan_into(root, compute, _launch, new_leaf)
-            return
-        group = group_of(root, compute)
-        leaves = [new_leaf(device, node.dtype, root.shape) for node in group.stored]
-        _launch(device, group, leaves)
-        _settle(group.stored, leaves)
+        recorder = Recorder(device, nodes)
+        del traced, nodes  # references tell what is stored
+        _record(root, key, recorder)
+
+
+_UNKNOWN = object()
+
+
+def _record(root: Node, key: Hashable, recorder: Recorder) -> None:
+    """Compute a node, and keep the recipe."""
+    global _recorder
+    _recorder = recorder
+    try:
+        _compute(root)
+    finally:
+        _recorder = None
+    if len(_recipes) >= recipes.MOST:
+        _recipes.clear()
+    _recipes[key] = recorder.recipe()
+
+
+def _compute(root: Node) -> None:
+    """Make a leaf of a pending node, without a recipe."""
+    device = root.device
+    assert device is not None
+    if root.size == 0:
+        root.settle(new_leaf(device, root.dtype, root.shape))
+        return
+    if isinstance(root.operation, Reduction):
+        fold_into(root, compute, _launch, new_leaf)
+        return
+    if isinstance(root.operation, Scan):
+        scan_into(root, compute, _launch, new_leaf)
+        return
+    group = group_of(root, compute)
+    leaves = [new_leaf(device, node.dtype, root.shape) for node in group.stored]
+    _launch(device, group, leaves)
+    _settle(group.stored, leaves)
 
 
 def launch(group: Group, result: Node) -> None:
@@ -254,7 +304,10 @@ def new_leaf(device: Device, dtype: np.dtype[Any], shape: tuple[int, ...]) -> No
     size = math.prod(shape) * dtype.itemsize
     if _planned is not None:
         return Storage(device, Buffer(0, 0)).leaf(dtype, shape, contiguous(shape), 0)
-    return Storage(device, device.allocate(size)).leaf(dtype, shape, contiguous(shape), 0)
+    storage = Storage(device, device.allocate(size))
+    if _recorder is not None:
+        _recorder.allocated(storage, size)
+    return storage.leaf(dtype, shape, contiguous(shape), 0)
 
 
 def _launch(device: Device, group: Group, leaves: list[Node]) -> None:
@@ -276,7 +329,7 @@ def _launch(device: Device, group: Group, leaves: list[Node]) -> None:
             values.append(node.storage.buffer.address + node.offset)
             keep.append(node.storage)
         elif not node.is_pending:
-            values += _numbers(node)
+            values += parts_of(node)
         elif node.operation is INDEX:
             values.append(node.offset)
         elif isinstance(node.operation, Gather):
@@ -292,7 +345,11 @@ def _launch(device: Device, group: Group, leaves: list[Node]) -> None:
         values.append(leaf.storage.buffer.address + leaf.offset)
     params = plan.pack(*values, *extents, *group.strides)
     grid = (_blocks(form, extents), 1, 1)
-    kernel.fitting(plan, grid, params).launch(grid, params, keep=keep)
+    fitting = kernel.fitting(plan, grid, params)
+    fitting.launch(grid, params, keep=keep)
+    if _recorder is not None:
+        arguments = [node for node in group.nodes if not node.is_pending]
+        _recorder.launched(fitting, grid[0], [*arguments, *leaves], (*extents, *group.strides))
 
 
 def _module_of(form: Form) -> Module:
@@ -302,12 +359,6 @@ def _module_of(form: Form) -> Module:
     if form.fold is None:
         return module_of(form)
     return scan_kernels.module_of(form) if form.fold.scan else reductions.module_of(form)
-
-
-def _numbers(node: Node) -> list[Any]:
-    """A Python number as arguments."""
-    value = node.number
-    return [value.real, value.imag] if node.dtype.kind == "c" else [value]
 
 
 def _blocks(form: Form, extents: tuple[int, ...]) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import weakref
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -103,8 +104,11 @@ class Node:
         self.device, self.dtype, self.shape = device, dtype, shape
         self.operation, self.part = operation, part
         self.operands: tuple[Node, ...] = operands
-        self.weight = sum([each.weight for each in operands], 1) if operands else 0
-        self.exposed = any([each.is_shared for each in operands]) if operands else False
+        weight, exposed = int(bool(operands)), False
+        for each in operands:
+            weight += each.weight
+            exposed = exposed or each.is_shared
+        self.weight, self.exposed = weight, exposed
         self.storage: Storage | None = None
         self.strides: Shape = ()
         self.offset = 0
@@ -133,10 +137,14 @@ class Node:
 
     def settle(self, leaf: Node) -> None:
         """Become the leaf that holds the computed elements."""
+        assert leaf.storage is not None
+        self.become(leaf.storage, leaf.strides, leaf.offset)
+
+    def become(self, storage: Storage, strides: Shape, offset: int) -> None:
+        """Become a leaf; see ``Storage.leaf``."""
         self.operation, self.operands, self.weight, self.exposed = None, (), 0, False
-        self.storage, self.strides, self.offset = leaf.storage, leaf.strides, leaf.offset
-        assert self.storage is not None
-        self.storage.note(self)
+        self.storage, self.strides, self.offset = storage, strides, offset
+        storage.note(self)
 
 
 class Cast:
@@ -200,9 +208,21 @@ def number(value: Any, dtype: np.dtype[Any]) -> Node:
     Raises:
         OverflowError: the dtype's integers do not hold it.
     """
+    # Zeros of both signs are equal, and are no key.
+    return (
+        _shared_number(value, dtype)
+        if value and type(value) is not complex
+        else _number(value, dtype)
+    )
+
+
+def _number(value: Any, dtype: np.dtype[Any]) -> Node:
     node = Node(None, dtype, ())
     node.number = dtype.type(value) if dtype.kind != "V" else value
     return node
+
+
+_shared_number = lru_cache(1024, typed=True)(_number)
 
 
 def contiguous(shape: Shape) -> Shape:
