@@ -28,8 +28,14 @@ _MODULES = {
         "ones ones_like tril triu zeros zeros_like"
     ),
     "dtypes": "can_cast finfo iinfo isdtype result_type",
+    "einstein": "einsum",
     "explaining": "explain",
     "functions": "clip",
+    "numpy_names": (
+        "append array_split atleast_1d atleast_2d column_stack copy copyto diag diagonal "
+        "dot fliplr flipud hsplit hstack identity inner isclose kron logspace nan_to_num "
+        "ndim outer pad rot90 shape size split trace tri vsplit vstack"
+    ),
     "products": "matmul tensordot vecdot",
     "reductions.functions": "all any argmax argmin count_nonzero max min prod sum",
     "reductions.scans": "cumprod cumsum cumulative_prod cumulative_sum diff",

@@ -33,6 +33,7 @@ __all__ = [
     "matrix_power",
     "matrix_rank",
     "matrix_transpose",
+    "norm",
     "outer",
     "pinv",
     "qr",
@@ -261,6 +262,27 @@ def vector_norm(
 def _magnitudes(x: Array) -> Array:
     floats = x if dtypes.letter(x.dtype) in "fc" else x.astype(np.float64)
     return abs(floats)
+
+
+def norm(
+    x: Array,
+    ord: Any = None,
+    axis: int | tuple[int, ...] | None = None,
+    keepdims: bool = False,
+) -> Array:
+    """The norms of vectors along one dimension or of matrices in two, as NumPy's function of this
+    name; of all elements without an axis."""
+    if axis is None and ord is None:
+        return vector_norm(x, keepdims=keepdims)
+    axes = tuple(range(x.ndim)) if axis is None else views.axes_of(axis, x.ndim)
+    if len(axes) == 1:
+        return vector_norm(x, axis=axes[0], keepdims=keepdims, ord=2 if ord is None else ord)
+    if len(axes) != 2:
+        raise ValueError("Improper number of dimensions to norm.")
+    result = matrix_norm(
+        manipulation.moveaxis(x, axes, (-2, -1)), ord="fro" if ord is None else ord
+    )
+    return manipulation.expand_dims(result, axes) if keepdims else result
 
 
 def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: Any = "fro") -> Array:
