@@ -38,8 +38,19 @@ _MODULES = {
     ),
     "products": "matmul tensordot vecdot",
     "reductions.functions": "all any argmax argmin count_nonzero max min prod sum",
+    "reductions.without_nan": (
+        "average nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin nanprod nanstd "
+        "nansum nanvar ptp"
+    ),
     "reductions.scans": "cumprod cumsum cumulative_prod cumulative_sum diff",
     "reductions.statistics": "mean std var",
+    "over_axis": (
+        "cosine_distance cosine_similarity distance_chebyshev distance_euclidean "
+        "distance_manhattan distance_minkowski gumbel_softmax iqr length log_softmax logsumexp mad "
+        "normalize_vector softmax sparsemax winsorize"
+    ),
+    "sorting.counting": "bincount digitize histogram",
+    "sorting.quantiles": "median percentile quantile",
     "sorting.searching": "argwhere extract flatnonzero nonzero searchsorted take_along_axis",
     "sorting.sets": "isin unique unique_all unique_counts unique_inverse unique_values",
     "sorting.sorts": "argpartition argsort partition sort top_k",

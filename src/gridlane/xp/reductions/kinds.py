@@ -145,6 +145,22 @@ def _with_index(w: Writer, value: Operand, index: Expression) -> State:
     return value, index
 
 
+def _of_nan(w: Writer, dtype: np.dtype[Any], part: DType) -> State:
+    return (w.const(float("nan"), part),)
+
+
+def _numbers_first(is_most: bool) -> Callable[[Writer, State, State], State]:
+    """The extreme of two, where a number wins over NaN."""
+
+    def combine(w: Writer, a: State, b: State) -> State:
+        one, other = a[0], b[0]
+        assert isinstance(one, Expression) and isinstance(other, Expression)
+        is_before = other > one if is_most else other < one
+        return (w.select(is_before | one.is_nan(), other, one),)
+
+    return combine
+
+
 def _mean(w: Writer, state: State, count: Expression) -> Operand:
     total = state[0]
     if isinstance(total, Complex):
@@ -224,6 +240,8 @@ KINDS: dict[str, Kind] = {
     "prod": Kind(_own, _constant(1.0), _itself, _by("multiply"), _first),
     "min": Kind(_own, _extreme(False), _itself, _extremes(False), _first),
     "max": Kind(_own, _extreme(True), _itself, _extremes(True), _first),
+    "nanmin": Kind(_own, _of_nan, _itself, _numbers_first(False), _first),
+    "nanmax": Kind(_own, _of_nan, _itself, _numbers_first(True), _first),
     "argmin": _pairs(False),
     "argmax": _pairs(True),
     "any": _logical(True),

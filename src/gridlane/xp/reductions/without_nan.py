@@ -1,0 +1,164 @@
+"""Reductions and scans that leave NaN out, with NumPy's names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gridlane.xp.array import Array
+from gridlane.xp.nodes import Node
+from gridlane.xp.reductions import functions, scans, statistics
+from gridlane.xp.reductions.functions import Axes, apply, axes_of, delivered, node_of, reduced
+from gridlane.xp.views import axis_of
+
+
+def _numbers(node: Node) -> Array | None:
+    """Which elements are no NaN; None where none can be."""
+    if not functions.is_floating(node.dtype):
+        return None
+    return Array(apply("logical_not", apply("isnan", node)))
+
+
+def nansum(x: Array, /, axis: Axes = None, dtype: Any = None, *, keepdims: bool = False) -> Array:
+    """``sum`` of the elements that are no NaN."""
+    mask = _numbers(node_of(x, "nansum"))
+    return functions.sum(x, axis=axis, dtype=dtype, keepdims=keepdims, where=mask)
+
+
+def nanprod(x: Array, /, axis: Axes = None, dtype: Any = None, *, keepdims: bool = False) -> Array:
+    """``prod`` of the elements that are no NaN."""
+    mask = _numbers(node_of(x, "nanprod"))
+    return functions.prod(x, axis=axis, dtype=dtype, keepdims=keepdims, where=mask)
+
+
+def nanmean(x: Array, /, axis: Axes = None, dtype: Any = None, *, keepdims: bool = False) -> Array:
+    """``mean`` of the elements that are no NaN."""
+    mask = _numbers(node_of(x, "nanmean"))
+    return statistics.mean(x, axis=axis, dtype=dtype, keepdims=keepdims, where=mask)
+
+
+def _spread(name: str, x: Any, axis: Axes, ddof: float, keepdims: bool) -> Array:
+    """A variance; NaN where no more than ``ddof`` elements take part."""
+    node = node_of(x, f"nan{name}")
+    mask = _numbers(node)
+    measure = getattr(statistics, name)
+    value = measure(x, axis=axis, correction=ddof, keepdims=keepdims, where=mask)
+    if mask is None or not ddof:
+        return value
+    count = functions.count_nonzero(mask, axis=axis, keepdims=keepdims)
+    return Array(apply("where", apply("greater", count.node, ddof), value.node, float("nan")))
+
+
+def nanvar(x: Array, /, axis: Axes = None, *, ddof: float = 0, keepdims: bool = False) -> Array:
+    """``var`` of the elements that are no NaN."""
+    return _spread("var", x, axis, ddof, keepdims)
+
+
+def nanstd(x: Array, /, axis: Axes = None, *, ddof: float = 0, keepdims: bool = False) -> Array:
+    """``std`` of the elements that are no NaN."""
+    return _spread("std", x, axis, ddof, keepdims)
+
+
+def _extreme(name: str, x: Any, axis: Axes, keepdims: bool, out: Any) -> Array:
+    node = node_of(x, f"nan{name}")
+    if not functions.is_floating(node.dtype):
+        return getattr(functions, name)(x, axis=axis, keepdims=keepdims, out=out)
+    if node.dtype.kind == "c":
+        raise TypeError(f"nan{name}: complex numbers have no order")
+    axes = axes_of(axis, len(node.shape))
+    if 0 in [node.shape[each] for each in axes]:
+        raise ValueError(f"nan{name}: an array of no elements has no {name}")
+    result = reduced(f"nan{name}", node, axes, node.dtype, keepdims=keepdims)
+    return delivered(result, out, f"nan{name}")
+
+
+def nanmin(x: Array, /, axis: Axes = None, *, keepdims: bool = False, out: Any = None) -> Array:
+    """The least element that is no NaN; NaN where there is none."""
+    return _extreme("min", x, axis, keepdims, out)
+
+
+def nanmax(x: Array, /, axis: Axes = None, *, keepdims: bool = False, out: Any = None) -> Array:
+    """The greatest element that is no NaN; NaN where there is none."""
+    return _extreme("max", x, axis, keepdims, out)
+
+
+def _argument(name: str, worst: float, x: Any, axis: int | None, keepdims: bool) -> Array:
+    node = node_of(x, f"nan{name}")
+    mask = _numbers(node)
+    if mask is None:
+        return getattr(functions, name)(x, axis=axis, keepdims=keepdims)
+    along = None if axis is None else axis_of(axis, len(node.shape))
+    if node.size and not bool(functions.all(functions.any(mask, axis=along))):
+        raise ValueError("All-NaN slice encountered")
+    numbers = Array(apply("where", mask.node, node, worst))
+    return getattr(functions, name)(numbers, axis=along, keepdims=keepdims)
+
+
+def nanargmin(x: Array, /, axis: int | None = None, *, keepdims: bool = False) -> Array:
+    """The index of the first least element that is no NaN.
+
+    Raises:
+        ValueError: all elements of a row are NaN.
+    """
+    return _argument("argmin", float("inf"), x, axis, keepdims)
+
+
+def nanargmax(x: Array, /, axis: int | None = None, *, keepdims: bool = False) -> Array:
+    """The index of the first greatest element that is no NaN; see ``nanargmin``."""
+    return _argument("argmax", float("-inf"), x, axis, keepdims)
+
+
+def _filled(x: Any, name: str, value: int) -> Any:
+    mask = _numbers(node_of(x, name))
+    return x if mask is None else Array(apply("where", mask.node, x.node, value))
+
+
+def nancumsum(x: Array, /, axis: int | None = None, dtype: Any = None) -> Array:
+    """``cumsum`` with NaN as 0."""
+    return scans.cumsum(_filled(x, "nancumsum", 0), axis=axis, dtype=dtype)
+
+
+def nancumprod(x: Array, /, axis: int | None = None, dtype: Any = None) -> Array:
+    """``cumprod`` with NaN as 1."""
+    return scans.cumprod(_filled(x, "nancumprod", 1), axis=axis, dtype=dtype)
+
+
+def ptp(x: Array, /, axis: Axes = None, *, keepdims: bool = False) -> Array:
+    """The distance of the greatest and the least element along axes."""
+    most = functions.max(x, axis=axis, keepdims=keepdims)
+    least = functions.min(x, axis=axis, keepdims=keepdims)
+    return Array(apply("subtract", most.node, least.node))
+
+
+def average(
+    x: Array, /, axis: Axes = None, weights: Array | None = None, *, keepdims: bool = False
+) -> Array:
+    """The mean with weights, which broadcast to the elements; or have one dimension, that of the
+    axis.
+
+    Raises:
+        ZeroDivisionError: a sum of weights is zero.
+    """
+    node = node_of(x, "average")
+    if weights is None:
+        return statistics.mean(x, axis=axis, keepdims=keepdims)
+    given = node_of(weights, "average")
+    if given.shape != node.shape:
+        if not isinstance(axis, int) or len(given.shape) != 1:
+            raise TypeError("average: weights of another shape have one dimension, that of axis")
+        along = axis_of(axis, len(node.shape))
+        if given.shape[0] != node.shape[along]:
+            raise ValueError("Length of weights not compatible with specified axis.")
+        after = len(node.shape) - 1 - along
+        given = weights.reshape((given.shape[0], *[1] * after)).node
+    own = np.result_type(node.dtype, given.dtype)
+    wide = own if functions.is_floating(own) else np.dtype(np.float64)
+    ones = functions.filled(node, 1, given.dtype, node.shape)
+    whole = Array(apply("multiply", given, ones))
+    scale = functions.sum(whole, axis=axis, dtype=wide, keepdims=keepdims)
+    if bool(functions.any(Array(apply("equal", scale.node, 0)))):
+        raise ZeroDivisionError("Weights sum to zero, can't be normalized")
+    product = Array(apply("multiply", node, whole.node))
+    total = functions.sum(product, axis=axis, dtype=wide, keepdims=keepdims)
+    return Array(apply("divide", total.node, scale.node))
