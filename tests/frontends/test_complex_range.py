@@ -73,3 +73,24 @@ def test_exponential_beyond_the_largest_float():
     launch(all_of, 1, 1, z, out)
     small = cmath.exp(complex(700.2, 1.5)).real * np.exp(10.0)
     assert abs(out[0, 0].real / small - 1) < 1e-14 and out[0, 0].imag == np.inf
+
+
+def grown(z, out):
+    for i in range(z.size):
+        out[0, i] = cmath.sinh(z[i])
+        out[1, i] = cmath.cosh(z[i])
+        out[2, i] = cmath.sin(z[i])
+        out[3, i] = cmath.cos(z[i])
+        out[4, i] = cmath.exp(z[i])
+
+
+def test_small_parts_beside_large_ones():
+    """cosh 100 overflows in float32, its product with a sine of 1e-30 does not."""
+    numbers = np.array([complex(100, 1e-30), complex(-100, 1e-30), complex(1e-30, 100)])
+    z, out = numbers.astype(np.complex64), np.zeros((5, 3), np.complex64)
+    launch(grown, 1, 1, z, out)
+    for function, row in zip(("sinh", "cosh", "sin", "cos", "exp"), out):
+        with np.errstate(over="ignore"):
+            wanted = getattr(np, function)(z.astype(complex)).astype(np.complex64)
+        for part, right in ((row.real, wanted.real), (row.imag, wanted.imag)):
+            assert np.allclose(part, right, rtol=1e-6, atol=0), function

@@ -7,7 +7,7 @@ fused ones.
 from __future__ import annotations
 
 from functools import partial
-from math import e, inf, log
+from math import inf, log
 from typing import NamedTuple
 
 import numpy as np
@@ -101,14 +101,26 @@ def polar(b: Builder, radius: Value, angle: Value) -> Pair:
 
 def exponential(b: Builder, z: Pair) -> Pair:
     """e**z, also where e to the real part overflows, and the sine and cosine make up for that."""
+    large, root, rest = growth(b, z.real)
     one = b.const(1.0, z.part)
-    limit = float(np.log(np.finfo(z.part.numpy).max)) - 1
-    large = b.lt(b.const(limit, z.part), z.real)
-    size = b.unary(math.Exp, b.select(large, b.sub(z.real, one), z.real))
-    rest = b.select(large, b.const(e, z.part), one)
+    rising = b.and_(large, b.lt(one, z.real))
+    size = b.select(rising, root, b.unary(math.Exp, z.real))
+    rest = b.select(rising, rest, one)
     cosine, sine = b.unary(math.Cos, z.imag), b.unary(math.Sin, z.imag)
     real, imag = edges.directed(b, z.real, size, cosine), edges.scaled(b, size, sine)
     return Pair(b.mul(real, rest), b.mul(imag, rest))
+
+
+def growth(b: Builder, x: Value) -> tuple[Value, Value, Value]:
+    """Whether e**|x| overflows nearly; two factors of it, of which the second is 1 if it does not,
+    or if the first is infinite by itself."""
+    half, size = b.const(0.5, x.type), b.unary(arith.Abs, x)
+    assert isinstance(x.type, DType)
+    limit = float(np.log(np.finfo(x.type.numpy).max)) - 1
+    large = b.lt(b.const(limit, x.type), size)
+    root = b.unary(math.Exp, b.mul(size, half))
+    alone = b.or_(b.not_(large), edges.is_infinite(b, root))
+    return large, root, b.select(alone, b.const(1.0, x.type), root)
 
 
 _TINY = 2.0**54

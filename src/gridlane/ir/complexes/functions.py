@@ -24,18 +24,28 @@ def over_i(b: Builder, z: Pair) -> Pair:
     return Pair(z.imag, b.neg(z.real))
 
 
+def _hyperbolic(b: Builder, x: Value) -> tuple[Value, Value, Value]:
+    """sinh x and cosh x, and a factor that they lack where they overflow."""
+    large, size, rest = arithmetic.growth(b, x)
+    half = b.mul(size, b.const(0.5, x.type))
+    sine = b.select(large, b.binary(math.Copysign, half, x), b.unary(math.Sinh, x))
+    return sine, b.select(large, half, b.unary(math.Cosh, x)), rest
+
+
 def hyperbolic_sine(b: Builder, z: Pair) -> Pair:
     """sinh x cos y + i cosh x sin y."""
-    real = edges.directed(b, z.real, b.unary(math.Sinh, z.real), b.unary(math.Cos, z.imag))
-    imag = edges.scaled(b, b.unary(math.Cosh, z.real), b.unary(math.Sin, z.imag))
-    return Pair(real, imag)
+    sine, cosine, rest = _hyperbolic(b, z.real)
+    real = edges.directed(b, z.real, sine, b.unary(math.Cos, z.imag))
+    imag = edges.scaled(b, cosine, b.unary(math.Sin, z.imag))
+    return Pair(b.mul(real, rest), b.mul(imag, rest))
 
 
 def hyperbolic_cosine(b: Builder, z: Pair) -> Pair:
     """cosh x cos y + i sinh x sin y."""
-    real = edges.directed(b, z.real, b.unary(math.Cosh, z.real), b.unary(math.Cos, z.imag))
-    imag = edges.product(b, b.unary(math.Sinh, z.real), b.unary(math.Sin, z.imag))
-    return Pair(real, imag)
+    sine, cosine, rest = _hyperbolic(b, z.real)
+    real = edges.directed(b, z.real, cosine, b.unary(math.Cos, z.imag))
+    imag = edges.product(b, sine, b.unary(math.Sin, z.imag))
+    return Pair(b.mul(real, rest), b.mul(imag, rest))
 
 
 def hyperbolic_tangent(b: Builder, z: Pair) -> Pair:

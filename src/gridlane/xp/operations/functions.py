@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from gridlane.ir.builder import Builder
+from gridlane.ir.builder import rounded
 from gridlane.ir.complexes import arithmetic as complexes
-from gridlane.ir.complexes import functions
+from gridlane.ir.complexes import edges, functions
 from gridlane.ir.complexes.arithmetic import Pair
 from gridlane.ir.expressions import Expression, Writer
 from gridlane.ir.op import Op
@@ -21,7 +21,9 @@ from gridlane.xp.operations.record import Bound, Complex, Loop, Operand, Operati
 from gridlane.xp.operations.writing import (
     by_op,
     by_op2,
+    finite_or,
     from_pair,
+    fused,
     is_finite,
     number,
     on_pairs,
@@ -60,9 +62,26 @@ def _rounding(op: type[Op]) -> Build:
 # ---- complex functions that ``cmath`` lacks
 
 
-def _complex_exp2(b: Builder, z: Pair) -> Pair:
-    scale = b.const(log(2), z.part)
-    return complexes.exponential(b, Pair(b.mul(z.real, scale), b.mul(z.imag, scale)))
+_LOG_2 = 0.6931471805599453, 2.3190468138462996e-17
+"""log(2), and what that lacks."""
+
+
+def _complex_exp2(w: Writer, a: Complex) -> Complex:
+    """2**x * e**(i y log(2)), with the error of the angle made up for."""
+    high = rounded(_LOG_2[0], a.imag.dtype)
+    turn = a.imag * high
+    lacking = fused(w, a.imag, number(turn, high), -turn)
+    lacking = finite_or(w, lacking + a.imag * (_LOG_2[0] - high + _LOG_2[1]))
+    cosine, sine = unary(math.Cos, turn), unary(math.Sin, turn)
+    along, across = unary(math.Cos, lacking), unary(math.Sin, lacking)
+    turned = w.select(turn.equals(0.0), a.imag, sine * along + cosine * across)
+    parts = cosine * along - sine * across, turned
+    b, large = w.builder, a.real > np.finfo(a.real.dtype.numpy).maxexp - 2
+    size = unary(math.Exp2, w.select(large, a.real * 0.5, a.real))
+    rest = w.select(large & is_finite(w, size), size, number(size, 1.0))
+    real_part = w.wrap(edges.directed(b, a.real.value, size.value, parts[0].value))
+    imag_part = w.wrap(edges.scaled(b, size.value, parts[1].value))
+    return Complex(real_part * rest, imag_part * rest)
 
 
 def _undefined(w: Writer, a: Complex, result: Complex) -> Complex:
@@ -85,6 +104,13 @@ def _complex_tanh(w: Writer, a: Complex) -> Complex:
 def _complex_tan(w: Writer, a: Complex) -> Complex:
     turned = _complex_tanh(w, Complex(-a.imag, a.real))
     return Complex(turned.imag, -turned.real)
+
+
+def _complex_acosh(w: Writer, a: Complex) -> Complex:
+    """On the imaginary axis the angle is a right one, even if the imaginary part is NaN."""
+    result = from_pair(w, functions.area_cosine(w.builder, pair(a)))
+    right = a.real.equals(0.0) & a.imag.is_nan()
+    return Complex(result.real, w.select(right, number(a.imag, pi / 2), result.imag))
 
 
 def _complex_expm1(w: Writer, a: Complex) -> Complex:
@@ -160,7 +186,16 @@ def _conjugate(w: Writer, a: Operand) -> Operand:
 _UNARY: tuple[tuple[str, str, tuple[str, ...], type[Op], str, str, str, str], ...] = (
     (EXPONENTIALS, "exp", (), math.Exp, "e to the power a", "", "g * conj(y)", "exp"),
     (EXPONENTIALS, "expm1", (), math.Expm1, "exp(a) - 1, exact near 0", "", "g * conj(y + 1)", ""),
-    (EXPONENTIALS, "exp2", (), math.Exp2, "2 to the power a", "", f"g * conj(y) * {log(2)!r}", ""),
+    (
+        EXPONENTIALS,
+        "exp2",
+        (),
+        math.Exp2,
+        "2 to the power a",
+        "turned",
+        f"g * conj(y) * {log(2)!r}",
+        "",
+    ),
     (EXPONENTIALS, "log", (), math.Log, "the natural logarithm", "log", "g / conj(a)", "log"),
     (
         EXPONENTIALS,
@@ -270,13 +305,17 @@ _UNARY: tuple[tuple[str, str, tuple[str, ...], type[Op], str, str, str, str], ..
     ),
 )
 """Section, name, aliases, op, summary, special values, gradient, name in ``ir/complexes``."""
-_SPECIAL = {"log": "NaN below 0, -inf at 0", "turns": "radians; NaN of infinities"}
-_COMPLEX_BOUNDS = {"exp2": 16.0}
+_SPECIAL = {
+    "turned": "complex: the angle has digits up to an imaginary part of 2**24, or 2**53",
+    "log": "NaN below 0, -inf at 0",
+    "turns": "radians; NaN of infinities",
+}
 _COMPLEX: dict[str, Build] = {
     "exp": _exponential(on_pairs(functions.FUNCTIONS["exp"])),
-    "exp2": _exponential(on_pairs(_complex_exp2)),
+    "exp2": _exponential(_complex_exp2),
     "expm1": _exponential(_complex_expm1),
     "log1p": _complex_log1p,
+    "acosh": _complex_acosh,
     "tan": _complex_tan,
     "tanh": _complex_tanh,
 }
@@ -339,7 +378,7 @@ ROWS = (
             _SPECIAL.get(special, special),
             FUNCTION,
             (gradient,),
-            _COMPLEX_BOUNDS.get(name, 8) if of_pairs or name in _COMPLEX else 0,
+            8 if of_pairs or name in _COMPLEX else 0,
         )
         for section, name, aliases, op, summary, special, gradient, of_pairs in _UNARY
     ],
