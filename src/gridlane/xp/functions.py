@@ -46,17 +46,22 @@ def function(name: str) -> Callable[..., Any]:
 
     apply.__name__ = apply.__qualname__ = name
     apply.__doc__ = getattr(operation, "summary", "") or None
-    apply.__signature__ = _signature(name, operation.arity)  # type: ignore[attr-defined]  # read by inspect
+    apply.__signature__ = _signature(operation)  # type: ignore[attr-defined]  # read by inspect
     return apply
 
 
-def _signature(name: str, arity: int) -> inspect.Signature:
+def parameters_of(operation: Operation) -> tuple[str, ...]:
+    """The names of an operation's operands."""
+    arity = operation.arity
+    return _NAMED.get(operation.name) or _PARAMETERS.get(arity) or tuple("abcdefgh"[:arity])
+
+
+def _signature(operation: Operation) -> inspect.Signature:
     kind = inspect.Parameter
-    names = _NAMED.get(name) or _PARAMETERS.get(arity) or tuple("abcdefgh"[:arity])
     defaults = {"out": None, "where": True, "dtype": None, "casting": "same_kind"}
     return inspect.Signature(
         [
-            *[kind(each, kind.POSITIONAL_ONLY) for each in names],
+            *[kind(each, kind.POSITIONAL_ONLY) for each in parameters_of(operation)],
             *[kind(each, kind.KEYWORD_ONLY, default=value) for each, value in defaults.items()],
         ]
     )
