@@ -114,6 +114,14 @@ def spacing(a: np.ndarray) -> np.ndarray:
     return np.where(a == 0, np.abs(step), step)
 
 
+def floor_divide(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """NumPy's, and the array API standard's results for infinities."""
+    if a.dtype.kind in "iu":
+        return np.floor_divide(a, b)
+    infinite = np.isinf(a) | np.isinf(b)
+    return np.where(infinite, np.floor(a / b), np.floor_divide(a, b))
+
+
 OWN: dict[str, Reference] = {
     "nextafter": np.nextafter,
     "spacing": spacing,
@@ -124,6 +132,7 @@ OWN: dict[str, Reference] = {
 REFERENCES: dict[str, Reference] = {
     "round": lambda a: np.rint(a) if a.dtype.kind in "fc" else a,
     "float_power": np.power,
+    "floor_divide": floor_divide,
     "angle": lambda a: np.where(np.isnan(a), np.nan, np.angle(a)),
     "real": np.real,
     "imag": np.imag,

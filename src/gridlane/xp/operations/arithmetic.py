@@ -112,6 +112,15 @@ def _divmod(w: Writer, a: Expression, b: Expression) -> tuple[Expression, Expres
     return _wide_quotient(w, a, b) if a.dtype.is_float else _integer_quotient(w, a, b)
 
 
+def _floor_divide(w: Writer, a: Expression, b: Expression) -> Expression:
+    """Of infinities the floor of the quotient, as the array API standard has it."""
+    quotient = _divmod(w, a, b)[0]
+    if not a.dtype.is_float:
+        return quotient
+    infinite = is_infinite(w, a) | is_infinite(w, b)
+    return w.select(infinite, unary(math.Floor, a / b), quotient)
+
+
 def _fmod(w: Writer, a: Expression, b: Expression) -> Expression:
     if a.dtype.is_float:
         return binary(arith.Rem, a, b)
@@ -339,12 +348,13 @@ ROWS = (
     Operation(
         "floor_divide",
         2,
-        lambda w, a, b: _divmod(w, real(a), real(b))[0],
+        _floor_divide,
         loops_of(np.floor_divide),
         "the quotient rounded down",
         ARITHMETIC,
         special="integers: 0 by 0, where NumPy warns; the least integer by -1 wraps to itself; "
-        "floats: infinite or NaN by 0, NaN for an infinite a",
+        "floats: infinite or NaN by 0; floor(a / b) where a or b is infinite, as the array API "
+        "standard has it; NumPy has NaN for an infinite a, and -1 by infinities of the other sign",
         bound=Bound(1, 1, 1, 1),
     ),
     Operation(

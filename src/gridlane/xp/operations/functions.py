@@ -117,7 +117,8 @@ def _complex_expm1(w: Writer, a: Complex) -> Complex:
     """expm1(x) cos y - 2 sin(y / 2)**2, without cancellation near 0."""
     half = unary(math.Sin, a.imag * 0.5)
     growth = unary(math.Expm1, a.real)
-    real_part = growth * unary(math.Cos, a.imag) - 2.0 * half * half
+    # The standard has the real part +0 at -0 as well.
+    real_part = growth * unary(math.Cos, a.imag) - 2.0 * half * half + 0.0
     whole = functions.FUNCTIONS["exp"](w.builder, pair(a))
     near = abs(a.real) < 1.0
     return Complex(w.select(near, real_part, w.wrap(whole.real) - 1.0), w.wrap(whole.imag))
