@@ -86,6 +86,38 @@ def test_other_captures_are_part_of_the_operator():
         assert np.array_equal(out, X * factor)
 
 
+LIMIT = 3
+
+
+def test_globals_of_inner_functions_are_captured(monkeypatch):
+    def adds(x):
+        def inner(y):
+            return y + LIMIT
+
+        return inner(x)
+
+    out = np.zeros(10, np.int32)
+    for limit in (3, 5):
+        monkeypatch.setitem(globals(), "LIMIT", limit)
+        algorithms.unary_transform(d_in=X, d_out=out, op=adds, num_items=10)
+        assert np.array_equal(out, X + limit)
+
+
+def test_signs_of_captured_zeros():
+    out = np.zeros(2)
+    for zero in (0.0, -0.0):
+        algorithms.unary_transform(d_in=np.ones(2), d_out=out, op=lambda x: x * zero, num_items=2)
+        assert np.signbit(out).tolist() == [np.signbit(zero)] * 2
+
+
+def test_a_part_of_the_input_as_output():
+    x = np.arange(10)
+    with pytest.raises(ValueError, match="unary_transform: an output is in the memory of an input"):
+        algorithms.unary_transform(d_in=x[:9], d_out=x[1:], op=OpKind.NEGATE, num_items=9)
+    with pytest.raises(ValueError, match="inclusive_scan: an output is in the memory of an input"):
+        algorithms.inclusive_scan(d_in=x[:9], d_out=x[1:], op=OpKind.PLUS, num_items=9)
+
+
 def test_arrays_of_several_devices():
     with gridlane.device("interp"):
         there = up(X)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import inspect
 import numbers
 import types
@@ -149,6 +150,16 @@ def _device_function(same: _Same) -> Dispatcher:
 
 # --- keys ---
 
+_EMPTY = types.CellType()
+
+
+@cached
+def _globals_of(code: types.CodeType) -> frozenset[str]:
+    """The names of globals that a function or those in it read."""
+    own = {each.argval for each in dis.get_instructions(code) if each.opname == "LOAD_GLOBAL"}
+    inner = (_globals_of(each) for each in code.co_consts if isinstance(each, types.CodeType))
+    return frozenset(own).union(*inner)
+
 
 def key_of(function: types.FunctionType, role: str, inside: tuple[Any, ...] = ()) -> Hashable:
     """A key of a function: its place, its code, and the values that it captures.
@@ -160,13 +171,19 @@ def key_of(function: types.FunctionType, role: str, inside: tuple[Any, ...] = ()
     if code in inside:
         return "recursive"
     inside = (*inside, code)
-    names = inspect.getclosurevars(function)
-    captured = {**names.globals, **names.nonlocals}
+    captured = {
+        name: function.__globals__[name]
+        for name in _globals_of(code)
+        if name in function.__globals__
+    }
+    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+        if cell != _EMPTY:
+            captured[name] = cell.cell_contents
     parts = [
         (name, _captured_key(value, name, function, role, inside))
         for name, value in sorted(captured.items())
     ]
-    defaults = function.__defaults__ or ()
+    defaults = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
     return (
         code.co_filename,
         code.co_firstlineno,

@@ -12,7 +12,7 @@ from gridlane.algorithms import arrays
 from gridlane.algorithms.caching import cached
 from gridlane.algorithms.inner.scratch import Layout
 from gridlane.algorithms.item_types import ItemType, item_type
-from gridlane.algorithms.sequences import Access, IteratorBase, sequence
+from gridlane.algorithms.sequences import Access, IteratorBase, Pointer, sequence
 from gridlane.core.frozen import frozen
 from gridlane.cuda.arrays.creation import device_array
 from gridlane.cuda.host.native_streams import NativeStream
@@ -225,6 +225,20 @@ def check_apart(sources: list[IteratorBase], sinks: list[IteratorBase], name: st
     for low, high in outputs:
         if any(low < end and start < high for start, end in inputs):
             raise ValueError(f"{name}: an output is in the memory of an input; use another array")
+
+
+def check_in_place(source: IteratorBase, sink: IteratorBase, name: str) -> None:
+    """Raise if an output array is in the memory of an input array at another place: an item might
+    be written before it is read. The device is current.
+
+    Raises:
+        ValueError: it is.
+    """
+    if isinstance(source, Pointer) and isinstance(sink, Pointer):
+        both = [arrays.on_device(each.array) for each in (source, sink)]
+        ranges = arrays.extents(both)
+        if len(ranges) == 2 and (ranges[0][0], source.item.size) != (ranges[1][0], sink.item.size):
+            check_apart([source], [sink], name)
 
 
 def access(given: IteratorBase) -> Access:

@@ -13,6 +13,7 @@ from gridlane.algorithms.face.calling import (
     access,
     build,
     check_fits,
+    check_in_place,
     checked_count,
     initial,
     readable,
@@ -56,6 +57,7 @@ def _prepare(
     given = init_value is not None
 
     def launch(parts: list[Any], stream: Any) -> None:
+        check_in_place(source, sink, name)
         scan(
             access(source), access(sink), combine, item, access(start), given, inclusive, count,
             parts[0], stream,

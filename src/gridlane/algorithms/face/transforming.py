@@ -8,6 +8,7 @@ from gridlane.algorithms.face.calling import (
     Prepared,
     access,
     build,
+    check_in_place,
     checked_count,
     readable,
     writable,
@@ -23,6 +24,7 @@ def _prepare_unary(*, d_in: Any, d_out: Any, op: Any, num_items: Any = 0) -> Pre
     function = operator(op, 1, source.item)
 
     def launch(parts: list[Any], stream: Any) -> None:
+        check_in_place(source, sink, "unary_transform")
         transform((access(source),), access(sink), function, count, stream)
 
     return Prepared((source.kind, sink.kind, function.key), (source, sink), Layout(()), launch)
@@ -35,6 +37,8 @@ def _prepare_binary(*, d_in1: Any, d_in2: Any, d_out: Any, op: Any, num_items: A
     function = operator(op, 2, first.item)
 
     def launch(parts: list[Any], stream: Any) -> None:
+        for each in (first, second):
+            check_in_place(each, sink, "binary_transform")
         transform((access(first), access(second)), access(sink), function, count, stream)
 
     key = (first.kind, second.kind, sink.kind, function.key)

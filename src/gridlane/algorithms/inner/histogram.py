@@ -27,8 +27,7 @@ def _clearing(counter: ItemType) -> Dispatcher:
 
     @kernel
     def clear(bins):
-        i = cuda.grid(1)
-        if i < bins.size:
+        for i in range(cuda.grid(1), bins.size, cuda.gridsize(1)):
             bins[i] = cast(0)
 
     return clear
@@ -88,7 +87,7 @@ def histogram_even(
     lower, upper = levels
     size = bins.state.size
     cleared = _clearing(counter)
-    cleared[blocks_for(size, _THREADS, 1 << 22), _THREADS, stream](bins.state)
+    cleared[blocks_for(size, _THREADS, 1024), _THREADS, stream](bins.state)
     if not count:
         return
     kind = common.dtype.type

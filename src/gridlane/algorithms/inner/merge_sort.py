@@ -25,6 +25,7 @@ from gridlane.cuda.kernels.dispatcher import Dispatcher
 
 _THREADS = 256
 _MOST_ITEMS = 1024
+_MOST_BLOCKS = 32768
 _SHARED_BYTES = 12288
 
 
@@ -108,32 +109,36 @@ def _sorting(
         keys = cuda.shared.array(2 * items, element)
         places = cuda.shared.array(2 * items, np.int32)
         t = cuda.threadIdx.x
-        base = np.int64(cuda.blockIdx.x) * items
-        inside = np.int32(min(items, count - base))
-        for e in range(t, inside, threads):
-            put(keys, e, load(ins, base + e))
-            places[e] = e
-        cuda.syncthreads()
-        half = np.int32(0)
-        width = np.int32(1)
-        while width < inside:
+        stride = np.int64(cuda.gridDim.x) * items
+        for base in range(np.int64(cuda.blockIdx.x) * items, count, stride):
+            inside = np.int32(min(items, count - base))
             for e in range(t, inside, threads):
-                start = e // (2 * width) * (2 * width)
-                middle = min(start + width, inside)
-                end = min(start + 2 * width, inside)
-                key = get(keys, half + e)
-                if e < middle:
-                    place = e + below(keys, half + middle, half + end, key) - half - middle
-                else:
-                    place = e - middle + not_above(keys, half + start, half + middle, key) - half
-                put(keys, items - half + place, key)
-                places[items - half + place] = places[half + e]
+                put(keys, e, load(ins, base + e))
+                places[e] = e
             cuda.syncthreads()
-            half = np.int32(items - half)
-            width *= np.int32(2)
-        for e in range(t, inside, threads):
-            store(outs, base + e, get(keys, half + e))
-            store_value(out_values, base + e, load_value(values, base + places[half + e]))
+            half = np.int32(0)
+            width = np.int32(1)
+            while width < inside:
+                for e in range(t, inside, threads):
+                    start = e // (2 * width) * (2 * width)
+                    middle = min(start + width, inside)
+                    end = min(start + 2 * width, inside)
+                    key = get(keys, half + e)
+                    if e < middle:
+                        place = e + below(keys, half + middle, half + end, key) - half - middle
+                    else:
+                        place = (
+                            e - middle + not_above(keys, half + start, half + middle, key) - half
+                        )
+                    put(keys, items - half + place, key)
+                    places[items - half + place] = places[half + e]
+                cuda.syncthreads()
+                half = np.int32(items - half)
+                width *= np.int32(2)
+            for e in range(t, inside, threads):
+                store(outs, base + e, get(keys, half + e))
+                store_value(out_values, base + e, load_value(values, base + places[half + e]))
+            cuda.syncthreads()
 
     return sort_tiles
 
@@ -165,29 +170,31 @@ def _merging(
     def merge_tiles(ins, values, outs, out_values, count, width):
         keys = cuda.shared.array(items, element)
         t = cuda.threadIdx.x
-        base = np.int64(cuda.blockIdx.x) * items
-        inside = np.int32(min(items, count - base))
-        start = base // (2 * width) * (2 * width)
-        middle = min(start + width, count)
-        end = min(start + 2 * width, count)
-        first = split(ins, start, middle, end, base - start)
-        size = np.int32(split(ins, start, middle, end, base - start + inside) - first)
-        # Item e of the tile is first + e of the first run, or second + e of the second.
-        second = middle + (base - start - first) - size
-        first += start
-        for e in range(t, inside, threads):
-            put(keys, e, load(ins, first + e if e < size else second + e))
-        cuda.syncthreads()
-        for e in range(t, inside, threads):
-            key = get(keys, e)
-            if e < size:
-                place = e + below(keys, size, inside, key) - size
-                origin = first + e
-            else:
-                place = e - size + not_above(keys, np.int32(0), size, key)
-                origin = second + e
-            store(outs, base + place, key)
-            store_value(out_values, base + place, load_value(values, origin))
+        stride = np.int64(cuda.gridDim.x) * items
+        for base in range(np.int64(cuda.blockIdx.x) * items, count, stride):
+            inside = np.int32(min(items, count - base))
+            start = base // (2 * width) * (2 * width)
+            middle = min(start + width, count)
+            end = min(start + 2 * width, count)
+            first = split(ins, start, middle, end, base - start)
+            size = np.int32(split(ins, start, middle, end, base - start + inside) - first)
+            # Item e of the tile is first + e of the first run, or second + e of the second.
+            second = middle + (base - start - first) - size
+            first += start
+            for e in range(t, inside, threads):
+                put(keys, e, load(ins, first + e if e < size else second + e))
+            cuda.syncthreads()
+            for e in range(t, inside, threads):
+                key = get(keys, e)
+                if e < size:
+                    place = e + below(keys, size, inside, key) - size
+                    origin = first + e
+                else:
+                    place = e - size + not_above(keys, np.int32(0), size, key)
+                    origin = second + e
+                store(outs, base + place, key)
+                store_value(out_values, base + place, load_value(values, origin))
+            cuda.syncthreads()
 
     return merge_tiles
 
@@ -213,8 +220,9 @@ def merge_sort(
         return
     items = _tile_items(item)
     threads = min(_THREADS, items)
-    blocks = -(-count // items)
-    passes = (blocks - 1).bit_length()
+    tiles = -(-count // items)
+    blocks = min(tiles, _MOST_BLOCKS)
+    passes = (tiles - 1).bit_length()
     buffers = [sink, *(first if n % 2 == 0 else second for n in range(passes))][::-1]
     launched = _sorting(source.codes, buffers[0].codes, less, item)
     launched[blocks, threads, stream](*source.states, *buffers[0].states, count)
