@@ -97,7 +97,7 @@ def check_radix(keys, begin=None, end=None, descending=False):
 @pytest.mark.parametrize("device", ALL)
 def test_radix_sort_of_pairs(device):
     with gridlane.device(device):
-        for count in sizes(device)[: None if device == "cpu" else -1]:
+        for count in sizes(device)[: None if device == "cpu" else 5]:
             check_radix(numbers(count, np.float32), descending=bool(count % 2))
 
 
@@ -173,8 +173,8 @@ def test_radix_sorts_that_are_refused(changes, error, message):
 
 
 @pytest.mark.parametrize("device", ALL)
-@pytest.mark.parametrize("count", [400, 3000])
-def test_segmented_sort(device, count):
+def test_segmented_sort(device):
+    count = 700 if device == "interp" else 3000
     with gridlane.device(device):
         ends = np.sort(np.random.default_rng(3).integers(0, count, 12)).astype(np.int64)
         starts = np.concatenate([[5], ends[:-1] + np.arange(11) % 2 * 3])
@@ -234,5 +234,5 @@ def test_searches_by_a_comparison():
     assert out.tolist() == [1, 3, 5]
     with pytest.raises(ValueError, match="pointer-sized"):
         algorithms.lower_bound(
-            d_data=data, num_items=5, d_values=data, num_values=3, d_out=np.zeros(3, np.int32)
+            d_data=data, num_items=5, d_values=data, num_values=3, d_out=np.zeros(3, np.uint32)
         )

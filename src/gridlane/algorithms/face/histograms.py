@@ -120,7 +120,12 @@ def make_histogram_even(
     num_samples: int,
     **options: Any,
 ) -> Any:
-    """The histogram of such arguments as an object, ``Algorithm``; it takes arrays of one level."""
+    """The histogram of such arguments as an object, ``Algorithm``; it takes arrays of one level.
+
+    Args:
+        num_samples: how many a call will have; it changes nothing.
+    """
+    checked_count(num_samples, "num_samples")
     return build(
         "histogram_even",
         _prepare,
@@ -130,5 +135,4 @@ def make_histogram_even(
         h_num_output_levels=h_num_output_levels,
         h_lower_level=h_lower_level,
         h_upper_level=h_upper_level,
-        num_samples=num_samples,
     )

@@ -31,7 +31,9 @@ def _prepare(
     count, searches = checked_count(num_items, "num_items"), checked_count(num_values, "num_values")
     data, values = readable(d_data, "d_data", count), readable(d_values, "d_values", searches)
     sink = writable(d_out, "d_out", searches)
-    if sink.item is not None and sink.item.dtype.str[1:] != "u8":
+    if sink.item is not None and sink.item.dtype.kind != "u":
+        raise TypeError(f"d_out has the dtype {sink.item.dtype}; places are unsigned integers")
+    if sink.item is not None and sink.item.size != 8:
         raise ValueError(
             f"d_out has the dtype {sink.item.dtype}; places are pointer-sized unsigned integers, "
             "numpy.uintp"

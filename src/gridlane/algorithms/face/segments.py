@@ -44,6 +44,8 @@ def _prepare(
     max_segment_size: int | None = None,
 ) -> Prepared:
     segments = checked_count(num_segments, "num_segments")
+    if segments >= 1 << 31:
+        raise RuntimeError(f"num_segments is {segments}; there may be 2**31 - 1 of them")
     if max_segment_size is not None:
         checked_count(max_segment_size, "max_segment_size")
     source, sink = readable(d_in, "d_in"), writable(d_out, "d_out", segments)
@@ -84,6 +86,7 @@ def segmented_reduce(
 
     Raises:
         TypeError, ValueError, CompileError: as ``reduce_into``.
+        RuntimeError: 2**31 segments or more.
     """
     _prepare(
         d_in=d_in,

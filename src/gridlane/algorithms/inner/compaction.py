@@ -15,33 +15,19 @@ import numpy as np
 
 from gridlane import cuda
 from gridlane.algorithms.caching import cached
+from gridlane.algorithms.inner.block import block_scan, block_sum
 from gridlane.algorithms.inner.launching import MOST_BLOCKS, kernel
 from gridlane.algorithms.inner.scratch import Layout
 from gridlane.algorithms.item_types import item_type
 from gridlane.algorithms.operators import Operator
 from gridlane.algorithms.sequences import Access, Code
-from gridlane.cuda.kernels.decorators import jit
 from gridlane.cuda.kernels.dispatcher import Dispatcher
 
-_THREADS = 256  # at least MOST_BLOCKS, and below 2**15
-_TILES = 8
-"""Tiles of a chunk, while there are fewer blocks than the most."""
-
-
-@jit(device=True)
-def _block_sum(tile, t, value):
-    """The sum of the threads' values, for all of them."""
-    tile[t] = value
-    cuda.syncthreads()
-    step = _THREADS // 2
-    while step > 0:
-        if t < step:
-            tile[t] += tile[t + step]
-        cuda.syncthreads()
-        step //= 2
-    total = tile[0]
-    cuda.syncthreads()
-    return total
+_THREADS = 256  # at least MOST_BLOCKS
+_ITEMS = 8
+_TILE = _THREADS * _ITEMS  # below 2**15: two sums of it have 16 bits each
+_UNITS = (1, 1 << 16, 0)
+"""The class 0 is counted in the lower half of a sum, the class 1 in the upper."""
 
 
 @cached
@@ -63,8 +49,8 @@ def _marking(classify: Operator) -> Dispatcher:
                 zeros += 1
             if c == 1:
                 ones += 1
-        zeros = _block_sum(tile, t, zeros)
-        ones = _block_sum(tile, t, ones)
+        zeros = block_sum(tile, t, zeros)
+        ones = block_sum(tile, t, ones)
         if t == 0:
             counts[cuda.blockIdx.x] = zeros
             counts[MOST_BLOCKS + cuda.blockIdx.x] = ones
@@ -80,53 +66,56 @@ def _moving(emit: Operator, totals: Code, outputs: int) -> Dispatcher:
     def move(ins, outs, classes, counts, total, count, chunk):
         """Write block b's items to their places; block 0 stores how many there are in all."""
         tile = cuda.shared.array(_THREADS, np.int64)
-        sums = cuda.shared.array(2 * _THREADS, np.int32)
+        sums = cuda.shared.array(_THREADS, np.int32)
+        own = cuda.shared.array(_TILE, np.uint8)
+        ranks = cuda.shared.array(_TILE, np.int16)
         t = cuda.threadIdx.x
         begin = cuda.blockIdx.x * chunk
         end = min(begin + chunk, count)
         zeros = counts[t] if t < cuda.gridDim.x else np.int64(0)
         ones = counts[MOST_BLOCKS + t] if t < cuda.gridDim.x else np.int64(0)
-        all_zeros = _block_sum(tile, t, zeros)
-        all_ones = _block_sum(tile, t, ones)
-        base0 = _block_sum(tile, t, zeros if t < cuda.blockIdx.x else np.int64(0))
-        base1 = _block_sum(tile, t, ones if t < cuda.blockIdx.x else np.int64(0))
+        all_zeros = block_sum(tile, t, zeros)
+        all_ones = block_sum(tile, t, ones)
+        base0 = block_sum(tile, t, zeros if t < cuda.blockIdx.x else np.int64(0))
+        base1 = block_sum(tile, t, ones if t < cuda.blockIdx.x else np.int64(0))
         base2 = begin - base0 - base1
-        for base in range(begin, end, _THREADS):
-            i = base + t
-            c = np.int32(3)
-            if i < end:
-                c = np.int32(classes[i])
-            both = np.int32(0)  # the class 0 in the lower half, the class 1 in the upper
-            if c == 0:
-                both = np.int32(1)
-            if c == 1:
-                both = np.int32(1 << 16)
-            sums[t] = both
+        for base in range(begin, end, _TILE):
+            inside = np.int32(min(_TILE, end - base))
+            for e in range(t, inside, _THREADS):
+                own[e] = classes[base + e]
             cuda.syncthreads()
-            half = 0
-            step = 1
-            while step < _THREADS:
-                value = sums[half + t]
-                if t >= step:
-                    value += sums[half + t - step]
-                sums[_THREADS - half + t] = value
-                cuda.syncthreads()
-                half = _THREADS - half
-                step *= 2
-            before = sums[half + t] - both
-            whole = sums[half + _THREADS - 1]
-            before0 = before & 0xFFFF
-            before1 = before >> 16
-            if i < end:
-                place = base2 + t - before0 - before1
+            first = min(t * _ITEMS, inside)
+            last = min(first + _ITEMS, inside)
+            both = np.int32(0)  # the class 0 in the lower half, the class 1 in the upper
+            for e in range(first, last):
+                both += _UNITS[own[e]]
+            sums[t] = both
+            block_scan(sums, t)
+            both = sums[t] - both
+            for e in range(first, last):
+                c = own[e]
+                below0 = both & 0xFFFF
+                below1 = both >> 16
+                rank = e - below0 - below1
                 if c == 0:
-                    place = base0 + before0
+                    rank = below0
                 if c == 1:
-                    place = base1 + before1
-                write(ins, outs, i, c, place)
+                    rank = below1
+                ranks[e] = np.int16(rank)
+                both += _UNITS[c]
+            cuda.syncthreads()
+            for e in range(t, inside, _THREADS):
+                c = np.int32(own[e])
+                place = base2 + ranks[e]
+                if c == 0:
+                    place = base0 + ranks[e]
+                if c == 1:
+                    place = base1 + ranks[e]
+                write(ins, outs, base + e, c, place)
+            whole = sums[_THREADS - 1]
             base0 += whole & 0xFFFF
             base1 += whole >> 16
-            base2 += min(_THREADS, end - base) - (whole & 0xFFFF) - (whole >> 16)
+            base2 += inside - (whole & 0xFFFF) - (whole >> 16)
             cuda.syncthreads()
         if cuda.blockIdx.x == 0 and t == 0:
             store_total(total, 0, all_zeros)
@@ -161,8 +150,8 @@ def compact(
     """
     classes, counts = (each.state for each in parts)
     mark, move = _marking(classify), _moving(emit, totals.code, outputs)
-    tiles = -(-count // _THREADS)
-    chunk = max(_TILES, -(-tiles // MOST_BLOCKS)) * _THREADS
+    tiles = -(-count // _TILE)
+    chunk = max(1, -(-tiles // MOST_BLOCKS)) * _TILE
     blocks = max(1, -(-count // chunk))
     mark[blocks, _THREADS, stream](ins, classes, counts, count, chunk)
     move[blocks, _THREADS, stream](ins, outs, classes, counts, totals.state, count, chunk)

@@ -1,7 +1,7 @@
 """Stable merge sorts by any comparison: blocks sort tiles, then merge runs of twice the length.
 
-A merge's output is cut into tiles by merge paths, as O. Green, R. McColl and D. Bader describe; in
-a tile, an item's place is its place in its run and its rank in the other.
+A merge's output is cut into tiles, and a tile into threads' parts, by merge paths, as O. Green,
+R. McColl and D. Bader describe.
 """
 
 # pyright: reportMissingParameterType=false
@@ -23,7 +23,7 @@ from gridlane.core.frozen import frozen
 from gridlane.cuda.kernels.decorators import jit
 from gridlane.cuda.kernels.dispatcher import Dispatcher
 
-_THREADS = 256
+_OWN_ITEMS = 8
 _MOST_ITEMS = 1024
 _MOST_BLOCKS = 32768
 _SHARED_BYTES = 12288
@@ -59,39 +59,47 @@ NOTHING = _nothing()
 """Values of keys that have none."""
 
 
-def _tile_items(item: ItemType) -> int:
-    """Items of a tile: two tiles of keys and of places are in shared memory."""
+def _shape(item: ItemType) -> tuple[int, int, int]:
+    """Items of a tile, threads, and items of a thread: two tiles of keys and of places are in
+    shared memory."""
     items = _MOST_ITEMS
     while items > 2 and 2 * items * (item.size + 4) > _SHARED_BYTES:
         items //= 2
-    return items
+    own = min(_OWN_ITEMS, items)
+    return items, items // own, own
 
 
 @cached
-def _rank_functions(item: ItemType, less: Operator) -> tuple[Dispatcher, Dispatcher]:
-    get, before = item.load, less.function
+def _merging_in_tiles(item: ItemType, less: Operator) -> Dispatcher:
+    """The device function that merges two runs of a tile, for one thread's items of the result."""
+    get, put, before = item.load, item.store, less.function
 
-    def below(keys, low, high, key):
-        """The first place of a sorted range whose key is not less than ``key``."""
+    def merge(keys, places, source, target, a, a_end, b, b_end, out, first, number):
+        """Merge the runs from ``a`` and ``b`` of the half ``source``, of which the items ``first``
+        and so on, ``number`` of them, go to ``out + first`` of the half ``target``."""
+        low = max(0, first - (b_end - b))
+        high = min(first, a_end - a)
         while low < high:
             middle = (low + high) // 2
-            if before(get(keys, middle), key):
-                low = middle + 1
-            else:
-                high = middle
-        return low
-
-    def not_above(keys, low, high, key):
-        """The first place of a sorted range whose key is greater than ``key``."""
-        while low < high:
-            middle = (low + high) // 2
-            if before(key, get(keys, middle)):
+            if before(get(keys, source + b + first - 1 - middle), get(keys, source + a + middle)):
                 high = middle
             else:
                 low = middle + 1
-        return low
+        i = source + a + low
+        j = source + b + first - low
+        for place in range(target + out + first, target + out + first + number):
+            second = i >= source + a_end
+            if not second and j < source + b_end:
+                second = bool(before(get(keys, j), get(keys, i)))
+            origin = j if second else i
+            put(keys, place, get(keys, origin))
+            places[place] = places[origin]
+            if second:
+                j += 1
+            else:
+                i += 1
 
-    return jit(below, device=True), jit(not_above, device=True)
+    return jit(merge, device=True)
 
 
 @cached
@@ -99,10 +107,9 @@ def _sorting(
     source: tuple[Code, Code], sink: tuple[Code, Code], less: Operator, item: ItemType
 ) -> Dispatcher:
     (load, load_value), (store, store_value) = ((s.load for s in source), (s.store for s in sink))
-    put, get, element = item.store, item.load, item.dtype
-    below, not_above = _rank_functions(item, less)
-    items = _tile_items(item)
-    threads = min(_THREADS, items)
+    put, get, element, before = item.store, item.load, item.dtype, less.function
+    merge = _merging_in_tiles(item, less)
+    items, threads, own = _shape(item)
 
     @kernel
     def sort_tiles(ins, values, outs, out_values, count):
@@ -116,25 +123,31 @@ def _sorting(
                 put(keys, e, load(ins, base + e))
                 places[e] = e
             cuda.syncthreads()
-            half = np.int32(0)
-            width = np.int32(1)
+            first = min(t * own, inside)
+            number = min(own, inside - first)
+            for e in range(first + 1, first + number):  # insert each into those before it
+                key = get(keys, e)
+                place = e
+                while place > first and before(key, get(keys, place - 1)):
+                    put(keys, place, get(keys, place - 1))
+                    places[place] = places[place - 1]
+                    place -= 1
+                put(keys, place, key)
+                places[place] = e
+            cuda.syncthreads()
+            half = 0
+            width = own
             while width < inside:
-                for e in range(t, inside, threads):
-                    start = e // (2 * width) * (2 * width)
-                    middle = min(start + width, inside)
-                    end = min(start + 2 * width, inside)
-                    key = get(keys, half + e)
-                    if e < middle:
-                        place = e + below(keys, half + middle, half + end, key) - half - middle
-                    else:
-                        place = (
-                            e - middle + not_above(keys, half + start, half + middle, key) - half
-                        )
-                    put(keys, items - half + place, key)
-                    places[items - half + place] = places[half + e]
+                start = first // (2 * width) * (2 * width)
+                middle = min(start + width, inside)
+                end = min(start + 2 * width, inside)
+                merge(
+                    keys, places, half, items - half, start, middle, middle, end, start,
+                    first - start, number,
+                )  # fmt: skip
                 cuda.syncthreads()
-                half = np.int32(items - half)
-                width *= np.int32(2)
+                half = items - half
+                width *= 2
             for e in range(t, inside, threads):
                 store(outs, base + e, get(keys, half + e))
                 store_value(out_values, base + e, load_value(values, base + places[half + e]))
@@ -149,9 +162,8 @@ def _merging(
 ) -> Dispatcher:
     (load, load_value), (store, store_value) = ((s.load for s in source), (s.store for s in sink))
     put, get, element, before = item.store, item.load, item.dtype, less.function
-    below, not_above = _rank_functions(item, less)
-    items = _tile_items(item)
-    threads = min(_THREADS, items)
+    merge = _merging_in_tiles(item, less)
+    items, threads, own = _shape(item)
 
     @jit(device=True)
     def split(ins, start, middle, end, diagonal):
@@ -168,7 +180,8 @@ def _merging(
 
     @kernel
     def merge_tiles(ins, values, outs, out_values, count, width):
-        keys = cuda.shared.array(items, element)
+        keys = cuda.shared.array(2 * items, element)
+        places = cuda.shared.array(2 * items, np.int32)
         t = cuda.threadIdx.x
         stride = np.int64(cuda.gridDim.x) * items
         for base in range(np.int64(cuda.blockIdx.x) * items, count, stride):
@@ -176,24 +189,24 @@ def _merging(
             start = base // (2 * width) * (2 * width)
             middle = min(start + width, count)
             end = min(start + 2 * width, count)
-            first = split(ins, start, middle, end, base - start)
-            size = np.int32(split(ins, start, middle, end, base - start + inside) - first)
-            # Item e of the tile is first + e of the first run, or second + e of the second.
-            second = middle + (base - start - first) - size
-            first += start
+            before_tile = split(ins, start, middle, end, base - start)
+            size = np.int32(split(ins, start, middle, end, base - start + inside) - before_tile)
+            # Item e of the tile is one + e of the first run, or two + e of the second.
+            one = start + before_tile
+            two = middle + (base - start - before_tile) - size
             for e in range(t, inside, threads):
-                put(keys, e, load(ins, first + e if e < size else second + e))
+                put(keys, e, load(ins, one + e if e < size else two + e))
+                places[e] = e
+            cuda.syncthreads()
+            first = min(t * own, inside)
+            number = min(own, inside - first)
+            merge(keys, places, 0, items, 0, size, size, inside, 0, first, number)
             cuda.syncthreads()
             for e in range(t, inside, threads):
-                key = get(keys, e)
-                if e < size:
-                    place = e + below(keys, size, inside, key) - size
-                    origin = first + e
-                else:
-                    place = e - size + not_above(keys, np.int32(0), size, key)
-                    origin = second + e
-                store(outs, base + place, key)
-                store_value(out_values, base + place, load_value(values, origin))
+                store(outs, base + e, get(keys, items + e))
+                origin = places[items + e]
+                origin = one + origin if origin < size else two + origin
+                store_value(out_values, base + e, load_value(values, origin))
             cuda.syncthreads()
 
     return merge_tiles
@@ -218,8 +231,7 @@ def merge_sort(
     """
     if not count:
         return
-    items = _tile_items(item)
-    threads = min(_THREADS, items)
+    items, threads, _ = _shape(item)
     tiles = -(-count // items)
     blocks = min(tiles, _MOST_BLOCKS)
     passes = (tiles - 1).bit_length()

@@ -15,6 +15,7 @@ import numpy as np
 
 from gridlane import cuda
 from gridlane.algorithms.caching import cached
+from gridlane.algorithms.inner.block import block_scan
 from gridlane.algorithms.inner.launching import blocks_for, kernel
 from gridlane.algorithms.inner.merge_sort import Pairs
 from gridlane.algorithms.inner.scan import scan
@@ -106,7 +107,7 @@ def _moving(
         """Write block b's chunk to the places of its digits, in order. In a tile each thread counts
         the digits of its own items in a column, and all columns are scanned digit by digit."""
         columns = cuda.shared.array(_DIGITS * _THREADS, np.int32)
-        sums = cuda.shared.array(2 * _THREADS, np.int32)
+        sums = cuda.shared.array(_THREADS, np.int32)
         bases = cuda.shared.array(_DIGITS, np.int64)
         t = cuda.threadIdx.x
         begin = cuda.blockIdx.x * chunk
@@ -126,18 +127,8 @@ def _moving(
             for k in range(t * _DIGITS, (t + 1) * _DIGITS):
                 total += columns[k]
             sums[t] = total
-            cuda.syncthreads()
-            half = 0
-            step = 1
-            while step < _THREADS:
-                value = sums[half + t]
-                if t >= step:
-                    value += sums[half + t - step]
-                sums[_THREADS - half + t] = value
-                cuda.syncthreads()
-                half = _THREADS - half
-                step *= 2
-            running = sums[half + t] - total
+            block_scan(sums, t)
+            running = sums[t] - total
             for k in range(t * _DIGITS, (t + 1) * _DIGITS):
                 own = columns[k]
                 columns[k] = running

@@ -9,7 +9,7 @@ from typing import Any
 
 from gridlane import cuda
 from gridlane.algorithms.caching import cached
-from gridlane.algorithms.inner.launching import MOST_BLOCKS, blocks_for, kernel, threads_for
+from gridlane.algorithms.inner.launching import MOST_BLOCKS, kernel, threads_for
 from gridlane.algorithms.inner.scratch import Layout
 from gridlane.algorithms.item_types import ItemType
 from gridlane.algorithms.operators import Operator
@@ -27,21 +27,22 @@ def _kernel(source: Code, sink: Code, op: Operator, item: ItemType) -> Dispatche
     threads = threads_for(item.size)
 
     @kernel
-    def reduce_blocks(ins, outs, init, use_init, count):
-        """Store the reduction of block b's items in outs[b]; without items, ``init``."""
+    def reduce_chunks(ins, outs, init, use_init, count, chunk):
+        """Store the reduction of block b's chunk in outs[b]; without items, ``init``."""
         tile = cuda.shared.array(threads, element)
         t = cuda.threadIdx.x
-        first = cuda.grid(1)
-        if first < count:
+        first = cuda.blockIdx.x * chunk + t
+        end = min(cuda.blockIdx.x * chunk + chunk, count)
+        if first < end:
             total = cast(load(ins, first))
-            for i in range(first + cuda.gridsize(1), count, cuda.gridsize(1)):
+            for i in range(first + threads, end, threads):
                 total = cast(combine(total, cast(load(ins, i))))
             put(tile, t, total)
         cuda.syncthreads()
         step = threads // 2
         while step > 0:
             # A thread past the end has no value, and neither have the threads after it.
-            if t < step and first + step < count:
+            if t < step and first + step < end:
                 put(tile, t, combine(get(tile, t), get(tile, t + step)))
             cuda.syncthreads()
             step //= 2
@@ -53,7 +54,7 @@ def _kernel(source: Code, sink: Code, op: Operator, item: ItemType) -> Dispatche
             else:
                 store(outs, cuda.blockIdx.x, get(tile, 0))
 
-    return reduce_blocks
+    return reduce_chunks
 
 
 def reduce_layout(item: ItemType) -> Layout:
@@ -76,10 +77,11 @@ def reduce(
     threads = threads_for(item.size)
     if count <= _ONE_BLOCK:
         launched = _kernel(source.code, sink.code, op, item)
-        launched[1, threads, stream](source.state, sink.state, init, True, count)
+        launched[1, threads, stream](source.state, sink.state, init, True, count, count)
         return
-    blocks = blocks_for(count, threads)
+    chunk = -(-count // (MOST_BLOCKS * threads)) * threads
+    blocks = -(-count // chunk)
     first = _kernel(source.code, partials.code, op, item)
-    first[blocks, threads, stream](source.state, partials.state, init, False, count)
+    first[blocks, threads, stream](source.state, partials.state, init, False, count, chunk)
     last = _kernel(partials.code, sink.code, op, item)
-    last[1, threads, stream](partials.state, sink.state, init, True, blocks)
+    last[1, threads, stream](partials.state, sink.state, init, True, blocks, blocks)
