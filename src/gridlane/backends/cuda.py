@@ -41,6 +41,8 @@ BACKEND = Backend(
         passes.COMPACT,
         passes.COARSE,
         passes.UNROLL,
+        # After the hints, which LLVM follows.
+        passes.KEEP_ROLLED,
     ),
     legal=CLUSTERS | COOPERATIVE | MATRIX | PAIRS | PARTS | MACHINE | PRODUCTS,
     legal_with={Fact.ASYNC_COPIES: COPIES},

@@ -93,6 +93,8 @@ WHOLE_BARRIERS_TOGETHER = _pass("legalise.whole_barriers.whole_barriers_together
 NARROW = _pass("optimise.narrow.narrow_integers")
 COARSEN = _pass("optimise.coarsen.coarsen_blocks")
 UNROLL = _pass("optimise.unroll.hint_unrolling")
+KEEP_ROLLED = _pass("legalise.keep_rolled.keep_rolled")
+"""ptxas unrolls some loops wrongly."""
 RECIPROCAL_ROOTS = _pass("optimise.reciprocal_roots.reciprocal_roots")
 JOIN_LOADS = _pass("optimise.join_loads.join_loads")
 
