@@ -223,3 +223,18 @@ def test_plans_are_what_is_launched(launched):
         assert tuple(names(group)) == kernel.operations[: len(names(group))]
     assert "a reduction is the last operation of a kernel" in str(plan)
     assert str(xp.explain(whole)) == "no kernel: the elements are computed"
+
+
+@pytest.mark.parametrize("size", [256 * 4, 256 * 5 + 3, 256 * 8])
+@pytest.mark.parametrize("device", [each for each in DEVICES if each not in ("cpu", "interp")])
+def test_coarse_code(device: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As for launches of many blocks."""
+    monkeypatch.setattr(computing, "MANY_BLOCKS", 0)
+    monkeypatch.setattr(computing, "_recipes", {})
+    x = np.arange(size, dtype=np.float32)
+    array = xp.asarray(x, device=device)
+    assert np.array_equal(array * 3 + 1, x * 3 + 1)
+    rows = np.arange(4 * 300, dtype=np.float32).reshape(4, 300)
+    result = xp.asarray(rows, device=device)[:, :299] + array[:299]
+    assert np.array_equal(result, rows[:, :299] + x[:299])
+    assert any(coarse for _, _, coarse in computing._plans)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gridlane.core import trace
-from gridlane.core.compact import Variant
+from gridlane.core.compact import COARSE, MANY_BLOCKS, Variant
 from gridlane.core.options import KernelOptions
 from gridlane.ir.source import ModuleSource
 from gridlane.ir.values import Module
@@ -36,7 +36,8 @@ the same on all devices."""
 _BLOCK = (THREADS, 1, 1)
 _lock = threading.RLock()
 _kernels: dict[Form, Kernel] = {}
-_plans: dict[tuple[Form, Device], Plan] = {}
+_plans: dict[tuple[Form, Device, bool], Plan] = {}
+"""By form, device, and whether the code is coarse."""
 _planned: list[Group] | None = None
 """The groups of a plan that is being made, which are not launched."""
 
@@ -319,9 +320,13 @@ def _launch(device: Device, group: Group, leaves: list[Node]) -> None:
     kernel = _kernels.get(form)
     if kernel is None:
         kernel = _kernels[form] = Kernel(ModuleSource(_module_of(form)), (), OPTIONS)
-    plan = _plans.get((form, device))
+    blocks, coarse = _blocks(form, extents), False
+    if device.route != "inline" and form.fold is None and form.product is None:
+        blocks, coarse = _coarsened(form, blocks, device)
+    plan = _plans.get((form, device, coarse))
     if plan is None:
-        plan = _plans[form, device] = kernel.plan(_BLOCK, Variant(compact=True), device)
+        plan = kernel.plan(_BLOCK, Variant(compact=True, coarse=coarse), device)
+        _plans[form, device, coarse] = plan
     values: list[Any] = []
     keep: list[Any] = [leaf.storage for leaf in leaves]
     for node in group.nodes:
@@ -344,12 +349,22 @@ def _launch(device: Device, group: Group, leaves: list[Node]) -> None:
         assert leaf.storage is not None
         values.append(leaf.storage.buffer.address + leaf.offset)
     params = plan.pack(*values, *extents, *group.strides)
-    grid = (_blocks(form, extents), 1, 1)
+    grid = (blocks, 1, 1)
     fitting = kernel.fitting(plan, grid, params)
     fitting.launch(grid, params, keep=keep)
     if _recorder is not None:
         arguments = [node for node in group.nodes if not node.is_pending]
         _recorder.launched(fitting, grid[0], [*arguments, *leaves], (*extents, *group.strides))
+
+
+def _coarsened(form: Form, blocks: int, device: Device) -> tuple[int, bool]:
+    """The blocks of a launch on a GPU, and whether coarse code is for it: with many blocks a thread
+    computes several elements. Blocks without elements may be added behind the last one."""
+    if blocks < MANY_BLOCKS * device.limits.multiprocessors:
+        return blocks, False
+    if form.by_rows:
+        return blocks, blocks % COARSE == 0
+    return -(-blocks // COARSE) * COARSE, True
 
 
 def _module_of(form: Form) -> Module:
