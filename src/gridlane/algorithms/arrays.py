@@ -176,10 +176,15 @@ def _host_array(array: np.ndarray) -> np.ndarray:
 
 
 def extents(arrays: list[Any]) -> list[tuple[int, int]]:
-    """The ranges of addresses that arrays of a device occupy."""
-    starts = [each.ctypes.data if isinstance(each, np.ndarray) else each.address for each in arrays]
-    return [
-        (start, start + each.nbytes)
-        for start, each in zip(starts, arrays, strict=True)
-        if each.size
-    ]
+    """The ranges of addresses that contiguous arrays of any kind occupy."""
+    sizes = [size_of(each) * dtype_of(each).itemsize for each in arrays]
+    starts = map(_address, arrays)
+    return [(start, start + size) for start, size in zip(starts, sizes, strict=True) if size]
+
+
+def _address(array: Any) -> int:
+    if isinstance(array, DeviceNDArray):
+        return array.address
+    if isinstance(array, np.ndarray):
+        return array.ctypes.data
+    return array.__cuda_array_interface__["data"][0]

@@ -54,6 +54,11 @@ class IteratorBase:
         raise NotImplementedError
 
     @property
+    def value_type(self) -> ItemType | None:
+        """The type of the items, by ``cuda.compute``'s name for it."""
+        return self.item
+
+    @property
     def children(self) -> tuple[IteratorBase, ...]:
         """The sequences that it is made of."""
         return ()

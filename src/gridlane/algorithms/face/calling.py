@@ -213,30 +213,33 @@ def check_fits(item: ItemType, other: ItemType | None, where: str) -> None:
 
 
 def check_apart(sources: list[IteratorBase], sinks: list[IteratorBase], name: str) -> None:
-    """Raise if an output is in the memory of an input, on the current device.
+    """Raise if an output is in the memory of an input.
 
     Raises:
         ValueError: it is.
     """
+    if overlap(sources, sinks):
+        raise ValueError(f"{name}: an output is in the memory of an input; use another array")
+
+
+def overlap(sources: list[IteratorBase], sinks: list[IteratorBase]) -> bool:
+    """Whether an output is in the memory of an input."""
     inputs, outputs = (
-        arrays.extents([arrays.on_device(array) for each in group for array in each.given_arrays()])
+        arrays.extents([array for each in group for array in each.given_arrays()])
         for group in (sources, sinks)
     )
-    for low, high in outputs:
-        if any(low < end and start < high for start, end in inputs):
-            raise ValueError(f"{name}: an output is in the memory of an input; use another array")
+    return any(low < end and start < high for low, high in outputs for start, end in inputs)
 
 
 def check_in_place(source: IteratorBase, sink: IteratorBase, name: str) -> None:
     """Raise if an output array is in the memory of an input array at another place: an item might
-    be written before it is read. The device is current.
+    be written before it is read.
 
     Raises:
         ValueError: it is.
     """
     if isinstance(source, Pointer) and isinstance(sink, Pointer):
-        both = [arrays.on_device(each.array) for each in (source, sink)]
-        ranges = arrays.extents(both)
+        ranges = arrays.extents([source.array, sink.array])
         if len(ranges) == 2 and (ranges[0][0], source.item.size) != (ranges[1][0], sink.item.size):
             check_apart([source], [sink], name)
 

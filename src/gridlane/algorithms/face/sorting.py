@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from gridlane.algorithms import arrays
 from gridlane.algorithms.face.calling import (
     Prepared,
     access,
     build,
     check_fits,
     checked_count,
+    overlap,
     readable,
     writable,
 )
@@ -68,15 +68,6 @@ def array(value: Any, name: str, count: int) -> Pointer:
     return given
 
 
-def overlap(sources: list[IteratorBase | None], sinks: list[IteratorBase | None]) -> bool:
-    """Whether an output is in the memory of an input."""
-    groups = [
-        arrays.extents([each for given in group if given for each in given.given_arrays()])
-        for group in (sources, sinks)
-    ]
-    return any(low < end and start < high for low, high in groups[0] for start, end in groups[1])
-
-
 # --- by merging ---
 
 
@@ -101,7 +92,9 @@ def _prepare_merge(
         check_fits(out_values.item, values.item, "merge_sort dtype mismatch: values' dtype")
     item, less = out_keys.item, operator(op, 2, out_keys.item)
     items = [item] if out_values is None else [item, out_values.item]
-    copied = overlap([keys, values], [out_keys, out_values])
+    sources = [each for each in (keys, values) if each is not None]
+    sinks: list[IteratorBase] = [each for each in (out_keys, out_values) if each is not None]
+    copied = overlap(sources, sinks)
     layout = Layout(tuple((count, each) for each in items * (1 + copied)))
 
     def launch(parts: list[Access], stream: Any) -> None:
@@ -113,7 +106,7 @@ def _prepare_merge(
         first = pairs_of(parts[: len(items)])
         sort_by_merging(source, sink, first, sink, less, item, count, stream)
 
-    given = tuple(each for each in (keys, out_keys, values, out_values) if each is not None)
+    given = (*sources, *sinks)
     key = (*(each.kind for each in given), less.key)
     return Prepared(key, given, layout, launch)
 
