@@ -173,3 +173,8 @@ def test_values_that_do_not_broadcast():
         xp.broadcast_to(xp.asarray(1.0), (3,))[0] = 2
     with pytest.raises(OverflowError):
         xp.asarray([1], dtype="int8")[0] = 300
+
+
+def test_places_of_no_elements_have_a_dtype():
+    assert xp.nonzero(xp.zeros(3, dtype="uint64"))[0].dtype == np.int64
+    assert xp.searchsorted(xp.arange(3), xp.zeros(0, dtype="int64")).dtype == np.int64

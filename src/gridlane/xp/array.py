@@ -10,7 +10,7 @@ import numpy as np
 from gridlane.launch.devices import get_device
 from gridlane.xp import dtypes, indexing, protocols, transport, views
 from gridlane.xp.applying import NUMBERS, applied, cast, scalar
-from gridlane.xp.computing import compute, compute_exposed, copied, store
+from gridlane.xp.computing import compute, compute_exposed, copied, expose, store
 from gridlane.xp.nodes import Node
 from gridlane.xp.operations import OPERATIONS
 from gridlane.xp.signatures import Signatures
@@ -201,10 +201,10 @@ class Array(Signatures):
         copy: bool | None = None,
     ) -> Any:
         """Export the memory, or a copy of it, as a DLPack capsule."""
-        from gridlane.xp.exporting import shown  # most programs share no memory
+        from gridlane.xp.exporting import over  # most programs share no memory
 
-        leaf = copied(self.node) if copy else self.leaf()
-        return shown(leaf).__dlpack__(
+        leaf = copied(self.node) if copy else self._exposed()
+        return over(leaf).__dlpack__(
             stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
         )
 
@@ -217,9 +217,16 @@ class Array(Signatures):
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
         """The CUDA array interface; AttributeError where CUDA's libraries cannot use the memory."""
-        from gridlane.xp.exporting import shown
+        from gridlane.xp.exporting import over
 
-        return shown(self.leaf()).__cuda_array_interface__
+        return over(self._exposed()).__cuda_array_interface__
+
+    def _exposed(self) -> Node:
+        """The leaf, in memory that other code may write to from now on."""
+        storage = self.leaf().storage
+        assert storage is not None
+        expose(storage)  # no variable refers to the leaf: it would be taken for an expression
+        return self.leaf()
 
     # --- elements ---
 
@@ -356,15 +363,15 @@ def _in_place(name: str, array: Array, other: Any) -> Any:
         raise ValueError(f"{name}: the result's shape {result.shape} is not {array.shape}")
     if not np.can_cast(result.dtype, array.dtype, "same_kind"):
         raise TypeError(f"{name}: {result.dtype} cannot be stored in {array.dtype} in place")
-    alone = node.is_pending or (
-        node.storage is not None
-        and not node.storage.outside
-        and sum(each() is not None for each in node.storage.leaves) == 1
-    )
-    if alone:
+    if node.storage is None or (
+        not node.storage.outside and sum(each() is not None for each in node.storage.leaves) == 1
+    ):
         array.rebind(cast(result.node, array.dtype))
     else:
-        store(result.node, node)
+        place = node.dtype, node.shape, node.strides, node.offset
+        storage = node.storage
+        del node  # a variable that refers to a leaf would be taken for an expression that reads it
+        store(result.node, storage.leaf(*place))
     return array
 
 

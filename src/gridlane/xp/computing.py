@@ -273,7 +273,7 @@ def _detach(storage: Storage, nodes: list[Node], target: Node | None) -> None:
     copy: Storage | None = None
     for reference in list(storage.leaves):
         leaf = reference()
-        if leaf is None or leaf is target:
+        if leaf is None or leaf is target or leaf.storage is not storage:
             continue
         owner = leaf.owner() if leaf.owner is not None else None
         # This variable and the argument of getrefcount refer to it, as does its array.
@@ -286,6 +286,8 @@ def _detach(storage: Storage, nodes: list[Node], target: Node | None) -> None:
             copy = _duplicate(storage)
         leaf.storage = copy
         copy.note(leaf)
+    if copy is not None:
+        storage.forget()
 
 
 def _duplicate(storage: Storage) -> Storage:

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
 from gridlane.cuda.interop import dlpack
-from gridlane.xp.computing import expose
 from gridlane.xp.nodes import Node
 
 
-def shown(leaf: Node) -> DeviceNDArray:
-    """The device array over a leaf's elements. Other code may write to them from now on."""
-    assert leaf.storage is not None
-    expose(leaf.storage)
-    return over(leaf)
-
-
 def over(leaf: Node) -> DeviceNDArray:
-    """The device array over a leaf's elements, for our own kernels."""
+    """The device array over a leaf's elements."""
     storage, size = leaf.storage, leaf.dtype.itemsize
     assert storage is not None
     strides = tuple([step * size for step in leaf.strides])

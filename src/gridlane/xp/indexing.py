@@ -11,7 +11,7 @@ import numpy as np
 
 from gridlane.xp import transport, views
 from gridlane.xp.applying import applied, broadcast, cast
-from gridlane.xp.computing import check_target, store
+from gridlane.xp.computing import check_target, copied, store
 from gridlane.xp.nodes import Gather, Node, Shape
 from gridlane.xp.operations import OPERATIONS
 
@@ -106,26 +106,33 @@ def assign(leaf: Node, key: Any, value: Node) -> None:
             read-only.
     """
     check_target(leaf)
-    storage = leaf.storage
+    storage, dtype = leaf.storage, leaf.dtype
     assert storage is not None
+    if value.storage is storage:
+        value = copied(value)
     masked = _masked(leaf, key, value)
     if masked is not None:
-        store(masked, leaf)
+        whole = leaf.shape, leaf.strides, leaf.offset
+        del leaf  # a variable that refers to a leaf would be taken for an expression that reads it
+        store(masked, storage.leaf(dtype, *whole))
         return
     chosen = _selection(leaf, key)
-    if not chosen.axes:
-        target = storage.leaf(leaf.dtype, tuple(chosen.shape), tuple(chosen.strides), chosen.offset)
-        store(_fitted(value, target.shape), target)
-        return
-    fitted = _fitted(value, chosen.around(chosen.grid, chosen.shape))
-    if value.size > 1:
-        fitted = _last_values(chosen, fitted)
-    grid = chosen.grid
-    shape = chosen.around(grid, chosen.shape)
-    strides = chosen.around((0,) * len(grid), chosen.strides)
-    target = storage.leaf(leaf.dtype, shape, strides, chosen.offset)
-    places = [(_on_device(each, chosen), each.stride, each.extent) for each in chosen.axes]
-    store(fitted, target, tuple(places))
+    del leaf
+    shape, strides, offset = tuple(chosen.shape), tuple(chosen.strides), chosen.offset
+    places: list[tuple[Node, int, int]] = []
+    if chosen.axes:
+        grid = chosen.grid
+        fitted = _fitted(value, chosen.around(grid, chosen.shape))
+        if value.size > 1:
+            fitted = _last_values(chosen, fitted)
+        grid = chosen.grid
+        shape = chosen.around(grid, chosen.shape)
+        strides = chosen.around((0,) * len(grid), chosen.strides)
+        places = [(_on_device(each, chosen), each.stride, each.extent) for each in chosen.axes]
+    else:
+        fitted = _fitted(value, shape)
+    del chosen
+    store(fitted, storage.leaf(dtype, shape, strides, offset), tuple(places))
 
 
 def _masked(leaf: Node, key: Any, value: Node) -> Node | None:

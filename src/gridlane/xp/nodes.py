@@ -55,9 +55,14 @@ class Storage:
     def note(self, node: Node) -> None:
         """Add a leaf; dead ones are dropped whenever there are twice as many as were alive."""
         if len(self.leaves) >= self._limit:
-            self.leaves = [each for each in self.leaves if each() is not None]
-            self._limit = 2 * len(self.leaves) + 8
+            self.forget()
         self.leaves.append(weakref.ref(node))
+
+    def forget(self) -> None:
+        """Drop the leaves that are dead, or of other memory now."""
+        leaves = [(each, each()) for each in self.leaves]
+        self.leaves = [each for each, leaf in leaves if leaf is not None and leaf.storage is self]
+        self._limit = 2 * len(self.leaves) + 8
 
 
 class Node:

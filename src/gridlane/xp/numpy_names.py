@@ -55,7 +55,6 @@ def copyto(dst: Array, src: Any, /, casting: str = "same_kind", where: Any = Tru
         TypeError: the rule of casting forbids it.
         ValueError: the elements do not broadcast.
     """
-    node = as_node(src, dst)
     if isinstance(src, Array) and not np.can_cast(src.dtype, dst.dtype, casting):  # type: ignore[arg-type]  # NumPy checks it
         raise TypeError(
             f"Cannot cast array data from {src.dtype} to {dst.dtype} according to the rule "
@@ -63,8 +62,10 @@ def copyto(dst: Array, src: Any, /, casting: str = "same_kind", where: Any = Tru
         )
     if where is not True:
         mask = where if isinstance(where, Array) else creation.asarray(where, device=dst.device)
-        node = function("where")(mask, Array(cast(node, dst.dtype)), dst).node
-    assign(dst.leaf(), ..., node)
+        source = Array(cast(as_node(src, dst), dst.dtype))
+        assign(dst.leaf(), ..., function("where")(mask, source, dst).node)
+        return
+    assign(dst.leaf(), ..., as_node(src, dst))
 
 
 # --- new arrays ---

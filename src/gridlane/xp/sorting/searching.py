@@ -37,7 +37,7 @@ def places_in(data: Node, values: Node, is_upper: bool) -> Node:
     assert data.device is not None
     out = new_leaf(data.device, np.dtype(np.uint64), values.shape)
     if not values.size:
-        return out
+        return cast(out, INT64)
     flat = views.reshaped(out, (values.size,))
     search = upper_bound if is_upper else lower_bound
     search(
