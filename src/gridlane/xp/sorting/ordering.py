@@ -78,51 +78,58 @@ def permutation(leaf: Node, descending: bool = False) -> Node:
 
 def _sorted(keys: Node, order: Node | None, descending: bool) -> Node:
     """The values of ``order`` in the order of the keys; by default the places of the keys."""
-    dtype = keys.dtype
-    part = part_of(dtype)
-    if part.is_float:
-        if part.size < 4:
-            keys = cast(keys, np.dtype(np.float32))
-        # NaN of any sign is the same, and last in both orders.
-        keys = apply(
-            "where",
-            apply("isnan", keys),
-            float("nan"),
-            apply("negative", keys) if descending else keys,
-        )
-        descending = False
-    elif part.size < 4:
-        keys = cast(keys, np.dtype(np.int32))
-    flat = views.reshaped(views.computed(keys), (keys.size,))
+    flat, descending = _keys(keys, descending)
     if order is None:
         small = flat.size < 2**31
         order = cast(numbers(flat, flat.shape, (1,)), _SMALL if small else INT64)
     return _radix(flat, order, descending, flat.dtype.itemsize * 8)
 
 
-def _radix(keys: Node, values: Node, descending: bool, bits: int) -> Node:
-    """The values, in the order of the keys by their last bits."""
-    device, values = keys.device, views.computed(values)
+def _keys(keys: Node, descending: bool) -> tuple[Node, bool]:
+    """A leaf of numbers that a radix sort orders, and whether in falling order."""
+    part = part_of(keys.dtype)
+    if part.is_float:
+        if part.size < 4:
+            keys = cast(keys, np.dtype(np.float32))
+        # NaN of any sign is the same, and last in both orders.
+        in_turn = apply("negative", keys) if descending else keys
+        keys = apply("where", apply("isnan", keys), float("nan"), in_turn)
+        descending = False
+    elif part.size < 4:
+        keys = cast(keys, np.dtype(np.int32))
+    return views.reshaped(views.computed(keys), (keys.size,)), descending
+
+
+def _radix(keys: Node, values: Node | None, descending: bool, bits: int) -> Node:
+    """The values, in the order of the keys by their last bits; the keys where there are none."""
+    device = keys.device
     assert device is not None
     keys = keys if keys.is_contiguous else copied(keys)
-    outs = [new_leaf(device, each.dtype, each.shape) for each in (keys, values)]
-    arrays = [over(each) for each in (keys, outs[0], values, outs[1])]
+    pair = [keys] if values is None else [keys, views.computed(values)]
+    outs = [new_leaf(device, each.dtype, each.shape) for each in pair]
     radix_sort(
-        d_in_keys=arrays[0],
-        d_out_keys=arrays[1],
-        d_in_values=arrays[2],
-        d_out_values=arrays[3],
+        d_in_keys=over(pair[0]),
+        d_out_keys=over(outs[0]),
+        d_in_values=None if values is None else over(pair[1]),
+        d_out_values=None if values is None else over(outs[1]),
         num_items=keys.size,
         order=SortOrder.DESCENDING if descending else SortOrder.ASCENDING,
         begin_bit=0,
         end_bit=bits,
     )
-    return outs[1]
+    return outs[-1]
 
 
 def in_order(leaf: Node, descending: bool = False) -> Node:
-    """The elements of each row along the last dimension, in order."""
-    return gathered(leaf, permutation(leaf, descending))
+    """The elements of each row along the last dimension, in order; see ``permutation``. Any NaN may
+    stand for another."""
+    if leaf.dtype.kind == "c" or leaf.size > leaf.shape[-1]:
+        return gathered(leaf, permutation(leaf, descending))
+    keys, falling = _keys(leaf, descending)
+    result = _radix(keys, None, falling, keys.dtype.itemsize * 8)
+    if descending and not falling:
+        result = apply("negative", result)
+    return cast(views.reshaped(views.computed(result), leaf.shape), leaf.dtype)
 
 
 def offsets(like: Node, shape: Shape) -> Node:
