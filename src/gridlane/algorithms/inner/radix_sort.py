@@ -1,4 +1,5 @@
-"""Stable radix sorts of numbers, by four bits in each pass.
+"""Stable radix sorts of numbers: by four bits in each pass, in tiles of blocks; on the CPU by
+eight, in parts of one thread each, with the same results.
 
 Keys are read as unsigned integers whose order is that of the numbers: by CUB's rules, -0.0 and 0.0
 are equal, and NaN is above infinity, or below the negative one if its sign is set.
@@ -9,7 +10,8 @@ are equal, and NaN is above infinity, or below the negative one if its sign is s
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +26,7 @@ from gridlane.algorithms.operators import Operator, OpKind, operator
 from gridlane.algorithms.sequences import Access, Code
 from gridlane.cuda.kernels.decorators import jit
 from gridlane.cuda.kernels.dispatcher import Dispatcher
+from gridlane.launch import current
 
 _BITS = 4
 _DIGITS = 1 << _BITS
@@ -31,8 +34,11 @@ _THREADS = 128
 _ITEMS = 8
 _TILE = _THREADS * _ITEMS
 MOST_CHUNKS = 1024
-COUNTS = _DIGITS * MOST_CHUNKS
-"""The most counts: of each digit in each block's chunk."""
+_PART_BITS = 8
+_LEAST_PART = 1024
+_MOST_PARTS = 256
+COUNTS = max(_DIGITS * MOST_CHUNKS, (1 << _PART_BITS) * _MOST_PARTS)
+"""The most counts: of each digit in each block's chunk, or part."""
 
 
 @cached
@@ -158,11 +164,72 @@ def _moving(
     return move_by_digit
 
 
-def _passes(begin_bit: int, end_bit: int) -> list[tuple[int, int]]:
-    """The first bit and the number of bits of each pass. Passes are even in number: the first
-    writes to other memory than the last."""
+@cached
+def _counting_parts(source: Code, order: Operator, bits: int) -> Dispatcher:
+    load, digit_of = source.load, _digit(order, bits)
+
+    @kernel
+    def count_parts(ins, counts, count, part, shift, mask, descending):
+        """Store how often each digit is in block b's part, by one thread."""
+        b, parts = cuda.blockIdx.x, cuda.gridDim.x
+        for d in range(mask + 1):
+            counts[d * parts + b] = 0
+        for i in range(b * part, min((b + 1) * part, count)):
+            counts[digit_of(load(ins, i), shift, mask, descending) * parts + b] += 1
+
+    return count_parts
+
+
+@cached
+def _moving_parts(
+    source: tuple[Code, Code], sink: tuple[Code, Code], order: Operator, bits: int
+) -> Dispatcher:
+    (load, load_value), (store, store_value) = ((s.load for s in source), (s.store for s in sink))
+    digit_of = _digit(order, bits)
+
+    @kernel
+    def move_parts(ins, values, outs, out_values, places, count, part, shift, mask, descending):
+        """Write block b's part to the places of its digits, in order, by one thread."""
+        b, parts = cuda.blockIdx.x, cuda.gridDim.x
+        for i in range(b * part, min((b + 1) * part, count)):
+            key = load(ins, i)
+            own = digit_of(key, shift, mask, descending) * parts + b
+            place = places[own]
+            places[own] = place + 1
+            store(outs, place, key)
+            store_value(out_values, place, load_value(values, i))
+
+    return move_parts
+
+
+class _Way(NamedTuple):
+    """The kernels of a pass, their launches, and the bits of a digit."""
+
+    bits: int
+    counting: Callable[..., Dispatcher]
+    moving: Callable[..., Dispatcher]
+    blocks: int
+    threads: int
+    size: tuple[int, ...]
+
+
+def _way_for(count: int) -> _Way:
+    if current.kind() == "cpu":
+        part = max(_LEAST_PART, -(-count // _MOST_PARTS))
+        parts = -(-count // part)
+        # Blocks of one thread are scalar code: vectors would gather and scatter.
+        return _Way(_PART_BITS, _counting_parts, _moving_parts, parts, 1, (count, part))
+    tiles = -(-count // _TILE)
+    chunk = -(-tiles // MOST_CHUNKS) * _TILE
+    blocks = blocks_for(count, chunk, MOST_CHUNKS)
+    return _Way(_BITS, _counting, _moving, blocks, _THREADS, (count, chunk))
+
+
+def _passes(begin_bit: int, end_bit: int, most: int) -> list[tuple[int, int]]:
+    """The first bit and the number of bits of each pass, at most ``most``. Passes are even in
+    number: the first writes to other memory than the last."""
     bits = end_bit - begin_bit
-    number = max(1, -(-bits // (2 * _BITS))) * 2
+    number = max(1, -(-bits // (2 * most))) * 2
     each, more = divmod(bits, number)
     widths = [each + (n < more) for n in range(number)]
     starts = [begin_bit + sum(widths[:n]) for n in range(number)]
@@ -194,20 +261,18 @@ def radix_sort(
     if not count:
         return
     counts, carries, zero = scratch
-    tiles = -(-count // _TILE)
-    chunk = -(-tiles // MOST_CHUNKS) * _TILE
-    blocks = blocks_for(count, chunk, MOST_CHUNKS)
+    way = _way_for(count)
     total: ItemType = item_type(np.int64)
     plus = operator(OpKind.PLUS, 2, total)
     before = source
-    for n, (shift, width) in enumerate(_passes(*bits)):
+    for n, (shift, width) in enumerate(_passes(*bits, way.bits)):
         after = sink if n % 2 else other
         word = (np.int32(shift), np.int32((1 << width) - 1), descending)
-        counting = _counting(before.keys.code, order, item.size * 8)
-        counting[blocks, _THREADS, stream](before.keys.state, counts.state, count, chunk, *word)
-        scan(counts, counts, plus, total, zero, True, False, _DIGITS * blocks, carries, stream)
-        moving = _moving(before.codes, after.codes, order, item.size * 8)
-        moving[blocks, _THREADS, stream](
-            *before.states, *after.states, counts.state, count, chunk, *word
-        )
+        counting = way.counting(before.keys.code, order, item.size * 8)
+        shape = way.blocks, way.threads, stream
+        counting[shape](before.keys.state, counts.state, *way.size, *word)
+        number = (1 << width) * way.blocks
+        scan(counts, counts, plus, total, zero, True, False, number, carries, stream)
+        moving = way.moving(before.codes, after.codes, order, item.size * 8)
+        moving[shape](*before.states, *after.states, counts.state, *way.size, *word)
         before = after
