@@ -71,10 +71,14 @@ def _kernel(group: Group, is_last: bool) -> PlannedKernel:
     operations = [step[0] for step in form.steps if step[0] not in ("leaf", "number")]
     stores, apart = len(form.stored), ""
     if fold is not None:
-        operations.append(fold.kind)
+        operations.append(f"scan_{fold.kind}" if fold.scan else fold.kind)
         stores += 1
         apart = "a reduction is the last operation of a kernel"
-        if not fold.is_last:
+        if fold.scan:
+            apart = "a scan is the last operation of a kernel"
+        if fold.scan == "totals":
+            apart = "rows have several parts, whose totals are scanned first"
+        elif not fold.is_last and not fold.scan:
             apart = "rows have several parts, and the next kernel reduces their results"
     elif not is_last:
         apart = "what uses the result has more elements: each would be computed several times"
