@@ -197,6 +197,25 @@ def test_what_no_loop_takes():
 DIFFERENT = {"floor_divide", "spacing"}
 """By docs/operations.md: infinities have the standard's quotients, and NumPy's spacings of float16
 are positive."""
+
+
+def test_bfloat16_beside_other_dtypes():
+    """Python's floats leave it; beside arrays it is promoted as NumPy does."""
+    narrow = xp.asarray(np.array([1.5, -2.0]), dtype=xp.bfloat16, device="interp")
+    for result in (narrow + 1.0, 1 - narrow, narrow * True, narrow**2, xp.sigmoid(narrow)):
+        assert result.dtype == xp.bfloat16
+    assert xp.where(narrow > 0.5, narrow, 0.25).dtype == xp.bfloat16
+    for code in "bhilefdFD":
+        other = np.array([3, 5], code)
+        mine = xp.add(narrow, xp.asarray(other, device="interp"))
+        theirs = np.add(np.asarray(narrow), other)
+        assert mine.dtype == theirs.dtype, code
+        assert np.array_equal(mine, theirs)
+        assert xp.mix(narrow, xp.asarray(other.real, device="interp"), 0).dtype != xp.bfloat16 or (
+            theirs.dtype == xp.bfloat16
+        )
+
+
 UFUNCS = [row for row in ROWS if isinstance(getattr(np, row.name, None), np.ufunc)]
 
 

@@ -26,7 +26,7 @@ def loops_of(ufunc: np.ufunc) -> Types:
     def types(operands: tuple[Any, ...]) -> Loop:
         kinds = [BOOL if each is bool else each for each in operands]
         is_narrow = BFLOAT16 in kinds and _common(kinds) == BFLOAT16
-        if is_narrow:
+        if BFLOAT16 in kinds:
             kinds = [FLOAT32 if each == BFLOAT16 else each for each in kinds]
         resolved = ufunc.resolve_dtypes((*kinds, *[None] * ufunc.nout))
         if is_narrow:
@@ -39,8 +39,13 @@ def loops_of(ufunc: np.ufunc) -> Types:
 
 
 def _common(kinds: list[Any]) -> np.dtype[Any]:
-    """The dtype of operands together; Python's numbers have no part in it."""
-    return np.result_type(*[each for each in kinds if isinstance(each, np.dtype)])
+    """The dtype of operands together; Python's numbers have no part in it. ``bfloat16`` is as
+    float32 beside dtypes that hold none of its numbers, or that it does not hold."""
+    dtypes = [each for each in kinds if isinstance(each, np.dtype)]
+    try:
+        return np.result_type(*dtypes)
+    except TypeError:
+        return np.result_type(*[FLOAT32 if each == BFLOAT16 else each for each in dtypes])
 
 
 def _listed(operands: tuple[Any, ...]) -> str:
@@ -52,9 +57,10 @@ def _listed(operands: tuple[Any, ...]) -> str:
 
 def promoted(operands: tuple[Any, ...]) -> np.dtype[Any]:
     """NumPy's common dtype of operands; Python's numbers are weak."""
-    dtypes = [each for each in operands if isinstance(each, np.dtype)]
-    if BFLOAT16 in dtypes and _common(dtypes) == BFLOAT16 and complex not in operands:
-        return BFLOAT16
+    if BFLOAT16 in operands:
+        if _common(list(operands)) == BFLOAT16 and complex not in operands:
+            return BFLOAT16
+        operands = tuple([FLOAT32 if each == BFLOAT16 else each for each in operands])
     return np.result_type(*[_KINDS.get(each, each) for each in operands])
 
 
