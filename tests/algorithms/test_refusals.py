@@ -61,6 +61,8 @@ def test_an_operator_that_kernels_cannot_run_shows_its_line():
         ({"op": lambda a: a}, TypeError, "takes 1 arguments; it is called with 2"),
         ({"op": OpKind.NEGATE}, TypeError, "OpKind.NEGATE, which takes 1 values; 2 are given"),
         ({"op": 3}, TypeError, "op is 3 of type int; a Python function or an OpKind is required"),
+        ({"h_init": 1 << 31}, ValueError, "h_init is 2147483648, which int32 does not hold"),
+        ({"d_in": np.zeros(10, [("a b", "i4")])}, TypeError, "the field 'a b' of"),
         ({"h_init": np.zeros(2, np.int32)}, ValueError, "h_init is one value; got 2"),
         ({"stream": "fast"}, TypeError, "does not implement the '__cuda_stream__' protocol"),
         ({"d_in": np.array(["a"])}, TypeError, "items of dtype <U1 are unsupported"),
@@ -108,6 +110,17 @@ def test_signs_of_captured_zeros():
     for zero in (0.0, -0.0):
         algorithms.unary_transform(d_in=np.ones(2), d_out=out, op=lambda x: x * zero, num_items=2)
         assert np.signbit(out).tolist() == [np.signbit(zero)] * 2
+
+
+def test_a_counter_that_is_too_small():
+    with pytest.raises(ValueError, match="dtype int8, which does not hold 300 items"):
+        algorithms.select(
+            d_in=CountingIterator(np.int32(0)),
+            d_out=np.zeros(300, np.int32),
+            d_num_selected_out=np.zeros(1, np.int8),
+            cond=lambda x: x > 5,
+            num_items=300,
+        )
 
 
 def test_a_part_of_the_input_as_output():

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import collections
+import keyword
 from collections.abc import Iterator
 from typing import Any
 
@@ -90,6 +91,8 @@ def _check(dtype: np.dtype) -> None:
     if dtype.names == ():
         raise TypeError("a structure of no fields has no items")
     for name in dtype.names or ():
+        if not name.isidentifier() or keyword.iskeyword(name):
+            raise TypeError(f"the field {name!r} of {dtype} is unsupported: it is no identifier")
         _check(_field(dtype, name))
 
 

@@ -62,6 +62,13 @@ class Device:
         cuda.synchronize()
 
 
+class Program:
+    """NVRTC's compiler, which no test of an algorithm needs."""
+
+    def __init__(self, *args: Any, **named: Any) -> None:
+        raise NotImplementedError("no Program in this stand-in: it makes LTO-IR by NVRTC")
+
+
 class Buffer:
     """Bytes of a device, or of the host."""
 
@@ -256,7 +263,10 @@ def install() -> None:
     sys.meta_path.insert(0, PrivateFinder())
     sys.modules["cuda.compute"] = gridlane.algorithms
     nvidia.compute = gridlane.algorithms
-    _module("cuda.core", Device=Device, Stream=Stream, Buffer=Buffer)
+    _module(
+        "cuda.core", Device=Device, Stream=Stream, Buffer=Buffer, Program=Program,
+        ProgramOptions=dict,
+    )  # fmt: skip
     nvidia.core = sys.modules["cuda.core"]
     _module("cuda.core.system", get_num_devices=lambda: 1)
     _module("cuda.compute._cccl_interop", _check_sass=False)

@@ -199,7 +199,27 @@ def initial(value: Any, sink: IteratorBase | None, name: str) -> tuple[ItemType,
         item = (sink.item if sink is not None else None) or item
     if array.size != 1:
         raise ValueError(f"{name} is one value; got {array.size}")
+    if item.dtype.kind in "iu" and array.dtype.kind in "iu":
+        limits = np.iinfo(item.dtype)
+        if not limits.min <= int(array.reshape(-1)[0]) <= limits.max:
+            raise ValueError(f"{name} is {value}, which {item.dtype} does not hold")
     return item, item.argument(array)
+
+
+def counter(value: Any, name: str, sizes: int, count: int) -> IteratorBase:
+    """An output of ``sizes`` numbers of items, which are at most ``count``.
+
+    Raises:
+        TypeError: it is no output of real numbers.
+        ValueError: it has fewer items, or they do not hold the count.
+    """
+    sink = writable(value, name, sizes)
+    dtype = np.dtype(np.int64) if sink.item is None else sink.item.dtype
+    if dtype.kind not in "iuf":
+        raise TypeError(f"{name} has the dtype {dtype}; it gets numbers of items")
+    if dtype.kind in "iu" and np.iinfo(dtype).max < count:
+        raise ValueError(f"{name} has the dtype {dtype}, which does not hold {count} items")
+    return sink
 
 
 def check_fits(item: ItemType, other: ItemType | None, where: str) -> None:

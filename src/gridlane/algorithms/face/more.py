@@ -17,6 +17,7 @@ from gridlane.algorithms.face.calling import (
     build,
     check_apart,
     checked_count,
+    counter,
     readable,
     writable,
 )
@@ -96,7 +97,7 @@ def _prepare_partition(
     count = checked_count(num_items, "num_items")
     source = readable(d_in, "d_in", count)
     sink = writable(sink_of(d_out, "d_out", source), "d_out", count)
-    totals = writable(d_num_selected_out, "d_num_selected_out", 1)
+    totals = counter(d_num_selected_out, "d_num_selected_out", 1, count)
     test = operator(cond, 1, source.item, "cond")
 
     def launch(parts: list[Any], stream: Any) -> None:
@@ -151,7 +152,7 @@ def _prepare_unique(
     source = readable(d_in, "d_in", count)
     sink, totals = (
         sink_of(d_out, "d_out", source),
-        writable(d_num_selected_out, "d_num_selected_out", 1),
+        counter(d_num_selected_out, "d_num_selected_out", 1, count),
     )
     equal = operator(OpKind.EQUAL_TO if op is None else op, 2, source.item)
 

@@ -15,6 +15,7 @@ from gridlane.algorithms.face.calling import (
     check_apart,
     check_fits,
     checked_count,
+    counter,
     readable,
     writable,
 )
@@ -122,7 +123,7 @@ def _prepare_select(
     source = readable(d_in, "d_in", count)
     sink, totals = (
         sink_of(d_out, "d_out", source),
-        writable(d_num_selected_out, "d_num_selected_out", 1),
+        counter(d_num_selected_out, "d_num_selected_out", 1, count),
     )
     test = operator(cond, 1, source.item, "cond")
 
@@ -188,7 +189,7 @@ def _prepare_parts(
         sink_of(d_second_part_out, "d_second_part_out", source),
         sink_of(d_unselected_out, "d_unselected_out", source),
     ]
-    totals = writable(d_num_selected_out, "d_num_selected_out", 2)
+    totals = counter(d_num_selected_out, "d_num_selected_out", 2, count)
     first = operator(select_first_part_op, 1, source.item, "select_first_part_op")
     second = operator(select_second_part_op, 1, source.item, "select_second_part_op")
 
@@ -277,7 +278,7 @@ def _prepare_unique(
     items = readable(d_in_items, "d_in_items", count)
     out_keys = sink_of(d_out_keys, "d_out_keys", keys)
     out_items = sink_of(d_out_items, "d_out_items", items)
-    totals = writable(d_out_num_selected, "d_out_num_selected", 1)
+    totals = counter(d_out_num_selected, "d_out_num_selected", 1, count)
     equal = operator(op, 2, keys.item)
 
     def launch(parts: list[Any], stream: Any) -> None:
