@@ -53,7 +53,7 @@ def main() -> None:
 def lines() -> Iterator[str]:
     """The lines of the file."""
     yield HEADER
-    for part in ("fft", "linalg"):
+    for part in ("fft", "linalg", "random"):
         yield f"from gridlane.xp import {part} as {part}\n"
     homes = [(home, name, original) for name, (home, original) in xp._HOMES.items()]
     for home, name, original in sorted(homes):

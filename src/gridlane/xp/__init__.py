@@ -75,7 +75,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _loaded(name: str) -> Any:
-    if name in ("fft", "linalg"):
+    if name in ("fft", "linalg", "random"):
         return import_module(f"gridlane.xp.{name}")
     if name in _HOMES:
         home, original = _HOMES[name]
@@ -96,5 +96,15 @@ def __dir__() -> list[str]:
     from gridlane.xp.dtypes import DTYPES
     from gridlane.xp.operations import OPERATIONS
 
-    constants = ("__array_api_version__", "e", "fft", "inf", "linalg", "nan", "newaxis", "pi")
+    constants = (
+        "__array_api_version__",
+        "e",
+        "fft",
+        "inf",
+        "linalg",
+        "nan",
+        "newaxis",
+        "pi",
+        "random",
+    )
     return sorted({*constants, *_HOMES, *DTYPES, *OPERATIONS})

@@ -13,6 +13,7 @@ from gridlane.ir.expressions import FORMATS, Expression, Writer
 from gridlane.ir.ops.grid import Axis, BlockIdx, ThreadIdx
 from gridlane.ir.types import PointerType, Type, pointer
 from gridlane.ir.values import Function, Module, Param, Value
+from gridlane.xp import philox
 from gridlane.xp.groups import Form
 from gridlane.xp.operations import OPERATIONS
 from gridlane.xp.operations.record import Complex, Operand
@@ -159,7 +160,8 @@ class Emission:
             return converted(w, operands[0], dtype)
         key = name, places
         if key not in self._results:
-            result = OPERATIONS[name].build(w, *operands)
+            row = philox.OPERATIONS.get(name) or OPERATIONS[name]
+            result = row.build(w, *operands)
             is_one = isinstance(result, Complex | Expression)
             self._results[key] = (result,) if is_one else tuple(result)
         return self._results[key][part]
