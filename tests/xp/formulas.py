@@ -232,7 +232,7 @@ FORMULAS: dict[str, Formula] = {
     "boxcox": boxcox,
     "inv_boxcox": lambda a, b: np.where(b == 0, np.exp(a), np.exp(np.log1p(a * b) / b)),
     "tukey_transform": tukey,
-    "identity": lambda a: a,
+    "linear": lambda a: a,
     "relu": lambda a: np.maximum(a, a.dtype.type(0)),
     "sigmoid": sigmoid,
     "swish": lambda a: vanishing(a, sigmoid(a)),

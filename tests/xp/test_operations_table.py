@@ -15,6 +15,7 @@ from tests.effort import examples
 from tests.xp.references import errors, exactly, special, wider
 
 from gridlane import xp
+from gridlane.xp.functions import function
 from gridlane.xp.operations import OPERATIONS, OVER_AN_AXIS, ROWS
 from gridlane.xp.operations.record import Operation
 
@@ -109,7 +110,7 @@ def test_gradients_are_the_derivatives(row: Operation) -> None:
     else:
         points = [np.array([each]) for each in POINTS.get(row.name, USUAL[: row.arity])]
     arrays = [xp.asarray(each, device="interp") for each in points]
-    names = {name: getattr(xp, name) for name in OPERATIONS}
+    names: dict[str, Any] = {name: function(name) for name in OPERATIONS}
     names |= dict(zip("abcde", arrays, strict=False))
     names |= {"g": xp.asarray(np.array([1.0]), device="interp"), "y": names[row.name](*arrays)}
     for place, text in enumerate(row.gradient):

@@ -130,7 +130,7 @@ def _softclip(w: Writer, a: Expression, b: Expression) -> Expression:
     return w.select(abs(share) < 2.0**-30, a, b * unary(math.Tanh, share))
 
 
-def _identity(w: Writer, a: Operand) -> Operand:
+def _linear(w: Writer, a: Operand) -> Operand:
     return a
 
 
@@ -139,7 +139,17 @@ def _hard_sigmoid(w: Writer, a: Expression) -> Expression:
 
 
 ROWS = (
-    Operation("identity", 1, _identity, numbers(), "a, of any dtype", ACTIVATIONS, gradient=("g",)),
+    Operation(
+        "linear",
+        1,
+        _linear,
+        numbers(),
+        "a, of any dtype",
+        ACTIVATIONS,
+        ("identity",),
+        "identity is its name in the table; xp.identity(n) is NumPy's matrix",
+        gradient=("g",),
+    ),
     Operation(
         "relu",
         1,
