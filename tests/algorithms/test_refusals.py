@@ -7,8 +7,8 @@ import pytest
 from tests.algorithms.on_devices import room, up
 
 import gridlane
-from gridlane import algorithms
-from gridlane.algorithms import CountingIterator, OpKind, TransformIterator
+from gridlane import algorithms, cuda
+from gridlane.algorithms import CountingIterator, OpKind, TransformIterator, operators
 
 X = np.arange(10, dtype=np.int32)
 
@@ -103,6 +103,18 @@ def test_globals_of_inner_functions_are_captured(monkeypatch):
         monkeypatch.setitem(globals(), "LIMIT", limit)
         algorithms.unary_transform(d_in=X, d_out=out, op=adds, num_items=10)
         assert np.array_equal(out, X + limit)
+
+
+def test_options_of_device_functions_are_part_of_the_operator():
+    def half(x):
+        return x / 2 == x * 0.5
+
+    op, again, other = (
+        operators.operator(cuda.jit(half, device=True, floats=floats), 1, None)
+        for floats in ("float32", "float32", "float64")
+    )
+    assert op == again != other
+    assert op.function.options.floats == "float32" != other.function.options.floats
 
 
 def test_signs_of_captured_zeros():

@@ -90,9 +90,7 @@ def operator(op: Any, arity: int, item: ItemType | None, role: str = "op") -> Op
             f"{role} is {op!r} of type {type(op).__name__}; a Python function or an OpKind is "
             "required"
         )
-    _check_arity(function, arity, role)
-    options = op.options if isinstance(op, Dispatcher) else None
-    return Operator((key_of(function, role), repr(options)), _device_function(_Same(op, role)))
+    return _of_function(_Same(op, function, role), arity)
 
 
 def _known(name: str, arity: int, item: ItemType | None, role: str) -> Operator:
@@ -128,24 +126,25 @@ def _calling(builtin: Callable[..., Any], arity: int) -> Operator:
 
 
 class _Same:
-    """An operator's function, equal to others with its key."""
+    """A function or a device function, equal to others with its key."""
 
-    def __init__(self, op: Any, role: str) -> None:
-        self.op = op
-        self.key = key_of(getattr(op, "py_func", op), role)
+    def __init__(self, op: Any, function: types.FunctionType, role: str) -> None:
+        self.op, self.function, self.role = op, function, role
+        options = repr(op.options) if isinstance(op, Dispatcher) else None
+        self.key = key_of(function, role), options
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and (type(other.op), other.key) == (type(self.op), self.key)
+        return isinstance(other, _Same) and other.key == self.key
 
     def __hash__(self) -> int:
         return hash(self.key)
 
 
 @cached
-def _device_function(same: _Same) -> Dispatcher:
-    op: Any = same.op
-    made: Any = op if isinstance(op, Dispatcher) else jit(op, device=True)
-    return made
+def _of_function(same: _Same, arity: int) -> Operator:
+    _check_arity(same.function, arity, same.role)
+    made: Any = same.op if isinstance(same.op, Dispatcher) else jit(same.op, device=True)
+    return Operator(same.key, made)
 
 
 # --- keys ---
