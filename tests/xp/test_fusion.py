@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 
 import numpy as np
 import pytest
@@ -238,3 +239,22 @@ def test_coarse_code(device: str, size: int, monkeypatch: pytest.MonkeyPatch) ->
     result = xp.asarray(rows, device=device)[:, :299] + array[:299]
     assert np.array_equal(result, rows[:, :299] + x[:299])
     assert any(coarse for _, _, coarse in computing._plans)
+
+
+def test_plans_of_one_thread_take_no_memory_from_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[xp.Array] = []
+    launch = computing._launch
+
+    def launching(*arguments: object) -> None:
+        thread = threading.Thread(target=lambda: made.append(xp.empty(8)))
+        thread.start()
+        thread.join()
+        launch(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(computing, "_launch", launching)
+    xp.explain(xp.asarray(np.arange(4.0)) + 1)
+    for each in made:
+        storage = each.node.storage
+        assert storage is not None
+        assert storage.buffer.size == 64
+    assert made

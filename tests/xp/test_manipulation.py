@@ -178,6 +178,9 @@ def test_facts_of_dtypes():
     assert xp.isdtype(xp.bfloat16, "real floating")
     assert not xp.isdtype(xp.bool, "numeric")
     assert xp.result_type(xp.asarray([1], dtype="int8"), xp.uint8, 1.5) == np.float64
+    assert xp.result_type(xp.bfloat16, 1.5) == xp.bfloat16
+    assert xp.result_type(xp.bfloat16, xp.float16) == np.float32
+    assert xp.concat([xp.ones(1, dtype="int64"), xp.ones(1, dtype=xp.bfloat16)]).dtype == np.float64
     assert xp.can_cast(xp.int8, xp.int16)
     assert not xp.can_cast(xp.asarray([1.5]), xp.int16)
     with pytest.raises(ValueError, match="no kind 'text'"):

@@ -97,16 +97,16 @@ def _compute(root: Node) -> None:
     device = root.device
     assert device is not None
     if root.size == 0:
-        root.settle(new_leaf(device, root.dtype, root.shape))
+        root.settle(_result(device, root.dtype, root.shape))
         return
     if isinstance(root.operation, Reduction):
-        fold_into(root, compute, _launch, new_leaf)
+        fold_into(root, compute, _launch, _result)
         return
     if isinstance(root.operation, Scan):
-        scan_into(root, compute, _launch, new_leaf)
+        scan_into(root, compute, _launch, _result)
         return
     group = group_of(root, compute)
-    leaves = [new_leaf(device, node.dtype, root.shape) for node in group.stored]
+    leaves = [_result(device, node.dtype, root.shape) for node in group.stored]
     _launch(device, group, leaves)
     _settle(group.stored, leaves)
 
@@ -305,12 +305,17 @@ def new_leaf(device: Device, dtype: np.dtype[Any], shape: tuple[int, ...]) -> No
         DeviceError: OUT_OF_MEMORY.
     """
     size = math.prod(shape) * dtype.itemsize
+    return Storage(device, device.allocate(size)).leaf(dtype, shape, contiguous(shape), 0)
+
+
+def _result(device: Device, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Node:
+    """A leaf for a kernel's results, under the lock: planned, recorded or new."""
     if _planned is not None:
         return Storage(device, Buffer(0, 0)).leaf(dtype, shape, contiguous(shape), 0)
-    storage = Storage(device, device.allocate(size))
-    if _recorder is not None:
-        _recorder.allocated(storage, size)
-    return storage.leaf(dtype, shape, contiguous(shape), 0)
+    leaf = new_leaf(device, dtype, shape)
+    if _recorder is not None and leaf.storage is not None:
+        _recorder.allocated(leaf.storage, math.prod(shape) * dtype.itemsize)
+    return leaf
 
 
 def _launch(device: Device, group: Group, leaves: list[Node]) -> None:

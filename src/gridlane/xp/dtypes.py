@@ -9,6 +9,7 @@ import numpy as np
 
 from gridlane.core import dtypes
 from gridlane.core.frozen import frozen
+from gridlane.xp.operations.loops import promoted
 
 NAMES = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
@@ -145,17 +146,17 @@ def can_cast(from_: Any, to: Any, /, casting: str = "safe") -> bool:
 
 
 def result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
-    """The dtype that NumPy 2 promotes arrays, dtypes and Python's numbers to.
+    """The dtype that NumPy 2 promotes arrays, dtypes and Python's numbers to. ``bfloat16`` is as
+    float32 beside dtypes that hold none of its numbers, or that it does not hold.
 
     >>> result_type(np.int8, np.uint8), result_type(np.float32, 1.5)
     (dtype('int16'), dtype('float32'))
     """
-    numbers = (bool, int, float, complex)
-    plain = [
-        each if isinstance(each, numbers) and not isinstance(each, np.generic) else dtype_of(each)
+    kinds = [
+        type(each) if type(each) in (bool, int, float, complex) else dtype_of(each)
         for each in arrays_and_dtypes
     ]
-    return np.result_type(*plain)
+    return promoted(tuple(kinds))
 
 
 def checked(dtype: Any) -> np.dtype[Any]:
