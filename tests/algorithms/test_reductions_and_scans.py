@@ -84,6 +84,24 @@ def test_float_scans_repeat_bit_for_bit(count, cut, seed):
     assert not out[used:].any()
 
 
+def float_results():
+    """A sum and a scan of float32, whose bits depend on the order."""
+    x = np.random.default_rng(7).random(5000).astype(np.float32)
+    total, out = room(1, np.float32), room(5000, np.float32)
+    algorithms.reduce_into(
+        d_in=up(x), d_out=total, num_items=5000, op=OpKind.PLUS, h_init=np.float32(0)
+    )
+    algorithms.inclusive_scan(d_in=up(x), d_out=out, num_items=5000, op=OpKind.PLUS)
+    return total.copy_to_host().tobytes(), out.copy_to_host().tobytes()
+
+
+@pytest.mark.parametrize("device", [each for each in ALL if each != "cpu"])
+def test_every_device_has_the_same_tree(device):
+    expected = float_results()
+    with gridlane.device(device):
+        assert float_results() == expected
+
+
 @pytest.mark.parametrize("device", ALL)
 def test_transformations(device):
     with gridlane.device(device):
