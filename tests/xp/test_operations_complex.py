@@ -110,3 +110,22 @@ def test_the_standards_tables(name: str, table: list[tuple[float, ...]]) -> None
     assert not np.signbit(got.real[zeros]).any() and not np.signbit(got.imag[zeros]).any()
     np.testing.assert_allclose(unsigned(got).real, unsigned(wanted).real, rtol=1e-15)
     np.testing.assert_allclose(unsigned(got).imag, unsigned(wanted).imag, rtol=1e-15)
+
+
+@pytest.mark.parametrize("device", ["interp", *DEVICES])
+def test_integer_powers_of_complex_numbers_are_products(device: str) -> None:
+    """Powers of small Gaussian integers are exact, as NumPy's."""
+    bases = [1 + 2j, -3 + 1j, 0.5 - 1j, 2j, 1, -2]
+    powers = [-2, -1, 1, 2, 3, 5, 7, 0]
+    a = np.repeat(np.array(bases, np.complex64), len(powers))
+    b = np.tile(np.array(powers, np.complex64), len(bases))
+    ((got,),) = results(device, [(OPERATIONS["power"], (a, b))])
+    positive = b.real > 0
+    exact = np.array([complex(x) ** int(y.real) for x, y in zip(a, b, strict=True)])
+    assert np.array_equal(got[positive], exact[positive].astype(np.complex64))
+    assert np.allclose(got, exact, rtol=1e-6)
+    far = np.array([np.inf + 1j, np.nan, 2], np.complex64)
+    ((got,),) = results(
+        device, [(OPERATIONS["power"], (far, np.array([1, 0, 99.5], np.complex64)))]
+    )
+    assert got[0] == far[0] and got[1] == 1 and np.isclose(got[2], 2**99.5)

@@ -11,6 +11,7 @@ from gridlane.xp.operations import (
     hashing,
     losses,
     modular,
+    powers,
     shaping,
     special,
 )
@@ -21,6 +22,7 @@ __all__ = ["OPERATIONS", "OVER_AN_AXIS", "ROWS"]
 
 ROWS: tuple[Operation, ...] = (
     *arithmetic.ROWS,
+    *powers.ROWS,
     *comparisons.ROWS,
     *bits.ROWS,
     *functions.ROWS,

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from gridlane.core.dtypes import b1, u64
+from gridlane.core.dtypes import b1
 from gridlane.ir.complexes import arithmetic as complexes
 from gridlane.ir.expressions import Expression, Writer
 from gridlane.ir.ops import arith, math
-from gridlane.xp.operations.loops import loops_of, numbers, promoted
+from gridlane.xp.operations.loops import loops_of, numbers
 from gridlane.xp.operations.record import Bound, Complex, Operand, Operation
 from gridlane.xp.operations.writing import (
     binary,
@@ -23,7 +23,6 @@ from gridlane.xp.operations.writing import (
     pair,
     quiet_nan,
     real,
-    refuse,
     signed,
     split,
     unary,
@@ -31,8 +30,6 @@ from gridlane.xp.operations.writing import (
 )
 
 ARITHMETIC = "Arithmetic"
-FUNCTION = Bound(1, 1, 4, 4)
-"""The bound of C's functions on every device: docs/math.md."""
 
 
 def _add(w: Writer, a: Expression, b: Expression) -> Expression:
@@ -64,7 +61,7 @@ def _absolute(w: Writer, a: Operand) -> Operand:
 # ---- quotients
 
 
-def _divide_complex(w: Writer, a: Complex, b: Complex) -> Complex:
+def divide_complex(w: Writer, a: Complex, b: Complex) -> Complex:
     """By Smith's method; by 0, each part by +0, as NumPy does."""
     quotient = from_pair(w, complexes.divide(w.builder, pair(a), pair(b)))
     at_zero = abs(b.real).equals(0.0) & abs(b.imag).equals(0.0)
@@ -151,58 +148,13 @@ def _reciprocal_complex(w: Writer, a: Complex) -> Complex:
     )
 
 
-# ---- powers
-
-
-def _power(w: Writer, a: Operand, b: Operand) -> Operand:
-    if isinstance(a, Complex) and isinstance(b, Complex):
-        return from_pair(w, complexes.power(w.builder, pair(a), pair(b)))
-    base, exponent = real(a), real(b)
-    if base.dtype.is_float:
-        return binary(math.Pow, base, exponent)
-    if base.dtype.is_signed:
-        refuse(w, exponent < 0, "ValueError", NEGATIVE_POWER)
-    return _integer_power(w, base, exponent)
-
-
-NEGATIVE_POWER = "Integers to negative integer powers are not allowed."
-
-
-def _integer_power(w: Writer, base: Expression, exponent: Expression) -> Expression:
-    """By squaring, modulo the width; an iteration for each bit of the exponent."""
-    b = w.builder
-    result = w.variable("power", number(base, 1))
-    square, rest = w.variable("square", base), w.variable("rest", exponent.cast(u64))
-    with b.loop():
-        left = rest.get()
-        b.break_if(left.equals(0).value)
-        with w.when((left & 1).differs(0)):
-            result.set(result.get() * square.get())
-        square.set(square.get() * square.get())
-        rest.set(left >> 1)
-    return result.get()
-
-
-def _simpler_power(a: Any, b: Any) -> tuple[str, tuple[Any, ...]] | None:
-    """x ** 2 and x ** -1 by one operation; negative powers of integers are refused."""
-    dtype = getattr(a, "dtype", None)
-    if dtype is None or type(b) not in (int, float):
-        return None
-    is_integer = dtype.kind in "iub"
-    if is_integer and isinstance(b, int) and np.iinfo(promoted((dtype, int))).min <= b < 0:
-        raise ValueError(NEGATIVE_POWER)
-    if b == 2 and dtype.kind != "b" and (isinstance(b, int) or not is_integer):
-        return "square", (a,)
-    return ("reciprocal", (a,)) if b == -1 and not is_integer else None
+# ---- signs, extremes, divisors
 
 
 def _square(w: Writer, a: Operand) -> Operand:
     if isinstance(a, Complex):
         return from_pair(w, complexes.multiply(w.builder, pair(a), pair(a)))
     return a * a
-
-
-# ---- signs and extremes
 
 
 def _sign(w: Writer, a: Operand) -> Operand:
@@ -336,7 +288,7 @@ ROWS = (
     Operation(
         "divide",
         2,
-        split(lambda w, a, b: a / b, _divide_complex),
+        split(lambda w, a, b: a / b, divide_complex),
         loops_of(np.divide),
         "a / b, of integers as float64",
         ARITHMETIC,
@@ -387,33 +339,6 @@ ROWS = (
         ARITHMETIC,
         special="integers: 0 by 0; floats: NaN by 0 and for an infinite a",
         gradient=("g", "-g * trunc(a / b)"),
-    ),
-    Operation(
-        "power",
-        2,
-        _power,
-        loops_of(np.power),
-        "a to the power b",
-        ARITHMETIC,
-        ("pow",),
-        "integers wrap, and ValueError is raised for negative powers; floats: C's pow; complex: in "
-        "polar form, with an error that grows as abs(b * log(a)) does",
-        FUNCTION,
-        ("g * b * power(a, b - 1)", "g * y * log(a)"),
-        256,
-        _simpler_power,
-    ),
-    Operation(
-        "float_power",
-        2,
-        _power,
-        loops_of(np.float_power),
-        "a to the power b, in float64",
-        ARITHMETIC,
-        special="C's pow",
-        bound=FUNCTION,
-        complex_bound=256,
-        gradient=("g * b * float_power(a, b - 1)", "g * y * log(a)"),
     ),
     Operation(
         "reciprocal",
