@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from gridlane.core.dtypes import i32, i64
 from gridlane.ir.ops import arith
 from gridlane.ir.ops.grid import Axis, Barrier, ThreadIdx
-from gridlane.ir.values import Module, Value
+from gridlane.ir.values import Module, Value, Var
 from gridlane.xp.groups import Form
 from gridlane.xp.kernels import THREADS, converted, name_of
 from gridlane.xp.reductions.kinds import State
@@ -66,21 +66,17 @@ class _Scan(Rows):
         state = [b.variable("state", each.dtype) for each in scalars(self.identity())]
         place = b.variable("place", i64)
         b.write(place, self.start)
-        for var, each in zip(state, scalars(self._carry()), strict=True):
-            b.write(var, each.value)
+        self._set(state, self._carry())
         with b.loop():
             at = b.read(place)
             b.break_if(b.not_(b.lt(at, self._end)))
-            before = self.of([self.w.wrap(b.read(var)) for var in state])
-            after = self.kind.combine(self.w, before, self.element(at))
-            for var, each in zip(state, scalars(after), strict=True):
-                b.write(var, each.value)
+            after = self.kind.combine(self.w, self._get(state), self.element(at))
+            self._set(state, after)
             if not self._is_total:
                 self._put(at, after)
             b.write(place, b.add(at, self.integer(1)))
         if self._is_total:
-            last = self.of([self.w.wrap(b.read(var)) for var in state])
-            self.store(self.more[0], self.number, last[0])
+            self.store(self.more[0], self.number, self._get(state)[0])
 
     def _carry(self) -> State:
         """What the elements before the part are in all."""
@@ -88,14 +84,12 @@ class _Scan(Rows):
         if self._is_total or fold.is_last:
             return self.identity()
         result = [b.variable("carry", each.dtype) for each in scalars(self.identity())]
-        for var, each in zip(result, scalars(self.identity()), strict=True):
-            b.write(var, each.value)
+        self._set(result, self.identity())
         with b.if_(b.lt(self.integer(0), self.part)):
             distance = self.rows if fold.by_columns else self.integer(1)
             before = self.load(self.more[1], b.sub(self.number, distance), fold.accumulator)
-            for var, each in zip(result, scalars((before,)), strict=True):
-                b.write(var, each.value)
-        return self.of([self.w.wrap(b.read(var)) for var in result])
+            self._set(result, (before,))
+        return self._get(result)
 
     def _put(self, at: Value, state: State) -> None:
         """Store the result of an element."""
@@ -113,26 +107,30 @@ class _Scan(Rows):
         size = self.fold.span + self.fold.span // WARP
         self._tiles = [self.shared(f"tile{i}", x.dtype, size) for i, x in enumerate(parts)]
         self._totals = [self.shared(f"totals{i}", x.dtype, THREADS) for i, x in enumerate(parts)]
+        self._before = [self.shared(f"before{i}", x.dtype, THREADS) for i, x in enumerate(parts)]
         self._groups = [self.shared(f"groups{i}", x.dtype, _GROUP) for i, x in enumerate(parts)]
+        own = [b.variable("own", each.dtype) for each in parts]
         with self._turns(each) as turn:
             at, place = self._of_turn(turn)
-            self._write(self._tiles, place, self.identity())
+            self._set(own, self.identity())
             with b.if_(b.and_(self.is_row, b.lt(at, self._end))):
-                self._write(self._tiles, place, self.element(at))
+                self._set(own, self.element(at))
+            self._write(self._tiles, place, self._get(own))
         b.emit(Barrier())
         first = b.mul(self._own, self._small(each))
         first = b.add(first, b.binary(arith.Shr, first, self._small(_BITS)))
-        own = self._scan(self._tiles, first, each, self.identity(), is_exclusive=False)
-        self._write(self._totals, self._own, own)
+        what = "" if self._is_total else "inclusive"
+        total = self._scan(self._tiles, first, 1, each, self.identity(), what)
+        self._write(self._totals, self._place_of_total(), total)
         b.emit(Barrier())
         with b.if_(b.lt(self._own, self._small(_GROUP))):
-            first = b.mul(self._own, self._small(_GROUP))
-            own = self._scan(self._totals, first, _GROUP, self.identity(), is_exclusive=True)
-            self._write(self._groups, self._own, own)
+            total = self._scan(
+                self._totals, self._own, _GROUP, _GROUP, self.identity(), "exclusive"
+            )
+            self._write(self._groups, self._own, total)
         b.emit(Barrier())
         with b.if_(b.eq(self._own, self._small(0))):
-            first = self._small(0)
-            total = self._scan(self._groups, first, _GROUP, self._carry(), is_exclusive=True)
+            total = self._scan(self._groups, self._small(0), 1, _GROUP, self._carry(), "exclusive")
             if self._is_total:
                 with b.if_(self.is_row):
                     self.store(self.more[0], self.number, total[0])
@@ -144,34 +142,43 @@ class _Scan(Rows):
         """Store the results of a block's part."""
         b = self.b
         group = b.binary(arith.Shr, self._own, self._small(_GROUP.bit_length() - 1))
-        before = self._read(self._totals, self._own)
+        before = self._read(self._totals, self._place_of_total())
         before = self.kind.combine(self.w, self._read(self._groups, group), before)
-        self._write(self._totals, self._own, before)
+        self._write(self._before, self._own, before)
         b.emit(Barrier())
         step = THREADS // each
         owner = b.binary(arith.Shr, self._own, self._small(each.bit_length() - 1))
         with self._turns(each) as turn:
             at, place = self._of_turn(turn)
             with b.if_(b.and_(self.is_row, b.lt(at, self._end))):
-                before = self._read(self._totals, b.add(b.mul(turn, self._small(step)), owner))
+                before = self._read(self._before, b.add(b.mul(turn, self._small(step)), owner))
                 self._put(at, self.kind.combine(self.w, before, self._read(self._tiles, place)))
 
+    def _place_of_total(self) -> Value:
+        """The place of a thread's total; those that sixteen threads read at once are neighbours."""
+        b, bits = self.b, self._small(_GROUP.bit_length() - 1)
+        in_group = b.and_(self._own, self._small(_GROUP - 1))
+        return b.add(b.mul(in_group, self._small(_GROUP)), b.binary(arith.Shr, self._own, bits))
+
     def _scan(
-        self, arrays: list[Value], first: Value, count: int, start: State, is_exclusive: bool
+        self, arrays: list[Value], first: Value, step: int, count: int, start: State, what: str
     ) -> State:
-        """Scan neighbours in shared memory; return their total."""
+        """Scan numbers in shared memory in place; return their total.
+
+        Args:
+            what: "inclusive" or "exclusive"; "" to compute the total only.
+        """
         b = self.b
         total = [b.variable("total", each.dtype) for each in scalars(start)]
-        for var, each in zip(total, scalars(start), strict=True):
-            b.write(var, each.value)
+        self._set(total, start)
         with self._turns(count) as turn:
-            at = b.add(first, turn)
-            before = self.of([self.w.wrap(b.read(var)) for var in total])
+            at = b.add(first, b.mul(turn, self._small(step)))
+            before = self._get(total)
             after = self.kind.combine(self.w, before, self._read(arrays, at))
-            for var, each in zip(total, scalars(after), strict=True):
-                b.write(var, each.value)
-            self._write(arrays, at, before if is_exclusive else after)
-        return self.of([self.w.wrap(b.read(var)) for var in total])
+            self._set(total, after)
+            if what:
+                self._write(arrays, at, before if what == "exclusive" else after)
+        return self._get(total)
 
     @contextmanager
     def _turns(self, count: int) -> Generator[Value, None, None]:
@@ -193,6 +200,13 @@ class _Scan(Rows):
         holes = b.binary(arith.Shr, warp, self._small(_BITS))
         place = b.add(b.mul(turn, self._small(THREADS + THREADS // WARP)), b.add(self._own, holes))
         return b.add(self.start, b.cast(at, i64)), place
+
+    def _set(self, variables: list[Var], state: State) -> None:
+        for var, each in zip(variables, scalars(state), strict=True):
+            self.b.write(var, each.value)
+
+    def _get(self, variables: list[Var]) -> State:
+        return self.of([self.w.wrap(self.b.read(var)) for var in variables])
 
     def _small(self, number: int) -> Value:
         return self.w.const(number, i32).value
