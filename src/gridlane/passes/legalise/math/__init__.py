@@ -19,7 +19,12 @@ from gridlane.ir.expressions import FORMATS, NARROW, Expression, Writer
 from gridlane.ir.op import FastMath, Op
 from gridlane.ir.values import Function, Module, Param, Region, Value
 from gridlane.passes.legalise.library import library_function
-from gridlane.passes.legalise.math.functions import FUNCTIONS, UNWIDENED
+from gridlane.passes.legalise.math.functions import (
+    FUNCTIONS,
+    FUSED_SINGLE,
+    UNWIDENED,
+    Formula,
+)
 from gridlane.passes.legalise.math.natives import CPU, NOTHING, NVPTX, Natives
 
 Keep: TypeAlias = Callable[[type[Op], DType], bool]
@@ -79,7 +84,8 @@ class _Replacement:
         if wide is not own and self.keep(type(op), wide):
             replacements = b.emit(type(op)(*operands)).results
         else:
-            replacements = b.call(function_for(self.module, type(op), wide), tuple(operands))
+            fuses = getattr(self.keep, "fuses", False)
+            replacements = b.call(function_for(self.module, type(op), wide, fuses), tuple(operands))
         return tuple([b.cast(v, own) if v.type is wide else v for v in replacements])
 
 
@@ -90,19 +96,26 @@ def _float_of(op: Op) -> DType:
     return dtype
 
 
-def function_for(module: Module, op: type[Op], dtype: DType) -> Function:
-    """The module's function that computes ``op`` on a type, written on first use."""
-    name = f"gridlane.{op.name}.{dtype}"
-    return library_function(module, name, lambda: _written(module, name, op, dtype))
+def function_for(module: Module, op: type[Op], dtype: DType, fuses: bool = False) -> Function:
+    """The module's function that computes ``op`` on a type, written on first use.
 
-
-def _written(module: Module, name: str, op: type[Op], dtype: DType) -> Function:
+    Args:
+        fuses: a fused multiply-add of f32 rounds once, as that of f64 must.
+    """
     formula, others = FUNCTIONS[op]
+    name = f"gridlane.{op.name}.{dtype}"
+    if fuses and dtype is f32 and op in FUSED_SINGLE:
+        formula, name = FUSED_SINGLE[op], f"{name}.fused"
+    types = (dtype, *others(dtype))
+    return library_function(module, name, lambda: _written(module, name, formula, types))
+
+
+def _written(module: Module, name: str, formula: Formula, types: tuple[DType, ...]) -> Function:
     function = Function(name)
-    for type_ in (dtype, *others(dtype)):
+    for type_ in types:
         value = Value(type_, None, f"x{len(function.params)}")
         function.params.append(Param(value))
-    writer = Writer(Builder(module, function), (FORMATS | NARROW)[dtype])
+    writer = Writer(Builder(module, function), (FORMATS | NARROW)[types[0]])
     outputs = formula(writer, *[writer.wrap(param.value) for param in function.params])
     results = (outputs,) if isinstance(outputs, Expression) else outputs
     function.results = tuple([result.value.type for result in results])

@@ -12,6 +12,7 @@ from gridlane.passes.legalise.math import (
     error_function,
     exact,
     exponential,
+    fused_single,
     gamma,
     hyperbolic,
     inverse,
@@ -82,6 +83,12 @@ FUNCTIONS: dict[type[Op], tuple[Formula, Others]] = {
     math.Frexp: (exact.frexp, _none),
 }
 """The function that computes an op, with the types of its further operands."""
+
+FUSED_SINGLE: dict[type[Op], Formula] = {
+    math.Exp: fused_single.exp,
+    math.Tanh: fused_single.tanh,
+}
+"""Functions of f32 for targets whose fused multiply-add rounds once."""
 
 UNWIDENED = frozenset((math.Nextafter,))
 """Ops whose f16 and bf16 results are not f32's rounded: they have functions of their own."""

@@ -17,6 +17,7 @@ class Natives:
     Attributes:
         rough: those of f32 that it has where they may be rough (``FastMath.ROUGH``).
         widened: those of f32 that compute in f64, as theirs of f32 are more than 1 ulp off.
+        fuses: whether a fused multiply-add of f32 rounds once.
     """
 
     f32: Ops
@@ -24,6 +25,7 @@ class Natives:
     narrow: Ops
     rough: Ops = frozenset()
     widened: Ops = frozenset()
+    fuses: bool = False
 
     def __call__(self, op: type[Op], dtype: DType) -> bool:
         return op in {f32: self.f32, f64: self.f64}.get(dtype, self.narrow)
@@ -33,10 +35,15 @@ _NVPTX: Ops = frozenset((math.Rsqrt, math.Ldexp, math.Frexp, math.Nextafter))
 
 _ROUGH: Ops = frozenset((math.Sin, math.Cos, math.Exp2, math.Log2))
 
-NVPTX = Natives(_NVPTX, _NVPTX, _NVPTX, _ROUGH)
+NVPTX = Natives(_NVPTX, _NVPTX, _NVPTX, _ROUGH, fuses=True)
 """An NVIDIA GPU without libdevice. The approximate instructions for sin, cos, exp2 and log2 are
 not accurate enough to count."""
-CPU = Natives(_NVPTX, _NVPTX, _NVPTX, frozenset((math.Exp2, math.Log2)), frozenset((math.Lgamma,)))
+CPU = Natives(
+    *(_NVPTX, _NVPTX, _NVPTX),
+    rough=frozenset((math.Exp2, math.Log2)),
+    widened=frozenset((math.Lgamma,)),
+    fuses=True,
+)
 """A CPU without a vector math library."""
 NOTHING = Natives(frozenset(), frozenset(), frozenset())
 """A target that has only arithmetic, sqrt and the rounding functions."""
