@@ -411,6 +411,7 @@ lerp: _Function7
 less: _Function5
 less_equal: _Function5
 lgamma: _Function3
+linear: _Function3
 linear_to_srgb: _Function3
 log: _Function3
 log10: _Function3
