@@ -278,6 +278,10 @@ def test_elements_that_take_part():
     row = xp.asarray(mask[:1])
     same(xp.prod(array, axis=0, where=row), x.prod(axis=0, where=mask[:1]))
     same(xp.any(array, where=where), x.any(where=mask))
+    for nothing in (False, xp.asarray(np.zeros((40, 50), bool))):
+        total = xp.sum(array, where=nothing)
+        assert float(total) == 0
+        assert not np.signbit(np.asarray(total))
     with pytest.raises(TypeError, match="where is an array of bool"):
         xp.sum(array, where=array)
     with pytest.raises(ValueError, match="where has the shape"):

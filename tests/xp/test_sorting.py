@@ -154,3 +154,41 @@ def test_the_largest_elements():
         xp.sort(xp.asarray(x), kind="bubble")
     with pytest.raises(np.exceptions.AxisError):
         xp.sort(xp.asarray(x), axis=2)
+
+
+def test_results_of_others_memory_keep_their_elements():
+    host = np.array([3.0, 1, 2, 0, 5])
+    array = xp.from_dlpack(host)
+    places = xp.asarray([4, 0])
+    results = {
+        "sum": (xp.sum(array), 11.0),
+        "cumsum": (xp.cumsum(array), [3, 4, 6, 6, 11]),
+        "sort": (xp.sort(array), [0, 1, 2, 3, 5]),
+        "argsort": (xp.argsort(array), [3, 1, 2, 0, 4]),
+        "take_along_axis": (xp.take_along_axis(array, places), [5, 3]),
+        "extract": (xp.extract(array > 2, array), [3, 5]),
+        "unique": (xp.unique(array), [0, 1, 2, 3, 5]),
+        "inverse": (xp.unique_inverse(array).inverse_indices, [3, 1, 2, 0, 4]),
+        "median": (xp.median(array), 2),
+        "searchsorted": (xp.searchsorted(xp.asarray([1.0, 4]), array), [1, 0, 1, 0, 2]),
+        "isin": (xp.isin(array, 5.0), [False] * 4 + [True]),
+        "top_k": (xp.top_k(array, 1).values, [5]),
+        "softmax": (xp.softmax(array * 0), [0.2] * 5),
+    }
+    host[:] = -7
+    for name, (got, expected) in results.items():
+        np.testing.assert_array_equal(got, expected, err_msg=name)
+
+
+def test_stores_after_a_result_is_asked_for():
+    x = np.array([3, 1, 2])
+    array = xp.asarray(x)
+    taken, total, scanned = (
+        xp.take_along_axis(array, xp.asarray([2])),
+        xp.sum(array),
+        xp.cumsum(array),
+    )
+    array[:] = 0
+    assert taken.tolist() == [2]
+    assert int(total) == 6
+    assert scanned.tolist() == [3, 4, 6]

@@ -31,6 +31,7 @@ class Kind:
         is_counting: whether the result depends on the number of elements.
         advance: a quicker ``combine``, of the state of elements and that of one behind them; the
             index of the first state starts at or before that of any element.
+        absent: the state of an element that takes no part, where that is not the identity.
     """
 
     states: Callable[[np.dtype[Any]], tuple[np.dtype[Any], ...]]
@@ -40,6 +41,7 @@ class Kind:
     result: Callable[[Writer, State, Expression], Operand]
     is_counting: bool = False
     advance: Callable[[Writer, State, State], State] | None = None
+    absent: Callable[[Writer, np.dtype[Any], DType], State] | None = None
 
 
 def _own(accumulator: np.dtype[Any]) -> tuple[np.dtype[Any], ...]:
@@ -234,7 +236,7 @@ def _pairs(is_most: bool) -> Kind:
 _SUM = (_own, _constant(-0.0), _itself, _by("add"))
 
 KINDS: dict[str, Kind] = {
-    "sum": Kind(*_SUM, _first),
+    "sum": Kind(*_SUM, _first, absent=_constant(0.0)),  # NumPy's sum of no elements is 0.0
     "mean": Kind(*_SUM, _mean, True),
     "squares": Kind(_real, _nothing, _square, _by("add"), _first),
     "prod": Kind(_own, _constant(1.0), _itself, _by("multiply"), _first),

@@ -141,7 +141,9 @@ class Rows(Emission):
         state = self.kind.element(w, own, w.wrap(at))
         if not fold.is_masked:
             return state
-        return self.selected(is_true(values[fold.operands[1]]), state, self.identity())
+        absent = self.kind.absent or self.kind.identity
+        other = absent(w, fold.accumulator, part_of(fold.accumulator))
+        return self.selected(is_true(values[fold.operands[1]]), state, other)
 
     # --- states ---
 

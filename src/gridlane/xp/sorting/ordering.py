@@ -44,7 +44,9 @@ def gathered(leaf: Node, places: Node) -> Node:
     assert leaf.storage is not None
     flat = leaf.storage.leaf(leaf.dtype, (leaf.size,), (1,), leaf.offset)
     gather = Gather(flat, (0,) * len(places.shape), ((1, leaf.size),))
-    return Node(leaf.device, leaf.dtype, places.shape, gather, (cast(places, INT64),))
+    node = Node(leaf.device, leaf.dtype, places.shape, gather, (cast(places, INT64),))
+    node.exposed = node.exposed or leaf.storage.outside
+    return node
 
 
 def numbers(like: Node, shape: Shape, steps: Shape) -> Node:
