@@ -36,6 +36,11 @@ def test_functions_of_numpy():
     assert np.allclose(np.linalg.svdvals(x), np.linalg.svdvals(host))
     with pytest.raises(TypeError, match=r"np.linalg.lstsq: gridlane.xp has no function for it"):
         np.linalg.lstsq(x, x)
+    for decimals in (-1, 0, 1, 2):
+        for numbers in (np.array([1.25, -0.35, 25.0, 1.005, 155.5]), np.array([15, 25, -5])):
+            rounded = np.round(xp.asarray(numbers), decimals)
+            assert rounded.dtype == numbers.dtype
+            assert rounded.tolist() == np.round(numbers, decimals).tolist()
     with pytest.raises(TypeError, match="has no parameter 'order'"):
         np.reshape(x, (3, 2), order="F")
 
@@ -51,6 +56,26 @@ def test_arrays_of_the_host_are_refused(operation: str):
         _ = host + x
     with pytest.raises(TypeError, match=r"copy it with xp\.asarray"):
         _ = x < host
+
+
+def test_methods_of_numpys_arrays():
+    host = np.arange(6.0).reshape(2, 3) - 2
+    x = xp.asarray(host)
+    assert x.dot(x.T).tolist() == host.dot(host.T).tolist()
+    assert x.trace().item() == host.trace()
+    assert x.std(axis=0).tolist() == host.std(axis=0).tolist()
+    assert [each.tolist() for each in divmod(x, 2)] == [each.tolist() for each in divmod(host, 2)]
+    assert [each.tolist() for each in divmod(7, x[1])] == [
+        each.tolist() for each in divmod(7, host[1])
+    ]
+    assert 3.0 in x
+    assert 9 not in x
+    assert None not in x
+    z = x * 1j + 2
+    assert z.real.tolist() == [[2.0] * 3] * 2
+    assert z.imag.tolist() == host.tolist()
+    x[1].fill(4)
+    assert x.tolist() == [host[0].tolist(), [4.0] * 3]
 
 
 def test_scalars_of_numpy_have_a_dtype():

@@ -30,7 +30,7 @@ _MODULES = {
     "dtypes": "can_cast finfo iinfo isdtype result_type",
     "einstein": "einsum",
     "explaining": "explain",
-    "functions": "clip",
+    "functions": "clip round",
     "numpy_names": (
         "append array_split atleast_1d atleast_2d column_stack copy copyto diag diagonal "
         "dot fliplr flipud hsplit hstack identity inner isclose kron logspace nan_to_num "

@@ -35,6 +35,7 @@ from gridlane.xp.dtypes import result_type as result_type
 from gridlane.xp.einstein import einsum as einsum
 from gridlane.xp.explaining import explain as explain
 from gridlane.xp.functions import clip as clip
+from gridlane.xp.functions import round as round
 from gridlane.xp.info import namespace_info
 from gridlane.xp.manipulation import astype as astype
 from gridlane.xp.manipulation import broadcast_arrays as broadcast_arrays
@@ -461,7 +462,6 @@ relu: _Function3
 remainder: _Function5
 right_shift: _Function5
 rint: _Function3
-round: _Function3
 rrelu: _Function5
 rsqrt: _Function3
 saturate: _Function3

@@ -244,6 +244,14 @@ class Array(Signatures):
         """Write elements; the value broadcasts, and is converted."""
         indexing.assign(self.leaf(), key, as_node(value, self))
 
+    def fill(self, value: Any) -> None:
+        """Write one value to all elements."""
+        self[...] = value
+
+    def __contains__(self, value: Any, /) -> bool:
+        found: Any = self == value
+        return isinstance(found, Array) and bool(protocols.namespace().any(found))
+
     def __iter__(self) -> Any:
         return (self[number] for number in range(len(self)))
 
@@ -300,6 +308,22 @@ class Array(Signatures):
     def __imatmul__(self, other: Any, /) -> Array:
         self[...] = protocols.product(self, other)
         return self
+
+    def __divmod__(self, other: Any, /) -> Any:
+        return called("divmod", self, other)
+
+    def __rdivmod__(self, other: Any, /) -> Any:
+        return called("divmod", other, self)
+
+    @property
+    def real(self) -> Any:
+        """The real parts; no view."""
+        return called("real", self)
+
+    @property
+    def imag(self) -> Any:
+        """The imaginary parts; no view."""
+        return called("imag", self)
 
     # --- NumPy ---
 
@@ -400,8 +424,8 @@ _COMPARISONS = {
 _UNARY = {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "bitwise_invert"}
 
 _METHODS = (
-    "all any argmax argmin argsort clip conj cumprod cumsum max mean min nonzero prod repeat round "
-    "std sum swapaxes take var"
+    "all any argmax argmin argsort clip conj cumprod cumsum diagonal dot max mean min nonzero prod "
+    "repeat round searchsorted std sum swapaxes take trace var"
 )
 """The methods that are functions of the namespace, by NumPy's names."""
 

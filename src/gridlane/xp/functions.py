@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import operator
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -153,3 +154,25 @@ def clip(
     if max is not None:
         result = function("minimum")(result, max)
     return result if out is None else _write("clip", result, out, True, "same_kind")
+
+
+def round(x: Array, /, decimals: int = 0, *, out: Array | None = None) -> Array:
+    """The elements rounded to decimals, halves to the even one, by the way of NumPy: they are
+    scaled, rounded to integers and scaled back.
+
+    >>> from gridlane import xp
+    >>> round(xp.asarray([0.125, 2.5]), 2)
+    array([0.12, 2.5 ])
+    """
+    places = operator.index(decimals)
+    if places == 0 or (isinstance(x, Array) and x.dtype.kind in "iub" and places > 0):  # pyright: ignore[reportUnnecessaryIsInstance]
+        result = function("round")(x)
+    elif x.dtype.kind in "iu":
+        scale = 10.0**-places
+        floats = x.astype(np.float64) / scale
+        result = (function("round")(floats) * scale).astype(x.dtype)
+    elif places > 0:
+        result = function("round")(x * 10.0**places) / 10.0**places
+    else:
+        result = function("round")(x / 10.0**-places) * 10.0**-places
+    return result if out is None else _write("round", result, out, True, "same_kind")

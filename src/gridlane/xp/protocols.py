@@ -25,6 +25,7 @@ SCANS = {"add": "cumulative_sum", "multiply": "cumulative_prod"}
 """The functions that accumulate by a ufunc."""
 NAMES = {
     "absolute": "abs",
+    "around": "round",
     "amax": "max",
     "amin": "min",
     "concatenate": "concat",

@@ -27,8 +27,7 @@ _TEXT = """# The array API standard
 `python -m tests.peers.clients.array_api_suite --suite DIR --out docs/array-api.md` writes this
 page. [data-apis' tests](https://github.com/data-apis/array-api-tests) of the standard's version
 {version} run unmodified on `gridlane.xp`, at commit {commit}, with {examples} examples for each
-property. What is skipped are extensions that the namespace lacks, and tests of newer versions of
-the standard.
+property. The suite's own words for what it skips: {skipped}.
 
 | device | pass | skipped | fail |
 |---|--:|--:|--:|
@@ -146,7 +145,13 @@ def page(outcomes: list[Outcome], commit: str, examples: int) -> str:
     """
     from gridlane import xp
 
-    text = _TEXT.format(version=xp.__array_api_version__, commit=commit, examples=examples)
+    reasons = sorted({each.reason for each in outcomes if each.kind == "skipped"})
+    text = _TEXT.format(
+        version=xp.__array_api_version__,
+        commit=commit,
+        examples=examples,
+        skipped=", ".join(f"`{each}`" for each in reasons) or "none",
+    )
     failures: dict[tuple[str, str], list[str]] = {}
     for device in dict.fromkeys(each.device for each in outcomes):
         own = [each for each in outcomes if each.device == device]
@@ -160,7 +165,7 @@ def page(outcomes: list[Outcome], commit: str, examples: int) -> str:
         return text
     text += "\n## Failures and their reasons\n\n| test | devices | reason |\n|---|---|---|\n"
     for (test, reason), devices in sorted(failures.items()):
-        text += f"| {test} | {', '.join(devices)} | {reason} |\n"
+        text += f"| `{test}` | {', '.join(devices)} | {reason} |\n"
     return text
 
 
