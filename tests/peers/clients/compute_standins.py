@@ -112,6 +112,9 @@ class Ndarray:
     def get(self) -> np.ndarray:
         return self.own.copy_to_host()
 
+    def set(self, host: np.ndarray) -> None:
+        self.own.copy_to_device(host)
+
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
         return self.get() if dtype is None else self.get().astype(dtype)
 
@@ -172,6 +175,7 @@ class _Cupy(ModuleType):
     def __init__(self, name: str, below: Any = np) -> None:
         super().__init__(name)
         self.__dict__["_below"] = below
+        self.__spec__ = ModuleSpec(name, None, is_package=True)
         self.__path__ = []
 
     def __getattr__(self, name: str) -> Any:

@@ -97,8 +97,10 @@ def run(suite: Path, name: str, device: str, limit: int) -> list[tuple[str, str,
     with TemporaryDirectory() as room:
         out = Path(room, "outcomes")
         out.touch()
-        own = str(Path(__file__).parent)
-        path = os.pathsep.join([str(_ROOT), own, str(suite), os.environ.get("PYTHONPATH", "")])
+        # Examples are programs of their own, and import cupy first.
+        Path(room, "cupy.py").write_text("import tests.peers.clients.compute_standins\n")
+        folders = [str(_ROOT), str(Path(__file__).parent), room, str(suite)]
+        path = os.pathsep.join([*folders, os.environ.get("PYTHONPATH", "")])
         environment = {**os.environ, "PYTHONPATH": path, "OUTCOMES": str(out)}
         command = [sys.executable, "-m", "gridlane", "run", "--device", device, "-m", "pytest"]
         command += ["-q", "-p", "no:cacheprovider", "-p", "outcomes"]
@@ -138,9 +140,9 @@ def page(rows: Rows, commit: str, device: str) -> str:
     counts = Counter("skipped" if kind == "expected" else kind for _, kind, _, _ in tests)
     counted = sum(counts.values()) - counts["skipped"]
     groups: dict[str, list[str]] = defaultdict(list)
-    for name, kind, _, reason in tests:
+    for name, kind, test, reason in tests:
         if kind in ("failed", "ended"):
-            groups[worded(reason)].append(Path(name).stem)
+            groups[worded(test, reason)].append(Path(name).stem)
     refused = sum(len(each) for reason, each in groups.items() if reason.endswith(_REFUSED))
     text = _TEXT.format(
         commit=commit,
@@ -160,10 +162,10 @@ def page(rows: Rows, commit: str, device: str) -> str:
     return text
 
 
-def worded(reason: str) -> str:
+def worded(test: str, reason: str) -> str:
     """The reason of a failure in the words of compute_reasons.py, or the test's own."""
     for pattern, words in REASONS.items():
-        if re.search(pattern, reason):
+        if re.search(pattern, f"{test} {reason}"):
             return words
     return "`" + re.sub(r"[|<>`\s]+", " ", reason)[:110].strip() + "`"
 
