@@ -65,6 +65,7 @@ TITLES = {
     "shader_launch_webgpu": "Launches by WebGPU",
     "shader_launch_opengl": "Launches by OpenGL",
     "operations": "Errors of operations of arrays",
+    "arrays": "Arrays beside NumPy",
     "tests": "The tests",
 }
 """The sections of docs/figures.md, in order; other files follow under their names."""
