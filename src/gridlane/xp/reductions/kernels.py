@@ -7,7 +7,8 @@ threads combine by eights and fours; the states of parts are the elements of a f
 
 from __future__ import annotations
 
-from gridlane.core.dtypes import i64
+from gridlane.core.dtypes import i32, i64
+from gridlane.ir.expressions import Expression
 from gridlane.ir.ops.grid import Barrier
 from gridlane.ir.values import Module, Value, Var
 from gridlane.xp.groups import Form
@@ -64,9 +65,10 @@ class _Reduction(Rows):
             if fold.width > WARP:
                 start = b.add(start, b.mul(self.warp, self._per_thread()))
             end = self.least(end, b.add(start, of_warp))
+        near = None
         if self._advance is not None:
-            for variables in self._states:
-                b.write(variables[1], b.add(start, own))
+            near = b.variable("near", i32)
+            b.write(near, b.cast(b.sub(b.add(start, own), self.start), i32))
         place = b.variable("place", i64)
         b.write(place, start)
         with b.loop():
@@ -74,18 +76,21 @@ class _Reduction(Rows):
             following = b.add(at, self.integer(_TURNS * stride))
             b.break_if(b.lt(end, following))
             for turn in range(_TURNS):
-                self._take(turn, b.add(b.add(at, self.integer(turn * stride)), own))
+                mine = b.add(b.add(at, self.integer(turn * stride)), own)
+                self._take(turn % len(self._states), near, mine)
             b.write(place, following)
         with b.loop(unroll=1):
             at = b.read(place)
             b.break_if(b.not_(b.lt(at, end)))
             mine = b.add(at, own)
             if stride == 1:
-                self._take(0, mine)
+                self._take(0, near, mine)
             else:
                 with b.if_(b.lt(mine, end)):
-                    self._take(0, mine)
+                    self._take(0, near, mine)
             b.write(place, b.add(at, self.integer(stride)))
+        if near is not None:
+            b.write(self._states[0][1], b.add(self.start, b.cast(b.read(near), i64)))
         states = [self._read(each) for each in self._states]
         self._write(self._states[0], self._tree(states))
 
@@ -95,11 +100,20 @@ class _Reduction(Rows):
         longest = self.least(self.count, self.integer(fold.span))
         return b.div(b.add(longest, self.integer(fold.width - 1)), self.integer(fold.width))
 
-    def _take(self, turn: int, at: Value) -> None:
-        """Combine an element into a state."""
+    def _take(self, turn: int, near: Var | None, at: Value) -> None:
+        """Combine an element into a state. An index is that behind the part's first, in 32 bits, of
+        which a vector holds as many as of floats."""
+        w, b, variables = self.w, self.b, self._states[turn]
         state = self.element(at)
-        combine = self._advance or self.kind.combine
-        self._write(self._states[turn], combine(self.w, self._read(self._states[turn]), state))
+        if self._advance is None or near is None:
+            self._write(variables, self.kind.combine(w, self._read(variables), state))
+            return
+        before = w.wrap(b.read(variables[0])), w.wrap(b.read(near))
+        index = w.wrap(b.cast(b.sub(at, self.start), i32))
+        value, index = self._advance(w, before, (state[0], index))
+        assert isinstance(value, Expression) and isinstance(index, Expression)
+        b.write(variables[0], value.value)
+        b.write(near, index.value)
 
     # --- states ---
 
@@ -150,7 +164,12 @@ class _Reduction(Rows):
     def _variables(self) -> list[list[Var]]:
         """Variables for the states, which start as the identity."""
         start = scalars(self.identity())
-        states = [[self.b.variable("state", each.dtype) for each in start] for _ in range(_TURNS)]
+        # Where the order changes no result, one state leaves more registers.
+        is_exact = not (start[0].dtype.is_float and self.kind.is_ordered)
+        states = [
+            [self.b.variable("state", each.dtype) for each in start]
+            for _ in range(1 if is_exact else _TURNS)
+        ]
         for variables in states:
             self._write(variables, self.identity())
         return states

@@ -32,6 +32,7 @@ class Kind:
         advance: a quicker ``combine``, of the state of elements and that of one behind them; the
             index of the first state starts at or before that of any element.
         absent: the state of an element that takes no part, where that is not the identity.
+        is_ordered: whether the result for floats depends on the order of combinations.
     """
 
     states: Callable[[np.dtype[Any]], tuple[np.dtype[Any], ...]]
@@ -42,6 +43,7 @@ class Kind:
     is_counting: bool = False
     advance: Callable[[Writer, State, State], State] | None = None
     absent: Callable[[Writer, np.dtype[Any], DType], State] | None = None
+    is_ordered: bool = False
 
 
 def _own(accumulator: np.dtype[Any]) -> tuple[np.dtype[Any], ...]:
@@ -236,10 +238,11 @@ def _pairs(is_most: bool) -> Kind:
 _SUM = (_own, _constant(-0.0), _itself, _by("add"))
 
 KINDS: dict[str, Kind] = {
-    "sum": Kind(*_SUM, _first, absent=_constant(0.0)),  # NumPy's sum of no elements is 0.0
-    "mean": Kind(*_SUM, _mean, True),
-    "squares": Kind(_real, _nothing, _square, _by("add"), _first),
-    "prod": Kind(_own, _constant(1.0), _itself, _by("multiply"), _first),
+    # NumPy's sum of no elements is 0.0.
+    "sum": Kind(*_SUM, _first, absent=_constant(0.0), is_ordered=True),
+    "mean": Kind(*_SUM, _mean, True, is_ordered=True),
+    "squares": Kind(_real, _nothing, _square, _by("add"), _first, is_ordered=True),
+    "prod": Kind(_own, _constant(1.0), _itself, _by("multiply"), _first, is_ordered=True),
     "min": Kind(_own, _extreme(False), _itself, _extremes(False), _first),
     "max": Kind(_own, _extreme(True), _itself, _extremes(True), _first),
     "nanmin": Kind(_own, _of_nan, _itself, _numbers_first(False), _first),
