@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -162,6 +164,24 @@ def test_histogram(device):
         )
         expected = np.bincount((x[(x >= 2) & (x < 16)] - 2) // 2, minlength=7)
         assert np.array_equal(bins.copy_to_host(), expected)
+
+
+@pytest.mark.parametrize("device", ALL)
+def test_histogram_of_levels(device):
+    with gridlane.device(device):
+        x = np.random.default_rng(1).normal(size=3000).astype(np.float32)
+        x[::100] = np.nan
+        levels, bins = np.array([-1, -0.5, 0, 0, 2], np.float32), up(np.full(4, 99, np.int32))
+        x[7], x[8], x[9] = -1, 0, 2
+        algorithms.histogram_range(
+            d_samples=up(x),
+            d_histogram=bins,
+            num_output_levels=5,
+            d_levels=up(levels),
+            num_samples=3000,
+        )
+        expected = [((x >= a) & (x < b)).sum() for a, b in pairwise(levels)]
+        assert bins.copy_to_host().tolist() == expected
 
 
 @settings(max_examples=examples(20, 200), deadline=None)

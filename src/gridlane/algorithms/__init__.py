@@ -30,7 +30,7 @@ _BY_MODULE = {
         make_select make_three_way_partition make_unique_by_key
     """,
     "face.segments": "segmented_reduce make_segmented_reduce",
-    "face.histograms": "histogram_even make_histogram_even",
+    "face.histograms": "histogram_even histogram_range make_histogram_even make_histogram_range",
     "face.sorting": """
         SortOrder DoubleBuffer merge_sort radix_sort make_merge_sort make_radix_sort
     """,

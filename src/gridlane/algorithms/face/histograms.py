@@ -1,4 +1,4 @@
-"""``histogram_even``."""
+"""``histogram_even``, and CUB's ``histogram_range``."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from gridlane.algorithms.face.calling import Prepared, access, build, checked_count, readable
 from gridlane.algorithms.inner.histogram import histogram_even as count_samples
+from gridlane.algorithms.inner.histogram import histogram_range as count_between
 from gridlane.algorithms.inner.scratch import Layout
 from gridlane.algorithms.item_types import ItemType, item_type
 from gridlane.algorithms.sequences import IteratorBase, Pointer
@@ -36,6 +37,12 @@ def _bins(d_histogram: Any, levels: int) -> Pointer:
     return bins
 
 
+def _real(kinds: list[np.dtype]) -> list[np.dtype]:
+    if any(each.kind not in "biuf" for each in kinds):
+        raise TypeError(f"samples and levels are real numbers; got {kinds}")
+    return kinds
+
+
 def _common(source: IteratorBase, lower: Any, upper: Any, bins: int) -> ItemType:
     """The type in which samples and levels are compared."""
     item = source.item
@@ -44,9 +51,7 @@ def _common(source: IteratorBase, lower: Any, upper: Any, bins: int) -> ItemType
             f"lower_level and upper_level must have the same dtype; got {lower.dtype} and "
             f"{upper.dtype}"
         )
-    kinds = [lower.dtype] if item is None else [lower.dtype, item.dtype]
-    if any(each.kind not in "biuf" for each in kinds):
-        raise TypeError(f"samples and levels are real numbers; got {kinds}")
+    kinds = _real([lower.dtype] if item is None else [lower.dtype, item.dtype])
     if not lower < upper:
         raise ValueError(f"lower_level {lower} must be below upper_level {upper}")
     if any(each.kind == "f" for each in kinds):
@@ -135,4 +140,73 @@ def make_histogram_even(
         h_num_output_levels=h_num_output_levels,
         h_lower_level=h_lower_level,
         h_upper_level=h_upper_level,
+    )
+
+
+def _prepare_range(
+    *, d_samples: Any, d_histogram: Any, d_levels: Any, num_output_levels: Any, num_samples: Any = 0
+) -> Prepared:
+    count = checked_count(num_samples, "num_samples")
+    number = checked_count(num_output_levels, "num_output_levels")
+    source, bins = readable(d_samples, "d_samples", count), _bins(d_histogram, number)
+    levels = readable(d_levels, "d_levels", number)
+    if source.item is None or levels.item is None:
+        raise TypeError("the type of the samples or of the levels is unknown")
+    kinds = _real([source.item.dtype, levels.item.dtype])
+    common = np.result_type(*kinds)
+    if common.kind == "f" and not any(each.kind == "f" for each in kinds):
+        raise TypeError(f"samples of {kinds[0]} are not compared with levels of {kinds[1]}")
+
+    def launch(parts: list[Any], stream: Any) -> None:
+        count_between(
+            access(source),
+            access(bins),
+            bins.item,
+            item_type(common),
+            access(levels),
+            count,
+            stream,
+        )
+
+    key = (source.kind, bins.kind, levels.kind)
+    return Prepared(key, (source, bins, levels), Layout(()), launch)
+
+
+def histogram_range(
+    *,
+    d_samples: Any,
+    d_histogram: Any,
+    num_output_levels: int,
+    d_levels: Any,
+    num_samples: int,
+    stream: Any = None,
+) -> None:
+    """Count the samples from each of the sorted levels to below the next one; others are left out.
+    ``d_histogram`` has 32 or 64-bit integers, one fewer than levels.
+
+    Raises:
+        TypeError: samples or levels that are no real numbers, or that no type compares; counters.
+        ValueError: a histogram of another size.
+    """
+    _prepare_range(
+        d_samples=d_samples,
+        d_histogram=d_histogram,
+        d_levels=d_levels,
+        num_output_levels=num_output_levels,
+        num_samples=num_samples,
+    ).run(None, stream)
+
+
+def make_histogram_range(
+    *, d_samples: Any, d_histogram: Any, num_output_levels: int, d_levels: Any, **options: Any
+) -> Any:
+    """The histogram of such arguments as an object, ``Algorithm``."""
+    return build(
+        "histogram_range",
+        _prepare_range,
+        options,
+        d_samples=d_samples,
+        d_histogram=d_histogram,
+        num_output_levels=num_output_levels,
+        d_levels=d_levels,
     )

@@ -1,4 +1,4 @@
-"""Histograms of bins of equal width."""
+"""Histograms, of bins of equal width or between levels."""
 
 # pyright: reportMissingParameterType=false
 # Kernels: their arguments have the types of each launch.
@@ -13,7 +13,9 @@ from gridlane import cuda
 from gridlane.algorithms.caching import cached
 from gridlane.algorithms.inner.launching import blocks_for, kernel
 from gridlane.algorithms.item_types import ItemType
+from gridlane.algorithms.operators import Operator
 from gridlane.algorithms.sequences import Access, Code
+from gridlane.cuda.kernels.decorators import jit
 from gridlane.cuda.kernels.dispatcher import Dispatcher
 
 _THREADS = 256
@@ -34,14 +36,51 @@ def _clearing(counter: ItemType) -> Dispatcher:
 
 
 @cached
-def _counting(source: Code, common: ItemType, counter: ItemType, private: bool) -> Dispatcher:
-    load, cast, counted = source.load, common.cast, counter.cast
-    integral = common.dtype.kind in "iu"
+def _evenly(common: ItemType) -> Operator:
+    """The device function from a sample to its bin of equal width; -1 if there is none."""
+    cast, integral = common.cast, common.dtype.kind in "iu"
+
+    def bin_of(levels, value, bins):
+        lower, upper, scale = levels
+        sample = cast(value)
+        if not (sample >= lower and sample < upper):
+            return np.int64(-1)
+        if integral:
+            return np.int64(cast(sample - lower) * scale // cast(upper - lower))
+        # Rounding may give the bin behind the last one.
+        return min(np.int64((sample - lower) * scale), np.int64(bins - 1))
+
+    return Operator(("evenly", common), jit(bin_of, device=True))
+
+
+@cached
+def _by_levels(levels: Code, common: ItemType) -> Operator:
+    """The device function from a sample to its bin between two levels; -1 if there is none."""
+    cast, level_of = common.cast, levels.load
+
+    def bin_of(state, value, bins):
+        sample = cast(value)
+        low = np.int64(0)
+        high = np.int64(bins + 1)
+        while low < high:
+            middle = (low + high) // 2
+            if sample < cast(level_of(state, middle)):
+                high = middle
+            else:
+                low = middle + 1
+        # A sample that is no number is not less than the last level.
+        return low - 1 if low <= bins else np.int64(-1)
+
+    return Operator(("by levels", levels, common), jit(bin_of, device=True))
+
+
+@cached
+def _counting(source: Code, place: Operator, counter: ItemType, private: bool) -> Dispatcher:
+    load, bin_of, counted = source.load, place.function, counter.cast
     room = _PRIVATE if private else 1
 
     @kernel
-    def add_samples(ins, bins, lower, upper, scale, count):
-        """``scale`` is the number of bins, divided by the width of all for floats."""
+    def add_samples(ins, bins, levels, count):
         own = cuda.shared.array(room, np.uint32)
         t = cuda.threadIdx.x
         if private:
@@ -49,13 +88,8 @@ def _counting(source: Code, common: ItemType, counter: ItemType, private: bool) 
                 own[b] = 0
             cuda.syncthreads()
         for i in range(cuda.grid(1), count, cuda.gridsize(1)):
-            sample = cast(load(ins, i))
-            if sample >= lower and sample < upper:
-                if integral:
-                    b = np.int64(cast(sample - lower) * scale // cast(upper - lower))
-                else:
-                    # Rounding may give the bin behind the last one.
-                    b = min(np.int64((sample - lower) * scale), np.int64(bins.size - 1))
+            b = bin_of(levels, load(ins, i), bins.size)
+            if b >= 0:
                 if private:
                     cuda.atomic.add(own, b, np.uint32(1))
                 else:
@@ -78,20 +112,45 @@ def histogram_even(
     count: int,
     stream: Any,
 ) -> None:
-    """Count the samples from ``levels[0]`` to below ``levels[1]`` in each bin.
+    """Count the samples from ``levels[0]`` to below ``levels[1]`` in bins of equal width.
 
     Args:
         common: the type of comparisons, and of the levels: 64-bit integers or floats. The width of
             all bins times their number is below 2**63.
     """
     lower, upper = levels
+    kind, size = common.dtype.type, bins.state.size
+    scale = kind(size) if common.dtype.kind in "iu" else kind(size) / (upper - lower)
+    _count(source, bins, counter, _evenly(common), (lower, upper, scale), count, stream)
+
+
+def histogram_range(
+    source: Access,
+    bins: Access,
+    counter: ItemType,
+    common: ItemType,
+    levels: Access,
+    count: int,
+    stream: Any,
+) -> None:
+    """Count the samples from each of the sorted levels to below the next."""
+    place = _by_levels(levels.code, common)
+    _count(source, bins, counter, place, levels.state, count, stream)
+
+
+def _count(
+    source: Access,
+    bins: Access,
+    counter: ItemType,
+    place: Operator,
+    levels: Any,
+    count: int,
+    stream: Any,
+) -> None:
     size = bins.state.size
     cleared = _clearing(counter)
     cleared[blocks_for(size, _THREADS, 1024), _THREADS, stream](bins.state)
-    if not count:
-        return
-    kind = common.dtype.type
-    scale = kind(size) if common.dtype.kind in "iu" else kind(size) / (upper - lower)
-    counting = _counting(source.code, common, counter, size <= _PRIVATE)
-    blocks = blocks_for(count, 4 * _THREADS, 1024)
-    counting[blocks, _THREADS, stream](source.state, bins.state, lower, upper, scale, count)
+    if count:
+        counting = _counting(source.code, place, counter, size <= _PRIVATE)
+        blocks = blocks_for(count, 4 * _THREADS, 1024)
+        counting[blocks, _THREADS, stream](source.state, bins.state, levels, count)
