@@ -9,6 +9,7 @@ A peer that is not installed, or that lacks a case, is left out by name.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import statistics
 import time
@@ -47,7 +48,12 @@ def gelu_sum(xp: Any, x: Any, y: Any) -> Any:
     return xp.sum(0.5 * x * (1 + xp.tanh(0.7978845608028654 * (x + 0.044715 * x * x * x))))
 
 
-CASES: dict[str, Case] = {
+def _sorted(xp: Any, x: Any, y: Any) -> Any:
+    found = xp.sort(y)
+    return found[0] if isinstance(found, tuple) else found  # torch's has the places too
+
+
+MATRICES: dict[str, Case] = {
     "copy": lambda xp, x, y: x + 0,
     "chain": chain,
     "gelu_sum": gelu_sum,
@@ -57,6 +63,13 @@ CASES: dict[str, Case] = {
     "sum of columns": lambda xp, x, y: xp.sum(x, 0),
     "argmax": lambda xp, x, y: xp.argmax(x),
 }
+VECTORS: dict[str, Case] = {
+    "sum of 2^28": lambda xp, x, y: xp.sum(x),
+    "cumsum of 2^28": lambda xp, x, y: xp.cumsum(x, 0),
+    "sort of 2^28 int32": _sorted,
+}
+CASES = MATRICES | VECTORS
+"""Of two float32 matrices, and of a float32 and an int32 vector."""
 
 
 def timed(call: Callable[[], Any], wait: Callable[[], Any], calls: int = 20) -> float:
@@ -124,26 +137,50 @@ def main() -> None:
     results.option(parser)
     chosen = parser.parse_args()
     generator = np.random.default_rng(1)
-    x, y = (generator.standard_normal((SIDE, SIDE), np.float32) for _ in range(2))
-    print(f"{'case':16}" + "".join(f"{name:>15}" for name in PEERS) + "   ms")
+    print(f"{'case':20}" + "".join(f"{name:>15}" for name in PEERS) + "   ms")
+    for cases in MATRICES, VECTORS:
+        measured = [case for case in chosen.only if case in cases]
+        if not measured:
+            continue
+        if cases is MATRICES:
+            x, y = (generator.standard_normal((SIDE, SIDE), np.float32) for _ in range(2))
+        else:
+            x = generator.standard_normal(1 << 28, np.float32)
+            y = generator.integers(-(1 << 31), 1 << 31, 1 << 28, np.int32)
+        measure(measured, x, y)
+    results.write("nvidia_arrays", chosen.record, "cuda", versions())
+
+
+def versions() -> dict[str, str]:
+    """Those of the peers that are installed."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    found: dict[str, str] = {}
+    for name in ("cupy-cuda13x", "cupy-cuda12x", "cupy", "torch", "triton"):
+        with contextlib.suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
+
+
+def measure(cases: list[str], x: np.ndarray, y: np.ndarray) -> None:
+    """Print a line for each case."""
     sides: dict[str, Any] = {}
     for name, peer in PEERS.items():
         try:
             sides[name] = peer(x, y)
         except ImportError as error:
             print(f"{name} is not installed: {error}")
-    for case in chosen.only:
-        line = f"{case:16}"
+    for case in cases:
+        line = f"{case:20}"
         for name, (prepared, wait) in sides.items():
             try:
-                took = timed(prepared(CASES[case]), wait)
+                took = timed(prepared(CASES[case]), wait, 3 if case.startswith("sort") else 20)
             except Exception as error:
                 line += f"{type(error).__name__[:14]:>15}"
                 continue
             results.add(case, name, took, "ms")
             line += f"{took:15.4f}"
         print(line, flush=True)
-    results.write("nvidia_arrays", chosen.record)
 
 
 if __name__ == "__main__":
