@@ -58,7 +58,14 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave all but one of some alternatives to the night, as ``tests/effort.py`` says."""
+    """Leave all but one of some alternatives to the night, as ``tests/effort.py`` says.
+
+    Raises:
+        UsageError: a test's name has an address, so that workers would have other names for it.
+    """
+    for item in items:
+        if " at 0x" in item.nodeid:
+            raise pytest.UsageError(f"the name of a test has an address, give it ids: {item.nodeid}")
     tests: dict[tuple[str, Sequence[str]], dict[str, list[pytest.Item]]] = {}
     for item in items:
         folder = item.path.relative_to(Path(__file__).parent).parts[0]

@@ -67,7 +67,6 @@ def test_an_operator_that_kernels_cannot_run_shows_its_line():
         ({"stream": "fast"}, TypeError, "does not implement the '__cuda_stream__' protocol"),
         ({"d_in": np.array(["a"])}, TypeError, "items of dtype <U1 are unsupported"),
     ],
-    ids=str,
 )
 def test_arguments(changes, error, message):
     with pytest.raises(error) as caught:

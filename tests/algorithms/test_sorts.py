@@ -160,7 +160,6 @@ def test_double_buffers_and_objects():
             "real",
         ),
     ],
-    ids=str,
 )
 def test_radix_sorts_that_are_refused(changes, error, message):
     arguments = {
