@@ -65,7 +65,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
     for item in items:
         if " at 0x" in item.nodeid:
-            raise pytest.UsageError(f"the name of a test has an address, give it ids: {item.nodeid}")
+            raise pytest.UsageError(f"give ids to a test with an address: {item.nodeid}")
     tests: dict[tuple[str, Sequence[str]], dict[str, list[pytest.Item]]] = {}
     for item in items:
         folder = item.path.relative_to(Path(__file__).parent).parts[0]
