@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import mmap
+import os
 import sys
 from collections import deque
 
 import numpy as np
 
+from gridlane.core.config import config
 from gridlane.core.device_errors import OUT_OF_MEMORY, fail
 from gridlane.memory import guards
 from gridlane.memory.guards import check_guards, set_guards
@@ -28,6 +30,27 @@ def address_of(array: np.ndarray) -> int:
     """The address of an array's first element. ``array.ctypes`` imports, which Python cannot do
     while it exits."""
     return array.__array_interface__["data"][0]
+
+
+LEAST_KEPT = 1 << 16
+"""The least bytes that are kept: the system's own allocator is quick below."""
+_PHYSICAL = (
+    os.sysconf("SC_PHYS_PAGES") * PAGE
+    if "SC_PHYS_PAGES" in getattr(os, "sysconf_names", {})
+    else 1 << 34
+)
+MOST_KEPT = min(1 << 30, _PHYSICAL // 16)
+"""The most bytes that a resource keeps of freed memory."""
+
+
+def _class_of(room: int) -> int:
+    """The size of memory for some bytes: at most an eighth more, so that later buffers can have it.
+
+    >>> _class_of(65536), _class_of(65537), _class_of(1_000_000)
+    (65536, 73728, 1048576)
+    """
+    step = 1 << (room.bit_length() - 4)
+    return -(-room // step) * step
 
 
 class _Pages:
@@ -75,16 +98,17 @@ class OwnPage:
 
 
 class OwnMemory:
-    """The memory of a larger buffer.
+    """The memory of a larger buffer, which its resource may keep at the end of this object.
 
     Attributes:
         start, end: its addresses.
     """
 
-    __slots__ = ("_address", "_behind", "_memory", "end", "start")
+    __slots__ = ("_address", "_behind", "_memory", "_resource", "end", "start")
 
-    def __init__(self, memory: np.ndarray, address: int, size: int) -> None:
-        self._memory, self._address, self._behind = memory, address, address + size
+    def __init__(self, resource: HostResource, memory: np.ndarray, address: int, size: int) -> None:
+        self._resource, self._memory = resource, memory
+        self._address, self._behind = address, address + size
         self.start = address_of(memory)
         self.end = self.start + memory.nbytes
         set_guards(address, self._behind, self.end - self._behind)
@@ -92,6 +116,7 @@ class OwnMemory:
     def __del__(self) -> None:
         try:
             check_guards(self._address, self._behind, self.end - self._behind)
+            self._resource.returned(self._memory)
         except TypeError:  # the interpreter ends, and has set the globals to None
             return
 
@@ -115,10 +140,13 @@ class HostResource:
     where no driver pins pages.
 
     A buffer is alone in its pages, so that it can be shared with another process
-    (``shared_pages``); of small buffers the first so many.
+    (``shared_pages``); of small buffers the first so many. Freed memory of larger ones is kept for
+    later ones of nearly its size, whose pages the system then need not clear.
     """
 
     def __init__(self) -> None:
+        self._kept: dict[int, deque[np.ndarray]] = {}
+        self._held = self._kept_bytes = 0
         self._pages: _Pages | None = None
         self._small = PAGE - ALIGNMENT if sys.platform == "linux" else 0
 
@@ -141,11 +169,64 @@ class HostResource:
         if size >= 2 * HUGE:
             align = HUGE
         room = size + 2 * guards.BYTES + align + (PAGE if align > ALIGNMENT else 0)
-        try:
-            memory = np.empty(room if size < _MOST else _MOST, np.uint8)
-        except MemoryError:
-            fail(OUT_OF_MEMORY, f"{size} bytes")
+        memory = self._new(room if size < _MOST else _MOST, size)
         address = -(-(address_of(memory) + guards.BYTES) // align) * align
-        return HostBuffer(address, size, OwnMemory(memory, address, size))
+        return HostBuffer(address, size, OwnMemory(self, memory, address, size))
+
+    def _new(self, room: int, size: int) -> np.ndarray:
+        """Kept memory, or new one.
+
+        Raises:
+            DeviceError: OUT_OF_MEMORY.
+        """
+        if room >= LEAST_KEPT:
+            room = _class_of(room)
+            kept = self._kept.get(room)
+            if kept:
+                try:
+                    memory = kept.pop()
+                except IndexError:  # another thread took the last one
+                    pass
+                else:
+                    self._kept_bytes -= room
+                    return memory
+        try:
+            memory = np.empty(room, np.uint8)
+        except MemoryError:
+            self.trim()
+            try:
+                memory = np.empty(room, np.uint8)
+            except MemoryError:
+                fail(OUT_OF_MEMORY, f"{size} bytes")
+        self._held += room
+        return memory
+
+    def returned(self, memory: np.ndarray) -> None:
+        """Keep the memory of a dead buffer, if it is neither small nor too much. Finalizers call
+        this at any moment."""
+        room = memory.nbytes
+        # Accesses to freed memory are faults where they are checked.
+        if LEAST_KEPT <= room <= MOST_KEPT - self._kept_bytes and not config().check:
+            self._kept.setdefault(room, deque()).append(memory)
+            self._kept_bytes += room
+        else:
+            self._held -= room
+
+    @property
+    def reserved(self) -> int:
+        """Bytes that it holds of the system for larger buffers."""
+        return self._held
+
+    def trim(self, keep: int = 0) -> None:
+        """Return kept memory to the system, the largest first, while there are more than ``keep``
+        bytes of it."""
+        for room in sorted(self._kept, reverse=True):
+            while self._kept_bytes > keep:
+                try:
+                    self._kept[room].pop()
+                except IndexError:
+                    break
+                self._kept_bytes -= room
+                self._held -= room
 
     deallocate = staticmethod(goes_with_owner)

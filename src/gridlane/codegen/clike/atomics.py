@@ -16,6 +16,7 @@ from gridlane.core.dtypes import DType, b1, u32
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, atomic
 from gridlane.ir.ops.grid import Fence, MemoryOrder
+from gridlane.ir.types import Space
 
 Kind = atomic.AtomicKind
 Orders = frozenset[MemoryOrder]
@@ -26,6 +27,8 @@ _ARITH: dict[Kind, type[Op]] = {
     Kind.AND: arith.And,
     Kind.OR: arith.Or,
     Kind.XOR: arith.Xor,
+    Kind.NANMIN: arith.Min,
+    Kind.NANMAX: arith.Max,
 }
 
 
@@ -34,12 +37,16 @@ def read_modify_write(state: Emission, op: atomic.Atomic) -> None:
     """Emit an atomic with an operand."""
     dtype, place, value = _scalar(op), place_of(state, op.pointer), state.name(op.value)
     _ordered(state, op, _BEFORE)
-    _require(state, op, dtype)
-    native = state.dialect.atomic(state, place, dtype, op.kind.value, value)
-    if native:
-        old = state.let(dtype, native)
+    if place.space is Space.LOCAL:
+        old = state.let(dtype, state.dialect.load(state, place, dtype))
+        state.dialect.store(state, place, dtype, _next(state, op.kind, dtype, old, value))
     else:
-        old = _in_a_loop(state, op.kind, dtype, place, value)
+        _require(state, op, dtype)
+        native = state.dialect.atomic(state, place, dtype, op.kind.value, value)
+        if native:
+            old = state.let(dtype, native)
+        else:
+            old = _in_a_loop(state, op.kind, dtype, place, value)
     state.set(op.results[0], old)
     _ordered(state, op, _AFTER)
 
@@ -52,14 +59,19 @@ def compare_and_swap(state: Emission, op: atomic.AtomicCas) -> None:
     wanted = state.let(raw, bits_of(state, dtype, state.name(op.expected)))
     desired = state.let(raw, bits_of(state, dtype, state.name(op.desired)))
     _ordered(state, op, _BEFORE)
-    _require(state, op, dtype)
-    current = state.variable(state.dialect.types[raw], state.literal(0, raw))
-    word = _Word(state, place, dtype)
-    with word.attempts() as (seen, old):
-        state.line(f"{current} = {old};")
-        with state.block_of(f"if ({old} != {wanted}) {{"):
-            state.line("break;")
-        word.replace(seen, desired)
+    if place.space is Space.LOCAL:
+        current = state.let(raw, bits_of(state, dtype, state.dialect.load(state, place, dtype)))
+        with state.block_of(f"if ({current} == {wanted}) {{"):
+            state.dialect.store(state, place, raw, desired)
+    else:
+        _require(state, op, dtype)
+        current = state.variable(state.dialect.types[raw], state.literal(0, raw))
+        word = _Word(state, place, dtype)
+        with word.attempts() as (seen, old):
+            state.line(f"{current} = {old};")
+            with state.block_of(f"if ({old} != {wanted}) {{"):
+                state.line("break;")
+            word.replace(seen, desired)
     state.give(op.results[0], from_bits(state, dtype, current))
     _ordered(state, op, _AFTER)
 
@@ -91,14 +103,22 @@ def _in_a_loop(state: Emission, kind: Kind, dtype: DType, place: Place, value: s
 
 
 def _next(state: Emission, kind: Kind, dtype: DType, old: str, value: str) -> str:
-    """The value that an atomic stores; ``legalise.atomics`` leaves no others."""
+    """The value that an atomic stores."""
+    choose = state.dialect.choose
     if kind in _ARITH:
         return combined(state, _ARITH[kind], dtype, [old, value])
     if kind is Kind.EXCHANGE:
         return value
-    compare = arith.Lt if kind is Kind.MIN else arith.Gt
-    wins = state.let(b1, combined(state, compare, dtype, [value, old]))
-    return state.dialect.choose(wins, value, old)
+    if kind in (Kind.MIN, Kind.MAX):
+        compare = arith.Lt if kind is Kind.MIN else arith.Gt
+        wins = state.let(b1, combined(state, compare, dtype, [value, old]))
+        return choose(wins, value, old)
+    zero, one = state.literal(0, dtype), state.literal(1, dtype)
+    if kind is Kind.INC:
+        more = state.let(dtype, combined(state, arith.Add, dtype, [old, one]))
+        return choose(f"{old} >= {value}", zero, more)
+    less = state.let(dtype, combined(state, arith.Sub, dtype, [old, one]))
+    return choose(f"({old} == {zero} || {old} > {value})", value, less)
 
 
 class _Word:
