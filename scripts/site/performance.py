@@ -52,6 +52,7 @@ TITLES = {
     "simulator": "Beside numba's simulator",
     "nvidia": "NVIDIA GPUs",
     "nvidia_arrays": "Arrays on an NVIDIA GPU beside CuPy and torch",
+    "every_float": "Functions of float32 over all floats",
     "nvidia_sanitizer": "compute-sanitizer on the examples",
     "foreign_arrays": "Launches with arrays of other libraries",
     "ptx_ways": "PTX through the IR and by the driver",
