@@ -21,7 +21,7 @@ from gridlane.launch.plan import Plan
 from gridlane.memory.resource import Buffer
 from gridlane.runtime.protocol import Device
 from gridlane.xp import product_kernels, recipes
-from gridlane.xp.groups import Form, Group, group_of, ordered, stored_beside
+from gridlane.xp.groups import Form, Group, group_of, ordered, stored_beside, users_of
 from gridlane.xp.kernels import THREADS, module_of
 from gridlane.xp.nodes import CAST, INDEX, Gather, Node, Scatter, Storage, contiguous
 from gridlane.xp.recipes import Recipe, Recorder, parts_of
@@ -189,7 +189,7 @@ def store(node: Node, target: Node, places: Places = ()) -> None:
             return
         if not places:
             check_target(target)
-        # Whoever reads the target's own leaf keeps what it has now.
+        # Readers of the target's own leaf keep its present elements.
         target = storage.leaf(target.dtype, target.shape, target.strides, target.offset)
         group = group_of(_root(node, target, places), compute, target)
         if any(_overlaps(each, target, bool(places)) for each in group.nodes):
@@ -264,10 +264,7 @@ def _finish(device: Device) -> None:
 def _detach(storage: Storage, nodes: list[Node], target: Node | None) -> None:
     """Let the pending expressions that read some memory, but for a group's, have a copy of it; the
     target is of the memory itself."""
-    inside: dict[int, int] = {}
-    for operands in {id(each.operands): each.operands for each in nodes}.values():
-        for identity in map(id, operands):
-            inside[identity] = inside.get(identity, 0) + 1
+    inside = users_of(nodes)
     for identity in map(id, nodes):
         inside[identity] = inside.get(identity, 0) + 1
     copy: Storage | None = None

@@ -187,16 +187,23 @@ def ordered(root: Node) -> list[Node]:
     return order
 
 
+def users_of(nodes: list[Node]) -> dict[int, int]:
+    """How often the operands of nodes refer to each node, by its identity. Results of one operation
+    share their operands."""
+    users: dict[int, int] = {}
+    for operands in {id(each.operands): each.operands for each in nodes}.values():
+        for identity in map(id, operands):
+            users[identity] = users.get(identity, 0) + 1
+    return users
+
+
 def stored_beside(nodes: list[Node]) -> tuple[int, ...]:
     """The positions of the pending nodes, but for the last, with users outside of the group.
 
     CPython counts the references to an object. Those from the group are its tuples of operands and
     the list of nodes; a miscount stores too much, or computes something twice, no more.
     """
-    inside: dict[int, int] = {}
-    for operands in {id(each.operands): each.operands for each in nodes}.values():
-        for identity in map(id, operands):
-            inside[identity] = inside.get(identity, 0) + 1
+    inside = users_of(nodes)
     stored: list[int] = []
     for position in range(len(nodes) - 1):
         node = nodes[position]

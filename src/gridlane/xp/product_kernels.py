@@ -140,7 +140,7 @@ class _Product(Emission):
         return converted(self.w, value, self._dtype)
 
     def _put(self, result: np.dtype, matrix: Value, first: Value, column: Value) -> None:
-        """Store the sums of rows that there are."""
+        """Store the sums of rows within the result."""
         b = self.b
         for number, sums in enumerate(self._sums):
             row = b.add(first, self._integer(number))

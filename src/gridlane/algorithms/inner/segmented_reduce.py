@@ -21,7 +21,7 @@ from gridlane.cuda.kernels.dispatcher import Dispatcher
 _THREADS = 64
 _SHORT = 64  # at least as many as threads: each has an item of a longer segment
 _BLOCKS = 256
-"""Blocks that there are at least, if there are as many segments."""
+"""The least number of blocks, if there are that many segments."""
 _MOST_BLOCKS = 32768
 
 
