@@ -21,7 +21,7 @@ nan = math.nan
 newaxis = None
 
 _MODULES = {
-    "array": "Array",
+    "arrays": "Array",
     "comparing": "allclose array_equal",
     "creation": (
         "arange array asarray empty empty_like eye from_dlpack full full_like linspace meshgrid "

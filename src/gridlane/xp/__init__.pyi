@@ -7,7 +7,7 @@ import numpy as np
 from gridlane.xp import fft as fft
 from gridlane.xp import linalg as linalg
 from gridlane.xp import random as random
-from gridlane.xp.array import Array as Array
+from gridlane.xp.arrays import Array as Array
 from gridlane.xp.comparing import allclose as allclose
 from gridlane.xp.comparing import array_equal as array_equal
 from gridlane.xp.creation import arange as arange

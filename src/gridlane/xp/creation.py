@@ -12,7 +12,7 @@ from gridlane.launch import current
 from gridlane.launch.devices import get_device
 from gridlane.xp import dtypes, interop, transport
 from gridlane.xp.applying import applied, cast
-from gridlane.xp.array import Array
+from gridlane.xp.arrays import Array
 from gridlane.xp.computing import copied, new_leaf, store
 from gridlane.xp.nodes import CAST, Node, Shape, index, number
 from gridlane.xp.operands import of_array, of_arrays

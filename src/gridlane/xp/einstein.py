@@ -6,7 +6,7 @@ import math
 from collections import Counter
 
 from gridlane.xp import manipulation, products
-from gridlane.xp.array import Array
+from gridlane.xp.arrays import Array
 from gridlane.xp.reductions import functions as reductions
 
 Labelled = tuple[Array, str]

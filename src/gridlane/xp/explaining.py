@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from gridlane.core.frozen import frozen
-from gridlane.xp.array import Array
+from gridlane.xp.arrays import Array
 from gridlane.xp.computing import planned
 from gridlane.xp.groups import Group
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gridlane.xp import creation, dtypes, manipulation
-from gridlane.xp.array import Array
+from gridlane.xp.arrays import Array
 from gridlane.xp.hosts import on_host
 
 __all__ = [

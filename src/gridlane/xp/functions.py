@@ -12,7 +12,7 @@ import numpy as np
 
 from gridlane.xp import dtypes, protocols
 from gridlane.xp.applying import cast, loop_of
-from gridlane.xp.array import Array, as_node, called
+from gridlane.xp.arrays import Array, as_node, called
 from gridlane.xp.indexing import assign
 from gridlane.xp.operations import OPERATIONS
 from gridlane.xp.operations.record import Operation

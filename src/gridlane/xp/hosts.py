@@ -10,7 +10,7 @@ import numpy as np
 
 from gridlane.launch.devices import get_device
 from gridlane.xp import transport
-from gridlane.xp.array import Array
+from gridlane.xp.arrays import Array
 
 
 def on_host(function: Callable[..., Any], *operands: Any, **options: Any) -> Any:

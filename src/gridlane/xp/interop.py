@@ -14,7 +14,7 @@ from gridlane.launch import current
 from gridlane.launch.devices import get_device
 from gridlane.memory.resource import Buffer
 from gridlane.xp import dtypes
-from gridlane.xp.array import Array
+from gridlane.xp.arrays import Array
 from gridlane.xp.nodes import Storage
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gridlane.xp import creation, dtypes, manipulation, views
-from gridlane.xp.array import Array
+from gridlane.xp.arrays import Array
 from gridlane.xp.functions import function
 from gridlane.xp.hosts import on_host
 from gridlane.xp.manipulation import matrix_transpose

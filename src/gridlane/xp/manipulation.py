@@ -10,7 +10,7 @@ import numpy as np
 
 from gridlane.xp import dtypes, views
 from gridlane.xp.applying import broadcast, device_of
-from gridlane.xp.array import Array
+from gridlane.xp.arrays import Array
 from gridlane.xp.computing import new_leaf
 from gridlane.xp.nodes import Node
 from gridlane.xp.operands import of_array, of_arrays

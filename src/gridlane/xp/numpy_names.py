@@ -11,7 +11,7 @@ import numpy as np
 
 from gridlane.xp import creation, dtypes, linalg, manipulation, products, views
 from gridlane.xp.applying import cast
-from gridlane.xp.array import Array, as_node
+from gridlane.xp.arrays import Array, as_node
 from gridlane.xp.functions import function
 from gridlane.xp.indexing import assign
 from gridlane.xp.operands import of_array, of_arrays

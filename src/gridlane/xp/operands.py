@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-from gridlane.xp.array import Array
+from gridlane.xp.arrays import Array
 
 P = ParamSpec("P")
 R = TypeVar("R")

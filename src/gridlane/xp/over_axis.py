@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gridlane.xp.applying import cast
-from gridlane.xp.array import Array
+from gridlane.xp.arrays import Array
 from gridlane.xp.nodes import Node, contiguous
 from gridlane.xp.reductions.functions import (
     Axes,

@@ -10,7 +10,7 @@ import numpy as np
 
 from gridlane.xp import dtypes, product_kernels, views
 from gridlane.xp.applying import applied, broadcast, cast, device_of
-from gridlane.xp.array import Array
+from gridlane.xp.arrays import Array
 from gridlane.xp.computing import launch, new_leaf
 from gridlane.xp.groups import Form, Group, joined, layouts_of, steps_of
 from gridlane.xp.nodes import Node

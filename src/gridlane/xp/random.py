@@ -18,7 +18,7 @@ from gridlane.launch.devices import get_device
 from gridlane.runtime.protocol import Device
 from gridlane.xp import dtypes, manipulation, philox
 from gridlane.xp.applying import cast
-from gridlane.xp.array import Array
+from gridlane.xp.arrays import Array
 from gridlane.xp.creation import asarray
 from gridlane.xp.functions import function
 from gridlane.xp.nodes import Node, Shape, contiguous, index, number

@@ -9,7 +9,7 @@ import numpy as np
 
 from gridlane.core.dtypes import bf16, f16
 from gridlane.xp.applying import applied, cast
-from gridlane.xp.array import Array
+from gridlane.xp.arrays import Array
 from gridlane.xp.computing import compute, store
 from gridlane.xp.groups import LIMIT
 from gridlane.xp.kernels import part_of

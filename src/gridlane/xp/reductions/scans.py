@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gridlane.xp.array import Array
+from gridlane.xp.arrays import Array
 from gridlane.xp.computing import compute
 from gridlane.xp.groups import LIMIT
 from gridlane.xp.manipulation import concat

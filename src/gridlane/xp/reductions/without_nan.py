@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gridlane.xp.array import Array
+from gridlane.xp.arrays import Array
 from gridlane.xp.nodes import Node
 from gridlane.xp.reductions import functions, scans, statistics
 from gridlane.xp.reductions.functions import Axes, apply, axes_of, delivered, node_of, reduced

@@ -8,7 +8,7 @@ import numpy as np
 
 from gridlane.xp import transport, views
 from gridlane.xp.applying import cast
-from gridlane.xp.array import Array
+from gridlane.xp.arrays import Array
 from gridlane.xp.creation import asarray
 from gridlane.xp.nodes import Node
 from gridlane.xp.reductions.functions import apply, node_of, reduced

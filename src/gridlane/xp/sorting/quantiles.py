@@ -9,7 +9,7 @@ import numpy as np
 
 from gridlane.xp import views
 from gridlane.xp.applying import cast
-from gridlane.xp.array import Array
+from gridlane.xp.arrays import Array
 from gridlane.xp.manipulation import stack
 from gridlane.xp.nodes import Node, Shape
 from gridlane.xp.reductions.functions import Axes, apply, axes_of, is_floating, node_of

@@ -9,7 +9,7 @@ import numpy as np
 from gridlane.algorithms import OpKind, lower_bound, upper_bound
 from gridlane.xp import views
 from gridlane.xp.applying import cast
-from gridlane.xp.array import Array
+from gridlane.xp.arrays import Array
 from gridlane.xp.computing import copied, new_leaf
 from gridlane.xp.creation import asarray
 from gridlane.xp.exporting import over

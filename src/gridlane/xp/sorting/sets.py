@@ -8,7 +8,7 @@ import numpy as np
 
 from gridlane.xp import views
 from gridlane.xp.applying import cast
-from gridlane.xp.array import Array
+from gridlane.xp.arrays import Array
 from gridlane.xp.computing import new_leaf, store
 from gridlane.xp.creation import asarray
 from gridlane.xp.manipulation import concat

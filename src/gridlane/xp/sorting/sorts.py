@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from gridlane.xp import views
 from gridlane.xp.applying import cast
-from gridlane.xp.array import Array
+from gridlane.xp.arrays import Array
 from gridlane.xp.computing import copied
 from gridlane.xp.nodes import Node
 from gridlane.xp.reductions.functions import apply, filled, node_of
