@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import gc
+import inspect
 import threading
 
 import numpy as np
@@ -13,7 +15,7 @@ from tests.devices import DEVICES
 from tests.effort import examples
 
 from gridlane import xp
-from gridlane.xp import computing, groups
+from gridlane.xp import computing, groups, recipes
 from gridlane.xp.nodes import Node
 
 
@@ -91,6 +93,25 @@ def test_long_expressions_are_computed_in_parts(launched):
     assert np.array_equal(x, np.full(3, 1000.0))
     assert len(launched) == -(-1000 // (groups.LIMIT + 1))
     assert len({each.form for each in launched}) <= 2
+
+
+def test_long_chains_of_casts_are_computed_in_parts():
+    x = xp.asarray(np.arange(3.0))
+    for number in range(5000):
+        x = x.astype(np.float32 if number % 2 else np.float64)
+    assert x.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("module", [computing, groups, recipes])
+def test_references_are_counted_of_no_variable(module):
+    """CPython 3.14 borrows the reference of a variable that is an argument, at some places."""
+    calls = [
+        call
+        for call in ast.walk(ast.parse(inspect.getsource(module)))
+        if isinstance(call, ast.Call) and ast.unparse(call.func) == "sys.getrefcount"
+    ]
+    assert calls
+    assert not [call.lineno for call in calls if isinstance(call.args[0], ast.Name)]
 
 
 def test_a_result_that_is_its_own_operand_many_times(launched):

@@ -77,7 +77,10 @@ def cast(node: Node, dtype: np.dtype[Any]) -> Node:
     """A node's elements as another dtype."""
     if node.dtype == dtype:
         return node
-    return Node(node.device, dtype, node.shape, CAST, (node,))
+    converted = Node(node.device, dtype, node.shape, CAST, (node,))
+    if converted.weight > LIMIT:
+        compute(converted)
+    return converted
 
 
 def broadcast(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:

@@ -273,9 +273,10 @@ def _detach(storage: Storage, nodes: list[Node], target: Node | None) -> None:
         if leaf is None or leaf is target or leaf.storage is not storage:
             continue
         owner = leaf.owner() if leaf.owner is not None else None
-        # This variable and the argument of getrefcount refer to it, as does its array.
+        # This variable and the argument of getrefcount refer to it, as does its array. Only if that
+        # is no variable: CPython 3.14 borrows the reference of some variables.
         own = inside.get(id(leaf), 0) + 2 + (owner is not None)
-        if sys.getrefcount(leaf) <= own:
+        if sys.getrefcount(reference()) <= own:
             continue
         if owner is not None:
             owner.rebind(storage.leaf(leaf.dtype, leaf.shape, leaf.strides, leaf.offset))

@@ -207,9 +207,10 @@ def stored_beside(nodes: list[Node]) -> tuple[int, ...]:
     stored: list[int] = []
     for position in range(len(nodes) - 1):
         node = nodes[position]
-        # The list, this variable and the argument of getrefcount refer to it as well.
+        # The list, this variable and the argument of getrefcount refer to it as well. Only if that
+        # is no variable: CPython 3.14 borrows the reference of some variables.
         is_kept = node.is_pending and node.operation is not INDEX
-        if is_kept and sys.getrefcount(node) > inside[id(node)] + 3:
+        if is_kept and sys.getrefcount(nodes[position]) > inside[id(node)] + 3:
             stored.append(position)
     return tuple(stored)
 

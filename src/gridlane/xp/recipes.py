@@ -93,8 +93,9 @@ def trace(root: Node) -> Trace | None:
     key, users, nodes = walk.key, walk.users, walk.nodes
     for place in range(last):
         node = nodes[place]
-        # The list, this variable and the argument of getrefcount refer to it as well.
-        if node.operation is not None and sys.getrefcount(node) > users[id(node)] + 3:
+        # The list, this variable and the argument of getrefcount refer to it as well. Only if that
+        # is no variable: CPython 3.14 borrows the reference of some variables.
+        if node.operation is not None and sys.getrefcount(nodes[place]) > users[id(node)] + 3:
             key.append(place)
     return Trace(tuple(key), nodes)
 
