@@ -100,7 +100,7 @@ def test_outputs_masks_and_dtypes():
         xp.add(x, 1, out=xp.zeros(3, dtype="int32"))
     xp.add(x, 1.5, out=(cut := xp.zeros(3, dtype="int32")), casting="unsafe")
     assert cut.tolist() == [2, 3, 4]
-    with pytest.raises(ValueError, match="non-broadcastable output operand"):
+    with pytest.raises(ValueError, match=r"could not be broadcast together with .*\(3,\) \(2,\)"):
         xp.add(x, 1, out=xp.zeros(2))
     with pytest.raises(TypeError, match=r"out is an array of gridlane.xp, not ndarray"):
         xp.add(x, 1, out=np.zeros(3))

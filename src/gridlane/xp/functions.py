@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from gridlane.xp import dtypes, protocols
-from gridlane.xp.applying import cast, loop_of
-from gridlane.xp.arrays import Array, as_node, called
+from gridlane.xp import dtypes, protocols, transport, views
+from gridlane.xp.applying import NUMBERS, broadcast, cast, loop_of
+from gridlane.xp.arrays import Array, called
 from gridlane.xp.indexing import assign
 from gridlane.xp.operations import OPERATIONS
 from gridlane.xp.operations.record import Operation
@@ -20,6 +20,8 @@ from gridlane.xp.operations.record import Operation
 _PARAMETERS = {1: ("x",), 2: ("x1", "x2"), 3: ("x1", "x2", "x3")}
 _NAMED = {"where": ("condition", "x1", "x2")}
 """The parameters of operations that the array API standard names otherwise."""
+_RANKS = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
+"""The order of kinds of dtypes: numbers of one kind are none of a lower kind."""
 
 
 @cache
@@ -36,8 +38,9 @@ def function(name: str) -> Callable[..., Any]:
     ) -> Any:
         if len(operands) != operation.arity:
             raise TypeError(f"{name} takes {operation.arity} operands, not {len(operands)}")
-        if dtype is not None:
-            operands = _converted(operation, operands, dtypes.checked(dtype), casting)
+        if dtype is not None or casting != "same_kind":
+            wanted = None if dtype is None else dtypes.checked(dtype)
+            operands = _converted(operation, operands, wanted, casting)
         result = called(name, *operands)
         if result is NotImplemented:
             _refuse(name, operands)
@@ -78,24 +81,61 @@ def _refuse(name: str, operands: tuple[Any, ...]) -> None:
 
 
 def _converted(
-    operation: Operation, operands: tuple[Any, ...], dtype: np.dtype[Any], casting: str
+    operation: Operation, operands: tuple[Any, ...], dtype: np.dtype[Any] | None, casting: str
 ) -> tuple[Any, ...]:
-    """The operands in the dtypes of the loop whose first result has a dtype."""
-    loop = loop_of(operation, (dtype,) * operation.arity)
-    if loop.outputs[0] != dtype:
-        raise TypeError(f"{operation.name}: no loop has results of the dtype {dtype}")
+    """The operands in the dtypes of a loop: the one whose first result has a dtype, if that is
+    stated.
+
+    Raises:
+        TypeError: there is no such loop, or the rule of casts forbids an operand's conversion.
+        ValueError: there is no such rule.
+    """
+    name = operation.name
     converted: list[Any] = []
-    for each, wanted in zip(operands, loop.inputs, strict=True):
-        if not isinstance(each, Array):
+    if not all(isinstance(each, (Array, np.generic, *NUMBERS)) for each in operands):
+        _refuse(name, operands)
+    for each, wanted in zip(operands, _inputs(operation, operands, dtype), strict=True):
+        if not isinstance(each, (Array, np.generic)):
+            if casting != "unsafe" and _rank(each) > _RANKS[dtypes.letter(wanted)]:
+                raise TypeError(f"{name}: cannot cast {each!r} to {wanted} with rule {casting!r}")
             converted.append(each)
             continue
         if not np.can_cast(each.dtype, wanted, casting):  # type: ignore[arg-type]  # NumPy checks it
             raise TypeError(
-                f"Cannot cast {operation.name} input from {each.dtype} to {wanted} with casting "
-                f"rule {casting!r}"
+                f"Cannot cast {name} input from {each.dtype} to {wanted} with casting rule "
+                f"{casting!r}"
             )
-        converted.append(Array(cast(each.node, wanted)) if each.dtype != wanted else each)
+        if isinstance(each, Array):
+            converted.append(Array(cast(each.node, wanted)) if each.dtype != wanted else each)
+        else:
+            converted.append(each.astype(wanted))
     return tuple(converted)
+
+
+def _rank(number: Any) -> int:
+    """The rank of the kind of a Python number."""
+    return next(rank for rank, kind in enumerate(NUMBERS) if isinstance(number, kind))
+
+
+def _inputs(
+    operation: Operation, operands: tuple[Any, ...], dtype: np.dtype[Any] | None
+) -> tuple[np.dtype[Any], ...]:
+    """The dtypes of a loop's operands; see ``_converted``."""
+    kinds = tuple(
+        [each.dtype if isinstance(each, (Array, np.generic)) else type(each) for each in operands]
+    )
+    if dtype is None:
+        return loop_of(operation, kinds).inputs
+    try:
+        natural = loop_of(operation, kinds)
+    except TypeError:
+        natural = None
+    if natural is not None and natural.outputs[0] == dtype:
+        return natural.inputs
+    loop = loop_of(operation, (dtype,) * operation.arity)
+    if loop.outputs[0] != dtype:
+        raise TypeError(f"{operation.name}: no loop has results of the dtype {dtype}")
+    return loop.inputs
 
 
 def _written(name: str, result: Any, out: Any, where: Any, casting: str) -> Any:
@@ -115,8 +155,12 @@ def _written(name: str, result: Any, out: Any, where: Any, casting: str) -> Any:
 
 
 def _write(name: str, result: Array, out: Any, where: Any, casting: str) -> Array:
+    mask = None if where is True else _mask(name, where, result)
     if out is None:
-        return result
+        if mask is None or mask.shape == result.shape:
+            return result
+        shape = broadcast([result.shape, mask.shape])
+        return Array(views.broadcasted(result.node, shape))
     if not isinstance(out, Array):
         raise TypeError(f"{name}: out is an array of gridlane.xp, not {type(out).__name__}")
     if not np.can_cast(result.dtype, out.dtype, casting):  # type: ignore[arg-type]  # NumPy checks it
@@ -124,19 +168,29 @@ def _write(name: str, result: Array, out: Any, where: Any, casting: str) -> Arra
             f"Cannot cast {name} output from {result.dtype} to {out.dtype} with casting rule "
             f"{casting!r}"
         )
-    if result.shape != out.shape:
+    shape = broadcast([result.shape, out.shape, *([] if mask is None else [mask.shape])])
+    if shape != out.shape:
         raise ValueError(
             f"{name}: non-broadcastable output operand with shape {out.shape} doesn't match the "
-            f"broadcast shape {result.shape}"
+            f"broadcast shape {shape}"
         )
     node = result.node
-    if where is not True:
-        mask = where if isinstance(where, Array) else Array(as_node(np.asarray(where, bool), out))
-        if mask.dtype != np.bool_:
-            raise TypeError(f"{name}: where is an array of bool, not of {mask.dtype}")
+    if mask is not None:
         node = function("where")(mask, Array(cast(node, out.dtype)), out).node
     assign(out.leaf(), ..., node)
     return out
+
+
+def _mask(name: str, where: Any, like: Array) -> Array:
+    """The array of ``where``."""
+    protocols.refuse_hosts(name, (where,))
+    device = like.node.device
+    assert device is not None
+    is_own = isinstance(where, Array)
+    mask = where if is_own else Array(transport.uploaded(np.asarray(where, bool), device))
+    if mask.dtype != np.bool_:
+        raise TypeError(f"{name}: where is an array of bool, not of {mask.dtype}")
+    return mask
 
 
 def clip(
@@ -148,11 +202,12 @@ def clip(
     out: Array | None = None,
 ) -> Array:
     """The elements, none less than ``min`` or greater than ``max``; None for no bound."""
-    result = x
-    if min is not None:
-        result = function("maximum")(result, min)
-    if max is not None:
-        result = function("minimum")(result, max)
+    if min is not None and max is not None:
+        result = function("clip")(x, min, max)
+    elif min is not None:
+        result = function("maximum")(x, min)
+    else:
+        result = x.copy() if max is None else function("minimum")(x, max)
     return result if out is None else _write("clip", result, out, True, "same_kind")
 
 

@@ -223,15 +223,17 @@ def matrix_power(x: Array, n: int, /) -> Array:
         raise ValueError("matrix_power: the operand has square matrices")
     if power < 0:
         return matrix_power(inv(x), -power)
-    one = creation.eye(x.shape[-1], dtype=x.dtype, device=x.device)
-    result = manipulation.broadcast_to(one, x.shape).copy()
-    square = x
+    if not power:
+        one = creation.eye(x.shape[-1], dtype=x.dtype, device=x.device)
+        return manipulation.broadcast_to(one, x.shape).copy()
+    result, square = None, x
     while power:
         if power & 1:
-            result = matmul(result, square)
+            result = square if result is None else matmul(result, square)
         power >>= 1
         square = matmul(square, square) if power else square
-    return result
+    assert result is not None
+    return result.copy() if result is x else result
 
 
 def vector_norm(
@@ -276,6 +278,8 @@ def norm(
         return vector_norm(x, keepdims=keepdims)
     axes = tuple(range(x.ndim)) if axis is None else views.axes_of(axis, x.ndim)
     if len(axes) == 1:
+        if isinstance(ord, str):
+            raise ValueError(f"Invalid norm order {ord!r} for vectors")
         return vector_norm(x, axis=axes[0], keepdims=keepdims, ord=2 if ord is None else ord)
     if len(axes) != 2:
         raise ValueError("Improper number of dimensions to norm.")

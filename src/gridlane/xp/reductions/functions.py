@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,15 @@ def axes_of(axis: Any, dimensions: int) -> tuple[int, ...]:
     if len(set(axes)) < len(axes):
         raise ValueError("duplicate value in 'axis'")
     return tuple(sorted(axes))
+
+
+def reduced_axes(axis: Any, dimensions: int) -> tuple[int, ...]:
+    """The axes of a reduction; see ``axes_of``. A number's only element is along 0 and -1 too, as
+    NumPy's ufuncs have it."""
+    if not dimensions and axis is not None and not isinstance(axis, tuple):
+        axis_of(axis, 1)
+        return ()
+    return axes_of(axis, dimensions)
 
 
 def accumulator_of(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -176,13 +186,13 @@ def _total(
         node = reduced(
             "any" if name == "sum" else "all",
             node,
-            axes_of(axis, len(node.shape)),
+            reduced_axes(axis, len(node.shape)),
             result,
             keepdims=keepdims,
             where=mask_of(where, node, name),
         )
     else:
-        axes, mask = axes_of(axis, len(node.shape)), mask_of(where, node, name)
+        axes, mask = reduced_axes(axis, len(node.shape)), mask_of(where, node, name)
         if result.kind != "c" and node.dtype.kind == "c":
             raise TypeError(f"{name}: complex numbers have no sum or product in {result}")
         node = reduced(name, node, axes, result, keepdims=keepdims, where=mask)
@@ -242,7 +252,7 @@ def _extreme(
     node = node_of(x, name)
     if node.dtype.kind == "c":
         raise TypeError(f"{name}: complex numbers have no order")
-    axes, mask = axes_of(axis, len(node.shape)), mask_of(where, node, name)
+    axes, mask = reduced_axes(axis, len(node.shape)), mask_of(where, node, name)
     if initial is None and mask is not None:
         raise ValueError(f"{name}: with where, initial is the result where no element takes part")
     length = math.prod([node.shape[each] for each in axes])
@@ -254,10 +264,20 @@ def _extreme(
         )
         start = initial.item() if isinstance(initial, Array) else initial
         return delivered(filled(node, start, node.dtype, shape), out, name)
+    if mask is not None and node.dtype.kind in "biu":
+        # The identity of a wider accumulator is no number of the dtype.
+        node, mask = apply("where", mask, node, _farthest(name, node.dtype)), None
     result = reduced(name, node, axes, node.dtype, keepdims=keepdims, where=mask)
     if initial is not None:
         result = cast(apply(_STARTS[name], result, _start(initial)), node.dtype)
     return delivered(result, out, name)
+
+
+def _farthest(name: str, dtype: np.dtype[Any]) -> bool | int:
+    """The number of a dtype that changes no extreme."""
+    if dtype.kind == "b":
+        return name == "min"
+    return np.iinfo(dtype).max if name == "min" else np.iinfo(dtype).min
 
 
 def min(  # the standard's name
@@ -298,8 +318,9 @@ def _argument(name: str, x: Any, axis: int | None, keepdims: bool, out: Any) -> 
     node = node_of(x, name)
     if node.dtype.kind == "c":
         raise TypeError(f"{name}: complex numbers have no order")
-    dimensions = len(node.shape)
-    axes = axes_of(None, dimensions) if axis is None else (axis_of(axis, dimensions),)
+    if axis is not None:
+        operator.index(axis)
+    axes = reduced_axes(axis, len(node.shape))
     if math.prod([node.shape[each] for each in axes]) == 0:
         raise ValueError(f"attempt to get {name} of an empty sequence")
     accumulator = accumulator_of(node.dtype)
@@ -339,7 +360,7 @@ def _truth(
     node = reduced(
         name,
         node,
-        axes_of(axis, len(node.shape)),
+        reduced_axes(axis, len(node.shape)),
         np.dtype(result),
         accumulator=node.dtype,
         keepdims=keepdims,

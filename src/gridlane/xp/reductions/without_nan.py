@@ -9,7 +9,7 @@ import numpy as np
 from gridlane.xp.arrays import Array
 from gridlane.xp.nodes import Node
 from gridlane.xp.reductions import functions, scans, statistics
-from gridlane.xp.reductions.functions import Axes, apply, axes_of, delivered, node_of, reduced
+from gridlane.xp.reductions.functions import Axes, apply, delivered, node_of, reduced, reduced_axes
 from gridlane.xp.views import axis_of
 
 
@@ -66,7 +66,7 @@ def _extreme(name: str, x: Any, axis: Axes, keepdims: bool, out: Any) -> Array:
         return getattr(functions, name)(x, axis=axis, keepdims=keepdims, out=out)
     if node.dtype.kind == "c":
         raise TypeError(f"nan{name}: complex numbers have no order")
-    axes = axes_of(axis, len(node.shape))
+    axes = reduced_axes(axis, len(node.shape))
     if 0 in [node.shape[each] for each in axes]:
         raise ValueError(f"nan{name}: an array of no elements has no {name}")
     result = reduced(f"nan{name}", node, axes, node.dtype, keepdims=keepdims)
@@ -88,11 +88,10 @@ def _argument(name: str, worst: float, x: Any, axis: int | None, keepdims: bool)
     mask = _numbers(node)
     if mask is None:
         return getattr(functions, name)(x, axis=axis, keepdims=keepdims)
-    along = None if axis is None else axis_of(axis, len(node.shape))
-    if node.size and not bool(functions.all(functions.any(mask, axis=along))):
+    if node.size and not bool(functions.all(functions.any(mask, axis=axis))):
         raise ValueError("All-NaN slice encountered")
     numbers = Array(apply("where", mask.node, node, worst))
-    return getattr(functions, name)(numbers, axis=along, keepdims=keepdims)
+    return getattr(functions, name)(numbers, axis=axis, keepdims=keepdims)
 
 
 def nanargmin(x: Array, /, axis: int | None = None, *, keepdims: bool = False) -> Array:

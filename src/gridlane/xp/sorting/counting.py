@@ -67,6 +67,8 @@ def histogram(
         TypeError: the elements are complex.
     """
     node = node_of(x, "histogram")
+    if node.dtype.kind == "c":
+        raise TypeError("histogram: complex numbers have no order")
     host = _edges(node, bins, range)
     edges = asarray(host, device=x.device)
     flat = views.reshaped(contiguous_leaf(node), (node.size,))
@@ -113,9 +115,10 @@ def digitize(x: Array, bins: Any, /, right: bool = False) -> Array:
     """
     node = node_of(x, "digitize")
     host = transport.downloaded(bins.node) if isinstance(bins, Array) else np.asarray(bins)
-    steps = np.diff(host)
-    is_ascending = bool(np.all(steps >= 0))
-    if host.ndim != 1 or not (is_ascending or np.all(steps <= 0)):
+    if "c" in (node.dtype.kind, host.dtype.kind):
+        raise TypeError("digitize: complex numbers have no order")
+    is_ascending = bool(np.all(host[1:] >= host[:-1])) if host.ndim == 1 else False
+    if host.ndim != 1 or not (is_ascending or np.all(host[1:] <= host[:-1])):
         raise ValueError("bins must be monotonically increasing or decreasing")
     edges = asarray(np.ascontiguousarray(host if is_ascending else host[::-1]), device=x.device)
     data, values = comparable("digitize", edges.node, node)
