@@ -237,11 +237,12 @@ class Local:
 
 class Writer:
     """Writes one function in one float format. ``constants`` collects the constants, each once;
-    they belong at the function's start."""
+    they belong at the function's start. ``fuses``: ``fma`` of f32 rounds once."""
 
-    def __init__(self, builder: Builder, form: Format) -> None:
+    def __init__(self, builder: Builder, form: Format, fuses: bool = False) -> None:
         self.builder = builder
         self.form = form
+        self.fuses = fuses
         self.constants: dict[tuple[str, Type], arith.Const] = {}
 
     def wrap(self, value: Value) -> Expression:

@@ -20,8 +20,8 @@ from gridlane.ir.op import FastMath, Op
 from gridlane.ir.values import Function, Module, Param, Region, Value
 from gridlane.passes.legalise.library import library_function
 from gridlane.passes.legalise.math.functions import (
+    BY_FMA,
     FUNCTIONS,
-    FUSED_SINGLE,
     UNWIDENED,
     Formula,
 )
@@ -104,18 +104,22 @@ def function_for(module: Module, op: type[Op], dtype: DType, fuses: bool = False
     """
     formula, others = FUNCTIONS[op]
     name = f"gridlane.{op.name}.{dtype}"
-    if fuses and dtype is f32 and op in FUSED_SINGLE:
-        formula, name = FUSED_SINGLE[op], f"{name}.fused"
+    fuses = fuses and dtype is f32
+    if fuses or dtype is f64:
+        formula = BY_FMA.get(op, formula)
+    name = f"{name}.fused" if fuses else name
     types = (dtype, *others(dtype))
-    return library_function(module, name, lambda: _written(module, name, formula, types))
+    return library_function(module, name, lambda: _written(module, name, formula, types, fuses))
 
 
-def _written(module: Module, name: str, formula: Formula, types: tuple[DType, ...]) -> Function:
+def _written(
+    module: Module, name: str, formula: Formula, types: tuple[DType, ...], fuses: bool
+) -> Function:
     function = Function(name)
     for type_ in types:
         value = Value(type_, None, f"x{len(function.params)}")
         function.params.append(Param(value))
-    writer = Writer(Builder(module, function), (FORMATS | NARROW)[types[0]])
+    writer = Writer(Builder(module, function), (FORMATS | NARROW)[types[0]], fuses)
     outputs = formula(writer, *[writer.wrap(param.value) for param in function.params])
     results = (outputs,) if isinstance(outputs, Expression) else outputs
     function.results = tuple([result.value.type for result in results])

@@ -1,8 +1,8 @@
 """Sums of two floats (double-float arithmetic), with about twice the precision of one.
 
 The classical error-free transformations (Dekker 1971; Knuth, TAOCP 4.2.2). Sums are loose: their
-error is relative to the larger operand. f32 needs no fused multiply-add: a factor is split by its
-bits, so that all partial products are exact. f64 needs one.
+error is relative to the larger operand. f32 needs no fused multiply-add: without one a factor is
+split by its bits, so that all partial products are exact. f64 needs one.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def product(a: Expression, b: Expression) -> Pair:
     """a * b, exactly unless parts of it underflow."""
     writer = a.writer
     result = a * b
-    if a.dtype is not f32:
+    if writer.fuses or a.dtype is not f32:
         return Pair(result, writer.fma(a, b, -result))
     (a1, a0), (b1, b0) = _halves(a), _halves(b)
     return Pair(result, ((a1 * b1 - result) + a1 * b0 + a0 * b1) + a0 * b0)

@@ -12,7 +12,6 @@ from gridlane.passes.legalise.math import (
     error_function,
     exact,
     exponential,
-    fused_single,
     gamma,
     hyperbolic,
     inverse,
@@ -20,6 +19,12 @@ from gridlane.passes.legalise.math import (
     power,
     trigonometric,
 )
+from gridlane.passes.legalise.math.by_fma import error_function as fma_error_function
+from gridlane.passes.legalise.math.by_fma import exponential as fma_exponential
+from gridlane.passes.legalise.math.by_fma import inverse as fma_inverse
+from gridlane.passes.legalise.math.by_fma import logarithm as fma_logarithm
+from gridlane.passes.legalise.math.by_fma import roots as fma_roots
+from gridlane.passes.legalise.math.by_fma import trigonometric as fma_trigonometric
 
 Formula = Callable[..., Expression | tuple[Expression, ...]]
 Others = Callable[[DType], tuple[DType, ...]]
@@ -84,11 +89,26 @@ FUNCTIONS: dict[type[Op], tuple[Formula, Others]] = {
 }
 """The function that computes an op, with the types of its further operands."""
 
-FUSED_SINGLE: dict[type[Op], Formula] = {
-    math.Exp: fused_single.exp,
-    math.Tanh: fused_single.tanh,
+BY_FMA: dict[type[Op], Formula] = {
+    math.Exp: fma_exponential.exp,
+    math.Exp2: fma_exponential.exp2,
+    math.Exp10: fma_exponential.exp10,
+    math.Expm1: fma_exponential.expm1,
+    math.Tanh: fma_exponential.tanh,
+    math.Sin: fma_trigonometric.sin,
+    math.Cos: fma_trigonometric.cos,
+    math.Tan: fma_trigonometric.tan,
+    math.Asin: fma_inverse.asin,
+    math.Acos: fma_inverse.acos,
+    math.Atan: fma_inverse.atan,
+    math.Erf: fma_error_function.erf,
+    math.Rsqrt: fma_roots.rsqrt,
+    math.Log: fma_logarithm.log,
+    math.Log2: fma_logarithm.log2,
+    math.Log10: fma_logarithm.log10,
+    math.Log1p: fma_logarithm.log1p,
 }
-"""Functions of f32 for targets whose fused multiply-add rounds once."""
+"""Functions of f64, and of f32 where a fused multiply-add rounds once."""
 
 UNWIDENED = frozenset((math.Nextafter,))
 """Ops whose f16 and bf16 results are not f32's rounded: they have functions of their own."""

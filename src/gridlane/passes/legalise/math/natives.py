@@ -38,9 +38,11 @@ _ROUGH: Ops = frozenset((math.Sin, math.Cos, math.Exp2, math.Log2))
 NVPTX = Natives(_NVPTX, _NVPTX, _NVPTX, _ROUGH, fuses=True)
 """An NVIDIA GPU without libdevice. The approximate instructions for sin, cos, exp2 and log2 are
 not accurate enough to count."""
+_CPU: Ops = frozenset((math.Ldexp, math.Frexp, math.Nextafter))
+
 CPU = Natives(
-    *(_NVPTX, _NVPTX, _NVPTX),
-    rough=frozenset((math.Exp2, math.Log2)),
+    *(_CPU, _CPU, _CPU),
+    rough=frozenset((math.Exp2, math.Log2, math.Rsqrt)),
     widened=frozenset((math.Lgamma,)),
     fuses=True,
 )

@@ -88,5 +88,10 @@ def hypot(w: Writer, x: Expression, y: Expression) -> Expression:
 
 
 def rsqrt(w: Writer, x: Expression) -> Expression:
-    """1 / sqrt(x)."""
-    return 1.0 / x.sqrt()
+    """1 / sqrt(x), and its residue."""
+    first = 1.0 / x.sqrt()
+    root = product(x, first)
+    one = product(root.hi, first)
+    residue = (1.0 - one.hi) - (one.lo + root.lo * first)
+    result = first + first * 0.5 * residue
+    return w.select((x > 0.0) & (x < math.inf), result, first)

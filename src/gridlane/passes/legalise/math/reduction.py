@@ -38,11 +38,18 @@ def quarter_turns(w: Writer, x: Expression) -> tuple[Pair, Expression]:
     """(r, n): x = r + n pi / 2 with |r| at most slightly above pi / 4; n is an i32, right modulo 4.
     The result is arbitrary for infinity and NaN."""
     plan = _PLANS[w.form.dtype]
-    near, quarters = _subtracted(w, x, plan)
+    return far_turns(w, x, *_subtracted(w, x, plan), plan.limit)
+
+
+def far_turns(
+    w: Writer, x: Expression, near: Pair, quarters: Expression, limit: float
+) -> tuple[Pair, Expression]:
+    """(r, n) as of ``quarter_turns``: the given ones up to a limit, which is at least the plan's,
+    and by the bits of 2 / pi beyond it."""
     hi, lo = w.variable("angle", near.hi), w.variable("angle_low", near.lo)
     n = w.variable("turns", quarters)
-    with w.when(abs(x) > plan.limit):
-        far, quarters = _multiplied(w, abs(x), plan)
+    with w.when(abs(x) > limit):
+        far, quarters = _multiplied(w, abs(x), _PLANS[w.form.dtype])
         negative = w.is_negative(x)
         hi.set(w.select(negative, -far.hi, far.hi))
         lo.set(w.select(negative, -far.lo, far.lo))
