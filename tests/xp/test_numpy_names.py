@@ -7,13 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gridlane import xp
+from gridlane import device, xp
 
 RANDOM = np.random.default_rng(2)
 VECTOR = RANDOM.integers(-9, 9, 4).astype(np.float64)
 MATRIX = RANDOM.integers(-9, 9, (3, 4)).astype(np.float32)
 CUBE = RANDOM.integers(-9, 9, (2, 3, 4))
 ODD = np.array([np.nan, np.inf, -np.inf, 1.0, 1.0 + 1e-9, 0.0])
+
+WEIGHTS = RANDOM.random(9)
+NUMBERS = RANDOM.integers(0, 9, 9)
 
 CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("append", (MATRIX, MATRIX), {"axis": 1}),
@@ -22,7 +25,13 @@ CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("atleast_1d", (np.array(3.0), VECTOR), {}),
     ("atleast_2d", (VECTOR,), {}),
     ("column_stack", ([VECTOR, VECTOR],), {}),
+    ("bincount", (NUMBERS, WEIGHTS, 12), {}),
+    ("bincount", (NUMBERS[:0], WEIGHTS[:0]), {}),
     ("copy", (MATRIX,), {}),
+    ("corrcoef", (MATRIX, MATRIX[:1]), {}),
+    ("corrcoef", (CUBE[0] + 1j * MATRIX.astype(float),), {"rowvar": False}),
+    *[("cov", (MATRIX,), each) for each in ({}, {"bias": True}, {"ddof": 2}, {"rowvar": False})],
+    ("cov", (VECTOR,), {}),
     *[("diag", (each, k), {}) for each in (VECTOR, MATRIX) for k in (-2, 0, 1)],
     ("diagonal", (CUBE, 1), {"axis1": 2, "axis2": 0}),
     *[("dot", pair, {}) for pair in ((MATRIX, VECTOR), (CUBE, MATRIX.T), (VECTOR, VECTOR))],
@@ -44,7 +53,11 @@ CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("hsplit", (MATRIX, [1, 3]), {}),
     ("hstack", ([MATRIX, MATRIX],), {}),
     ("hstack", ([VECTOR, VECTOR],), {}),
+    *[("histogram", (WEIGHTS, 4), {"weights": each}) for each in (WEIGHTS, NUMBERS)],
+    ("histogram", (WEIGHTS, [0, 0.1, 0.6]), {"weights": NUMBERS, "density": True}),
     ("identity", (3,), {}),
+    ("indices", ((2, 3),), {}),
+    ("indices", ((2, 3), np.float32), {"sparse": True}),
     ("inner", (CUBE, MATRIX), {}),
     ("isclose", (ODD, ODD[::-1].copy()), {}),
     ("isclose", (ODD, ODD), {"equal_nan": True}),
@@ -76,7 +89,8 @@ def placed(value: Any) -> Any:
 @pytest.mark.parametrize(("name", "operands", "options"), CALLS, ids=str)
 def test_results_are_numpys(name: str, operands: tuple[Any, ...], options: dict[str, Any]):
     expected = getattr(np, name)(*operands, **options)
-    result = getattr(xp, name)(*map(placed, operands), **options)
+    placed_options = {each: placed(value) for each, value in options.items()}
+    result = getattr(xp, name)(*map(placed, operands), **placed_options)
     is_several = isinstance(expected, (list, tuple)) and isinstance(expected[0], np.ndarray)
     pairs = zip(result, expected, strict=True) if is_several else [(result, expected)]
     for one, other in pairs:
@@ -86,7 +100,77 @@ def test_results_are_numpys(name: str, operands: tuple[Any, ...], options: dict[
             assert isinstance(one, xp.Array)
             assert one.dtype == other.dtype
             assert one.shape == other.shape
-        assert np.allclose(np.asarray(one), other, rtol=1e-14, atol=0, equal_nan=True)
+        assert np.allclose(np.asarray(one), other, rtol=1e-13, atol=0, equal_nan=True)
+
+
+@pytest.mark.parametrize("name", ["mgrid", "ogrid"])
+def test_grids_by_slices_are_numpys(name: str):
+    ours, numpys = getattr(xp, name), getattr(np, name)
+    for key in (np.s_[0:3, 1:4], np.s_[0:1:5j, 2:3], np.s_[3:9:2]):
+        result, expected = ours[key], numpys[key]
+        pairs = zip(result, expected) if isinstance(expected, tuple) else [(result, expected)]
+        for one, other in pairs:
+            assert one.dtype == other.dtype
+            assert np.array_equal(one, other)
+
+
+def test_functions_of_numbers_alone_are_arrays_of_the_current_device():
+    for name, operands in (("sqrt", (2.0,)), ("add", (2, True)), ("less", (2, 3)), ("exp", (1j,))):
+        with device("interp"):
+            result = getattr(xp, name)(*operands)
+        expected = getattr(np, name)(*operands)
+        assert (result.dtype, result.shape, result.device) == (expected.dtype, (), "interp")
+        assert np.allclose(np.asarray(result), expected)
+
+
+def test_methods_of_ufuncs_are_those_of_functions():
+    one, other = xp.asarray(VECTOR), xp.asarray(MATRIX)
+    assert np.array_equal(xp.subtract.outer(one, other), np.subtract.outer(VECTOR, MATRIX))
+    assert np.array_equal(xp.add.reduce(other), np.add.reduce(MATRIX))
+    assert np.array_equal(xp.maximum.reduce(other, 1), np.maximum.reduce(MATRIX, 1))
+    assert np.array_equal(xp.add.accumulate(other, axis=1), np.add.accumulate(MATRIX, axis=1))
+    with pytest.raises(TypeError, match="has no function for it"):
+        xp.subtract.reduce(other)
+
+
+def test_results_and_dtypes_are_given_by_position():
+    out, rest = xp.zeros(4, np.int32), xp.zeros(4, np.int32)
+    own = xp.asarray(VECTOR.astype(np.int32))
+    assert xp.add(own, 1, out) is out
+    assert np.array_equal(out, VECTOR + 1)
+    xp.divmod(own, 3, out, rest)
+    assert np.array_equal(out * 3 + rest, VECTOR)
+    with pytest.raises(ValueError, match="out has 2 arrays"):
+        xp.add(own, 1, out, rest)
+    assert xp.full((2, 2), 3, np.int8).dtype == xp.array([1], np.int8).dtype == np.int8
+    assert np.array_equal(xp.linspace(0, 1, 4, False), np.linspace(0, 1, 4, False))
+    assert np.array_equal(xp.roll(xp.concat([own, own], 0), 1, 0), np.roll([*VECTOR] * 2, 1))
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (1, 3), (2, 3), (0, 3)])
+def test_flags_and_strides_are_numpys(shape: tuple[int, ...]):
+    for change in (lambda x: x, lambda x: x.T, lambda x: x[..., ::2] if x.ndim else x):
+        array, own = change(np.zeros(shape)), change(xp.zeros(shape))
+        for name in ("C_CONTIGUOUS", "F_CONTIGUOUS", "FORC", "FNC", "WRITEABLE"):
+            assert own.flags[name] == array.flags[name]
+            assert getattr(own.flags, name.lower()) == array.flags[name]
+        if array.size > 1:
+            assert own.strides == array.strides
+    with pytest.raises(KeyError, match="Unknown flag"):
+        xp.zeros(shape).flags["GET"]
+
+
+def test_a_shape_is_assigned():
+    x = xp.arange(6)
+    view, double = x[...], x * 2
+    x.shape = (2, -1)
+    double.shape = 3, 2
+    x[0] = 9
+    assert view.tolist() == [9, 9, 9, 3, 4, 5]
+    assert double.tolist() == [[0, 2], [4, 6], [8, 10]]
+    turned = x.T
+    with pytest.raises(AttributeError, match="needs a copy"):
+        turned.shape = 6
 
 
 def test_elements_are_copied_to_arrays():

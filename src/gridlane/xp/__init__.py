@@ -23,6 +23,7 @@ newaxis = None
 _MODULES = {
     "arrays": "Array",
     "comparing": "allclose array_equal",
+    "covariance": "corrcoef cov",
     "creation": (
         "arange array asarray empty empty_like eye from_dlpack full full_like linspace meshgrid "
         "ones ones_like tril triu zeros zeros_like"
@@ -54,6 +55,7 @@ _MODULES = {
     "sorting.searching": "argwhere extract flatnonzero nonzero searchsorted take_along_axis",
     "sorting.sets": "isin unique unique_all unique_counts unique_inverse unique_values",
     "sorting.sorts": "argpartition argsort partition sort top_k",
+    "grids": "indices mgrid ogrid",
     "manipulation": (
         "astype broadcast_arrays broadcast_shapes broadcast_to concat expand_dims flip "
         "matrix_transpose moveaxis permute_dims ravel repeat reshape roll squeeze stack swapaxes "

@@ -10,6 +10,8 @@ from gridlane.xp import random as random
 from gridlane.xp.arrays import Array as Array
 from gridlane.xp.comparing import allclose as allclose
 from gridlane.xp.comparing import array_equal as array_equal
+from gridlane.xp.covariance import corrcoef as corrcoef
+from gridlane.xp.covariance import cov as cov
 from gridlane.xp.creation import arange as arange
 from gridlane.xp.creation import array as array
 from gridlane.xp.creation import asarray as asarray
@@ -36,6 +38,9 @@ from gridlane.xp.einstein import einsum as einsum
 from gridlane.xp.explaining import explain as explain
 from gridlane.xp.functions import clip as clip
 from gridlane.xp.functions import round as round
+from gridlane.xp.grids import indices as indices
+from gridlane.xp.grids import mgrid as mgrid
+from gridlane.xp.grids import ogrid as ogrid
 from gridlane.xp.info import namespace_info
 from gridlane.xp.manipulation import astype as astype
 from gridlane.xp.manipulation import broadcast_arrays as broadcast_arrays

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gridlane.launch import current
 from gridlane.xp.computing import compute
 from gridlane.xp.groups import LIMIT
 from gridlane.xp.nodes import CAST, Node, number
@@ -22,11 +23,14 @@ NUMBERS = (bool, int, float, complex)
 
 @cache
 def loop_of(operation: Operation, kinds: tuple[Any, ...]) -> Loop:
-    """The dtypes in which an operation computes operands of these kinds.
+    """The dtypes in which an operation computes operands of these kinds. Python's numbers alone
+    have the dtypes of NumPy's arrays of them.
 
     Raises:
         TypeError: there is no loop for them.
     """
+    if not any(isinstance(each, np.dtype) for each in kinds):
+        kinds = tuple([np.dtype(each) for each in kinds])
     return operation.types(kinds)
 
 
@@ -106,10 +110,10 @@ def broadcast(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
 
 
 def device_of(nodes: tuple[Node, ...], name: str) -> Device:
-    """The device of all operands that have one.
+    """The device of all operands that have one; of numbers alone the current one.
 
     Raises:
-        ValueError: they are on different devices, or none is on a device.
+        ValueError: they are on different devices.
     """
     device: Device | None = None
     for each in nodes:
@@ -118,9 +122,7 @@ def device_of(nodes: tuple[Node, ...], name: str) -> Device:
                 break
             device = each.device
     else:
-        if device is None:
-            raise ValueError(f"{name}: no operand is an array of a device")
-        return device
+        return current.device() if device is None else device
     devices = {id(each.device): each.device for each in nodes if each.device is not None}
     names = " and ".join(each.name for each in devices.values())
     raise ValueError(

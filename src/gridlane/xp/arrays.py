@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gridlane.launch.devices import get_device
-from gridlane.xp import dtypes, indexing, protocols, transport, views
+from gridlane.xp import dtypes, indexing, layout, protocols, transport, views
 from gridlane.xp.applying import NUMBERS, applied, cast, scalar
 from gridlane.xp.computing import compute, compute_exposed, copied, expose, store
 from gridlane.xp.nodes import Node
@@ -35,7 +35,7 @@ class Array(Signatures):
         self.rebind(node)
 
     def rebind(self, node: Node) -> None:
-        """Become the array of other elements, of the same dtype and shape."""
+        """Become the array of other elements, of the same dtype."""
         if node.exposed:
             compute_exposed(node)
         self.node = node
@@ -50,8 +50,17 @@ class Array(Signatures):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The extent of each dimension."""
+        """The extent of each dimension; another one may be assigned, if no copy is needed."""
         return self.node.shape
+
+    @shape.setter
+    def shape(self, extents: Any) -> None:
+        listed = (extents,) if hasattr(extents, "__index__") else extents
+        wanted = tuple([int(each) for each in listed])
+        try:
+            self.rebind(views.reshaped(self.node, wanted, False))
+        except ValueError as error:
+            raise AttributeError(f"shape: {error}; use x.reshape({wanted})") from None
 
     @property
     def ndim(self) -> int:
@@ -72,6 +81,16 @@ class Array(Signatures):
     def nbytes(self) -> int:
         """Bytes of all elements."""
         return self.node.size * self.node.dtype.itemsize
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """The distance in bytes of neighbours along each dimension."""
+        return layout.strides_of(self.node)
+
+    @property
+    def flags(self) -> layout.Flags:
+        """How the elements lie in memory."""
+        return layout.flags_of(self.node)
 
     @property
     def device(self) -> str:

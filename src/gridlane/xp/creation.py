@@ -28,7 +28,7 @@ def _device(name: str | None) -> Device:
 
 
 def asarray(
-    obj: Any, /, *, dtype: Any = None, device: str | None = None, copy: bool | None = None
+    obj: Any, /, dtype: Any = None, *, device: str | None = None, copy: bool | None = None
 ) -> Array:
     """An array of a device, from numbers, nested lists, a NumPy array or an array of any device.
 
@@ -71,7 +71,7 @@ def _of_array(
 
 
 def array(
-    obj: Any, /, *, dtype: Any = None, device: str | None = None, copy: bool | None = True
+    obj: Any, /, dtype: Any = None, *, device: str | None = None, copy: bool | None = True
 ) -> Array:
     """``asarray`` that copies, as NumPy's function of this name does."""
     return asarray(obj, dtype=dtype, device=device, copy=copy)
@@ -94,13 +94,13 @@ def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = Non
 # --- of one value ---
 
 
-def empty(shape: Any, *, dtype: Any = None, device: str | None = None) -> Array:
+def empty(shape: Any, dtype: Any = None, *, device: str | None = None) -> Array:
     """An array whose elements are whatever its memory holds."""
     own = dtypes.checked(np.float64 if dtype is None else dtype)
     return Array(new_leaf(_device(device), own, shape_of(shape)))
 
 
-def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: str | None = None) -> Array:
+def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: str | None = None) -> Array:
     """An array of equal elements: a Python number, or an array of no dimensions.
 
     Raises:
@@ -134,12 +134,12 @@ def _number(value: Any, dtype: np.dtype[Any]) -> Node:
     return number(value.item() if isinstance(value, np.generic) else value, dtype)
 
 
-def zeros(shape: Any, *, dtype: Any = None, device: str | None = None) -> Array:
+def zeros(shape: Any, dtype: Any = None, *, device: str | None = None) -> Array:
     """An array of zeros."""
     return full(shape, 0, dtype=np.float64 if dtype is None else dtype, device=device)
 
 
-def ones(shape: Any, *, dtype: Any = None, device: str | None = None) -> Array:
+def ones(shape: Any, dtype: Any = None, *, device: str | None = None) -> Array:
     """An array of ones."""
     return full(shape, 1, dtype=np.float64 if dtype is None else dtype, device=device)
 
@@ -150,27 +150,27 @@ def _like(x: Array, dtype: Any, device: str | None) -> dict[str, Any]:
 
 
 @of_array
-def empty_like(x: Array, /, *, dtype: Any = None, device: str | None = None) -> Array:
+def empty_like(x: Array, /, dtype: Any = None, *, device: str | None = None) -> Array:
     """An array of the shape, dtype and device of another one; see ``empty``."""
     return empty(x.shape, **_like(x, dtype, device))
 
 
 @of_array
 def full_like(
-    x: Array, /, fill_value: Any, *, dtype: Any = None, device: str | None = None
+    x: Array, /, fill_value: Any, dtype: Any = None, *, device: str | None = None
 ) -> Array:
     """An array of equal elements, of the shape, dtype and device of another one."""
     return full(x.shape, fill_value, **_like(x, dtype, device))
 
 
 @of_array
-def zeros_like(x: Array, /, *, dtype: Any = None, device: str | None = None) -> Array:
+def zeros_like(x: Array, /, dtype: Any = None, *, device: str | None = None) -> Array:
     """Zeros of the shape, dtype and device of another array."""
     return zeros(x.shape, **_like(x, dtype, device))
 
 
 @of_array
-def ones_like(x: Array, /, *, dtype: Any = None, device: str | None = None) -> Array:
+def ones_like(x: Array, /, dtype: Any = None, *, device: str | None = None) -> Array:
     """Ones of the shape, dtype and device of another array."""
     return ones(x.shape, **_like(x, dtype, device))
 
@@ -183,8 +183,8 @@ def arange(
     /,
     stop: Any = None,
     step: Any = 1,
-    *,
     dtype: Any = None,
+    *,
     device: str | None = None,
 ) -> Array:
     """Numbers from ``start``, or 0, up to ``stop``, which is left out.
@@ -231,10 +231,10 @@ def linspace(
     stop: Any,
     /,
     num: int = 50,
+    endpoint: bool = True,
     *,
     dtype: Any = None,
     device: str | None = None,
-    endpoint: bool = True,
 ) -> Array:
     """Numbers at equal distances from ``start`` to ``stop``, computed as NumPy does.
 
@@ -283,9 +283,9 @@ def eye(
     n_rows: int,
     n_cols: int | None = None,
     /,
-    *,
     k: int = 0,
     dtype: Any = None,
+    *,
     device: str | None = None,
 ) -> Array:
     """Ones on a diagonal, ``k`` above the main one, and zeros elsewhere."""
@@ -326,13 +326,13 @@ def meshgrid(*arrays: Array, indexing: str = "xy") -> tuple[Array, ...]:
 
 
 @of_array
-def tril(x: Array, /, *, k: int = 0) -> Array:
+def tril(x: Array, /, k: int = 0) -> Array:
     """Matrices with zeros above the diagonal that is ``k`` above the main one."""
     return _triangle(x, k, "less_equal")
 
 
 @of_array
-def triu(x: Array, /, *, k: int = 0) -> Array:
+def triu(x: Array, /, k: int = 0) -> Array:
     """Matrices with zeros below the diagonal that is ``k`` above the main one."""
     return _triangle(x, k, "greater_equal")
 

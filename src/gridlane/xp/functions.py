@@ -36,6 +36,8 @@ def function(name: str) -> Callable[..., Any]:
         dtype: Any = None,
         casting: str = "same_kind",
     ) -> Any:
+        if len(operands) > operation.arity and out is None:  # NumPy's results by position
+            operands, out = operands[: operation.arity], operands[operation.arity :]
         if len(operands) != operation.arity:
             raise TypeError(f"{name} takes {operation.arity} operands, not {len(operands)}")
         if dtype is not None or casting != "same_kind":
@@ -51,7 +53,22 @@ def function(name: str) -> Callable[..., Any]:
     apply.__name__ = apply.__qualname__ = name
     apply.__doc__ = getattr(operation, "summary", "") or None
     apply.__signature__ = _signature(operation)  # type: ignore[attr-defined]  # read by inspect
+    if operation.arity == 2:
+        for method in protocols.METHODS:
+            setattr(apply, method, _method(name, method))
     return apply
+
+
+def _method(name: str, method: str) -> Callable[..., Any]:
+    """A method of ufuncs, as ``add.reduce``."""
+
+    def call(*operands: Any, **options: Any) -> Any:
+        protocols.refuse_hosts(f"{name}.{method}", operands)
+        return protocols.by_method(name, method, operands, options)
+
+    call.__name__ = method
+    call.__qualname__ = f"{name}.{method}"
+    return call
 
 
 def parameters_of(operation: Operation) -> tuple[str, ...]:

@@ -65,7 +65,7 @@ def squeeze(x: Array, /, axis: int | tuple[int, ...] | None = None) -> Array:
 
 
 @of_array
-def flip(x: Array, /, *, axis: int | tuple[int, ...] | None = None) -> Array:
+def flip(x: Array, /, axis: int | tuple[int, ...] | None = None) -> Array:
     """A view of the elements in reverse order along dimensions, by default all."""
     return Array(views.flipped(x.node, tuple(range(x.ndim)) if axis is None else axis))
 
@@ -136,7 +136,7 @@ def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
 
 
 @of_arrays
-def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
+def concat(arrays: Sequence[Array], /, axis: int | None = 0) -> Array:
     """Arrays one after another along a dimension; of their elements if ``axis`` is None.
 
     Raises:
@@ -166,7 +166,7 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
 
 
 @of_arrays
-def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
+def stack(arrays: Sequence[Array], /, axis: int = 0) -> Array:
     """Arrays of one shape along a new dimension."""
     parts = list(arrays)
     if not parts:
@@ -193,7 +193,7 @@ def _new(parts: list[Array], shape: tuple[int, ...], name: str) -> Array:
 
 @of_array
 def roll(
-    x: Array, /, shift: int | tuple[int, ...], *, axis: int | tuple[int, ...] | None = None
+    x: Array, /, shift: int | tuple[int, ...], axis: int | tuple[int, ...] | None = None
 ) -> Array:
     """The elements moved along dimensions, those beyond the end to the beginning."""
     if axis is None:
@@ -220,7 +220,7 @@ def _rolled(x: Array, shift: int, axis: int) -> Array:
 
 
 @of_array
-def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Array:
+def repeat(x: Array, repeats: int | Array, /, axis: int | None = None) -> Array:
     """Each element several times, one copy after another.
 
     Args:
@@ -270,7 +270,7 @@ def transpose(x: Array, /, axes: tuple[int, ...] | None = None) -> Array:
 
 
 @of_array
-def take(x: Array, indices: Any, /, *, axis: int | None = None) -> Array:
+def take(x: Array, indices: Any, /, axis: int | None = None) -> Array:
     """Parts along a dimension by their indices; of the elements in one dimension for None.
 
     Raises:

@@ -21,7 +21,7 @@ def of_arrays(function: Callable[P, R]) -> Callable[P, R]:
     """A function whose operands are arrays, or a list of them."""
 
     def own(operands: tuple[Any, ...]) -> Any:
-        is_list = len(operands) == 1 and isinstance(operands[0], (list, tuple))
+        is_list = bool(operands) and isinstance(operands[0], (list, tuple))
         return operands[0] if is_list else operands
 
     return _checking(function, own)

@@ -79,13 +79,27 @@ def ufunc(func: np.ufunc, method: str, operands: tuple[Any, ...], options: dict[
         options = {**options, "out": outs[0] if len(outs) == 1 else outs}
     if method == "__call__":
         return function(*operands, **options)
+    return by_method(name, method, operands, options)
+
+
+METHODS = "accumulate", "outer", "reduce"
+"""The methods of ufuncs that functions of two operands have."""
+
+
+def by_method(name: str, method: str, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Call a method of the function of an operation on two operands.
+
+    Raises:
+        TypeError: there is no function of the namespace for it.
+    """
     if method == "outer":
-        return _outer(function, operands, options)
+        return _outer(_named(name), operands, options)
     names = {"reduce": REDUCTIONS, "accumulate": SCANS}.get(method, {})
     folding = _named(names[name]) if name in names else None
     if folding is None:
         raise TypeError(f"np.{name}.{method}: gridlane.xp has no function for it")
-    options.setdefault("axis", 0)
+    if len(operands) < 2:
+        options.setdefault("axis", 0)
     if method == "reduce" and "keepdims" not in options:
         options["keepdims"] = False
     return called(folding, f"np.{name}.{method}", operands, options)
