@@ -26,6 +26,7 @@ from gridlane.cuda.extending import (
     type_callable,
     typeof_impl,
 )
+from gridlane.cuda.extending.imputils import lower_constant
 from gridlane.cuda.extending.templates import (
     AbstractTemplate,
     AttributeTemplate,
@@ -34,6 +35,7 @@ from gridlane.cuda.extending.templates import (
     infer_global,
     signature,
 )
+from gridlane.frontends.python.extensions import EXTENSIONS
 from gridlane.frontends.python.fingerprint import fingerprint
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
@@ -590,3 +592,32 @@ def test_extensions_of_kernels_give_the_members():
     out = np.zeros(3)
     kernel[1, 1](out, Written("1.5 2"))
     assert out.tolist() == [1.5, 2, 7]
+
+
+def test_objects_that_a_kernel_captures(monkeypatch):
+    @lower_constant(VecType)
+    def _(context, builder, kind, value):
+        made = cgutils.create_struct_proxy(kind)(context, builder)
+        made.x = context.get_constant(types.float32, value.x)
+        made.y = context.get_constant(types.float32, value.y)
+        made.n = context.get_constant(types.int32, value.count)
+        return made._getvalue()
+
+    shift = Vec(1.5, 2.5, 3)
+
+    @cuda.jit
+    def kernel(out, v):
+        moved = v + shift
+        out[0], out[1], out[2] = moved.x, moved.y, moved.count
+
+    out = np.zeros(3, np.float32)
+    kernel[1, 1](out, Vec(1.0, 2.0, 4))
+    assert out.tolist() == [2.5, 4.5, 7]
+
+    @cuda.jit
+    def keeping(out):
+        held = shift
+
+    monkeypatch.setattr(EXTENSIONS, "operators", False)
+    with pytest.raises(NotEncodable, match="a function of the program emits its value"):
+        fingerprint(keeping.py_func)

@@ -9,8 +9,13 @@ from gridlane.core.argtypes import ArgType, Signature
 from gridlane.core.errors import UnsupportedError
 from gridlane.core.frozen import frozen
 from gridlane.core.type_kinds import AnyKind, unliteral
-from gridlane.cuda.extending.lowering.emission import attribute_emission, emission
-from gridlane.frontends.python.extensions import Emit
+from gridlane.cuda.extending.lowering.emission import (
+    attribute_emission,
+    constant_emission,
+    emission,
+)
+from gridlane.cuda.kernels.user_types import typeof_impl
+from gridlane.frontends.python.extensions import EXTENSIONS, Emit
 
 Pattern = Any
 """A type, or a class of types."""
@@ -31,6 +36,7 @@ class _Lowering:
 
 _FUNCTIONS: dict[Any, list[_Lowering]] = {}
 _ATTRIBUTES: dict[str, list[_Lowering]] = {}
+_CONSTANTS: list[_Lowering] = []
 
 
 def lower_builtin(function: Any, *patterns: Pattern) -> Callable[[Any], Any]:
@@ -67,7 +73,25 @@ lower_setattr = _refused(
 )
 lower_setattr_generic = lower_setattr
 lower_cast = _refused("lower_cast", "write a function that makes the one of the other: @overload")
-lower_constant = _refused("lower_constant", "make the value in the kernel, or pass it")
+
+
+def lower_constant(kind: Pattern) -> Callable[[Any], Any]:
+    """Decorate ``codegen(context, builder, type, value)``, which emits an object that a kernel
+    captures, whose class has a type by ``typeof_impl``."""
+
+    def add(codegen: Any) -> Any:
+        _CONSTANTS.append(_Lowering((kind,), codegen))
+        if _constant_of not in EXTENSIONS.constants:
+            EXTENSIONS.constants.append(_constant_of)
+        return codegen
+
+    return add
+
+
+def _constant_of(value: Any) -> tuple[ArgType, Emit] | None:
+    kind = typeof_impl.of(value)
+    codegen = None if kind is None else _best(_CONSTANTS, (kind,))
+    return None if kind is None or codegen is None else (kind, constant_emission(codegen, value))
 
 
 def code_of(function: Any, signature: Signature) -> Emit | None:

@@ -91,6 +91,8 @@ class Capture:
     def _object(self, value: Any) -> bytes:
         if EXTENSIONS.entries(value):
             raise NotEncodable("its implementations are chosen by functions of types")
+        if EXTENSIONS.constant_of(value) is not None:
+            raise NotEncodable("a function of the program emits its value")
         if isinstance(value, CompileTime):
             raise NotEncodable("what it evaluates may be anything")
         if isinstance(value, type):

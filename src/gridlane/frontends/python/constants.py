@@ -16,6 +16,7 @@ from gridlane.core.errors import ConstantError, DeviceError, GridlaneError, Typi
 from gridlane.core.source import Loc, describe
 from gridlane.frontends.python.calls.registry import VALUES
 from gridlane.frontends.python.doubles import Cause, captured, is_double
+from gridlane.frontends.python.extensions import EXTENSIONS
 from gridlane.frontends.python.layout import element_type, loose_type, memory_type
 from gridlane.frontends.python.operands import (
     NONE,
@@ -67,6 +68,10 @@ def _operand_of(t: Translator, value: Any, name: str) -> Operand:
             return make(t, value)
     if protocol(value, "__gridlane_value__") is not None:
         return VALUES[value](t)
+    constant = EXTENSIONS.constant_of(value)
+    if constant is not None:
+        kind, emit = constant
+        return emit(t, argtypes.Signature(kind, ()), [])
     memory = _memory(t, value, name)
     return Static(value) if memory is None else captured_array(t, memory)
 

@@ -122,6 +122,8 @@ class Extensions:
         functions: entries by the object that is called.
         members: attributes and methods by name.
         models: for a class of types, the function that returns the members of one of its types.
+        constants: the functions that find the type of an object which a kernel captures, and what
+            emits its value; None where no code is registered for the object.
         operators: whether an operator or ``bool`` has entries: an expression does not name it.
         known: the members of the types met so far.
     """
@@ -129,6 +131,7 @@ class Extensions:
     functions: dict[Any, list[Entry]] = field(default_factory=dict)
     members: dict[str, list[Member]] = field(default_factory=dict)
     models: dict[type, Callable[[ArgType], Structure]] = field(default_factory=dict)
+    constants: list[Callable[[Any], tuple[ArgType, Emit] | None]] = field(default_factory=list)
     operators: bool = False
     known: dict[ArgType, Structure] = field(default_factory=dict)
 
@@ -137,6 +140,11 @@ class Extensions:
         self.functions.setdefault(function, []).append(entry)
         if function is bool or getattr(function, "__module__", None) in ("operator", "_operator"):
             self.operators = True
+
+    def constant_of(self, value: Any) -> tuple[ArgType, Emit] | None:
+        """The type of a captured object and what emits its value; None where it has none."""
+        found = (find(value) for find in self.constants)
+        return next((each for each in found if each is not None), None)
 
     def entries(self, function: Any) -> list[Entry]:
         """The entries of an object, the most specific target's first, each in order."""

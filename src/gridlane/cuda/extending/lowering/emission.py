@@ -34,6 +34,15 @@ def attribute_emission(codegen: Any) -> Emit:
     return emit
 
 
+def constant_emission(codegen: Any, value: Any) -> Emit:
+    """What emits a captured object by ``codegen(context, builder, type, value)``."""
+
+    def emit(t: Translator, signature: Signature, operands: list[Operand]) -> Operand:
+        return _run(t, codegen, signature, (signature.return_type, value))
+
+    return emit
+
+
 def _run(t: Translator, codegen: Any, signature: Signature, rest: tuple[Any, Any]) -> Operand:
     name = getattr(codegen, "__qualname__", str(codegen))
     try:
