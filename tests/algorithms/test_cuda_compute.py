@@ -1,4 +1,4 @@
-"""Programs that import ``cuda.compute``."""
+"""Programs that import ``cuda.compute`` and ``cuda.coop``."""
 
 from __future__ import annotations
 
@@ -32,3 +32,36 @@ def test_cuda_compute_is_gridlanes(tmp_path: Path):
     first, second = ran.stdout.splitlines()
     assert first == "55 gridlane.algorithms int64", ran.stderr
     assert second.startswith("gridlane has no cuda.compute.inner; it has cuda.compute, ")
+
+
+INSIDE = """
+import numpy as np
+from numba import cuda
+import cuda.coop._experimental as coop
+import cuda.cccl.cooperative.experimental as cooperative
+from cuda.coop import block
+
+total = coop.block.make_sum(np.int32, 64)
+
+@cuda.jit(link=total.files)
+def kernel(out):
+    added = total(cuda.threadIdx.x)
+    if cuda.threadIdx.x == 0:
+        out[0] = added
+
+out = np.zeros(1, np.int32)
+kernel[1, 64](out)
+print(out[0], block is cooperative.block is coop.block, coop.__name__)
+try:
+    import cuda.coop.tile
+except ModuleNotFoundError as error:
+    print(error)
+"""
+
+
+def test_cuda_coop_is_gridlanes(tmp_path: Path):
+    (tmp_path / "program.py").write_text(INSIDE)
+    ran = run(["-m", "gridlane", "run", "program.py"], tmp_path, os.environ)
+    first, second = ran.stdout.splitlines()
+    assert first == "2016 True gridlane.algorithms.coop", ran.stderr
+    assert second.startswith("gridlane has no cuda.coop.tile; it has cuda.coop, cuda.coop.block, ")

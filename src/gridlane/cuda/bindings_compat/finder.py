@@ -26,8 +26,11 @@ MODULES = {
     "cuda.nvrtc": "gridlane.cuda.nvrtc",
 }
 
-_COMPUTE = "cuda.compute"
+_COMPUTE, _COOP = "cuda.compute", "cuda.coop"
 _ALGORITHMS = "gridlane.algorithms"
+_INSIDE = f"{_ALGORITHMS}.coop"
+# The names of NVIDIA's package of block and warp algorithms, as its releases have them.
+_RELEASES = _COOP, f"{_COOP}._experimental", "cuda.cccl.cooperative.experimental"
 # The module of NVIDIA's algorithms: gridlane's.
 ALGORITHMS = {
     _COMPUTE: _ALGORITHMS,
@@ -37,12 +40,26 @@ ALGORITHMS = {
     f"{_COMPUTE}.op": _ALGORITHMS,
     f"{_COMPUTE}.struct": f"{_ALGORITHMS}.structs",
     f"{_COMPUTE}.types": f"{_ALGORITHMS}.types",
+    **{
+        f"{release}{name}": f"{_INSIDE}{module}"
+        for release in _RELEASES
+        for name, module in (
+            ("", ""),
+            (".block", ".block"),
+            (".block._block_scan", ".scan_op"),
+            (".warp", ".warp"),
+            ("._common", ".parameters"),
+            ("._scan_op", ".scan_op"),
+        )
+    },
 }
 
 # Packages around them, if NVIDIA's are not installed: the files that are executed as these.
 PACKAGES = {
     "cuda": Path(numba_compat.__file__).with_name("bindings.py"),
     "cuda.bindings": Path(__file__).with_name("package.py"),
+    "cuda.cccl": Path(__file__).with_name("namespace.py"),
+    "cuda.cccl.cooperative": Path(__file__).with_name("namespace.py"),
 }
 
 _LINKED = "cuda.core"
@@ -65,10 +82,12 @@ class BindingsFinder:
         module = MODULES.get(fullname) or ALGORITHMS.get(fullname)
         if module is not None:
             return None if wanted() or _is_of_the_program() else alias(fullname, module)
-        if fullname.startswith(f"{_COMPUTE}.") and not _is_of_the_program():
-            raise ModuleNotFoundError(
-                f"gridlane has no {fullname}; it has {', '.join(ALGORITHMS)}", name=fullname
-            )
+        for package in (_COMPUTE, _COOP):
+            if fullname.startswith(f"{package}.") and not _is_of_the_program():
+                names = ", ".join(each for each in ALGORITHMS if _is_public(each, package))
+                raise ModuleNotFoundError(
+                    f"gridlane has no {fullname}; it has {names}", name=fullname
+                )
         if fullname in PACKAGES:
             return _installed(fullname, path) or _package(fullname)
         if fullname == _LINKED or fullname.startswith(f"{_LINKED}."):
@@ -77,6 +96,10 @@ class BindingsFinder:
                 spec.loader = _OnOriginals(spec.loader)
             return spec
         return None
+
+
+def _is_public(name: str, package: str) -> bool:
+    return name.startswith(package) and "._" not in name
 
 
 def _installed(fullname: str, path: Sequence[str] | None) -> ModuleSpec | None:

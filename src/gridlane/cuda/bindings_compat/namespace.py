@@ -1,0 +1,1 @@
+"""A package of NVIDIA's that has packages only."""
