@@ -56,7 +56,10 @@ def lines() -> Iterator[str]:
     for part in ("fft", "linalg", "random"):
         yield f"from gridlane.xp import {part} as {part}\n"
     homes = [(home, name, original) for name, (home, original) in xp._HOMES.items()]
+    whole = {(home, name) for home, name, original in homes if name == original}
     for home, name, original in sorted(homes):
+        if name != original and (home, original) in whole:
+            continue
         alias = f" as {name}" if name == original else ""
         yield f"from gridlane.xp.{home} import {original}{alias}\n"
     taken = {*xp._HOMES, *DTYPES, *CONSTANTS}

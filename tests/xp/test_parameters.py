@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from tests.devices import DEVICES
 
+import gridlane
 from gridlane import xp
 
 ANYWHERE = pytest.mark.parametrize("device", ["interp", *DEVICES])
@@ -65,6 +67,77 @@ OTHERS: dict[str, Call] = {
     "matrix_power": lambda m, a: m.linalg.matrix_power(a([[np.inf, 1.0], [0.0, 2.0]]), 1),
     "clip_mixed": lambda m, a: m.clip(a(np.uint16([1, 2])), -1, 1.5),
 }
+
+
+POSITIONS: dict[str, Call] = {
+    "zeros": lambda m, a: m.zeros((2, 3), np.int8),
+    "full": lambda m, a: m.full((2,), 7, np.float32),
+    "ones_like": lambda m, a: m.ones_like(a([1.5]), np.int16),
+    "eye": lambda m, a: m.eye(3, 4, 1, np.int8),
+    "arange": lambda m, a: m.arange(0, 4, 2, np.float32),
+    "asarray": lambda m, a: m.asarray([1, 2], np.float32),
+    "roll": lambda m, a: m.roll(a([[1, 2, 3]]), 1, 1),
+    "flip": lambda m, a: m.flip(a([[1, 2, 3]]), 1),
+    "repeat": lambda m, a: m.repeat(a([[1, 2]]), 2, 0),
+    "take": lambda m, a: m.take(a([[1, 2]]), a([1]), 1),
+    "concat": lambda m, a: m.concat([a([[1]]), a([[2]])], 1),
+    "stack": lambda m, a: m.stack([a([1]), a([2])], 1),
+    "tril": lambda m, a: m.tril(a([[1, 2], [3, 4]]), -1),
+    "tensordot": lambda m, a: m.tensordot(a([[1, 2]]), a([[1], [2]]), 1),
+    "fft": lambda m, a: m.fft.fft(a([1.0, 2.0]), 4),
+    "fftshift": lambda m, a: m.fft.fftshift(a([[1, 2, 3]]), 1),
+    "where": lambda m, a: m.where(a([[0, 1], [2, 0]])),
+}
+NUMBERS: dict[str, Call] = {
+    "sqrt": lambda m, a: m.sqrt(2.0),
+    "sqrt_of_an_integer": lambda m, a: m.sqrt(2),
+    "add": lambda m, a: m.add(1, 2.5),
+    "bool": lambda m, a: m.add(True, 2),
+    "scalar": lambda m, a: m.add(2.5, np.float32(1)),
+    "scalars": lambda m, a: m.add(np.int8(1), np.int16(1)),
+    "where": lambda m, a: m.where(True, 1, 2.5),
+    "complex": lambda m, a: m.exp(0j),
+}
+
+
+@pytest.mark.parametrize("name", POSITIONS)
+def test_parameters_have_numpys_positions(name: str) -> None:
+    same(POSITIONS[name])
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_operations_on_numbers_have_numpys_dtypes(name: str) -> None:
+    same(NUMBERS[name])
+
+
+def test_operations_on_numbers_are_on_the_current_device() -> None:
+    with gridlane.device("interp"):
+        assert xp.sqrt(2.0).device == "interp"
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("gradient", r"xp\.asarray\(np\.gradient\(np\.asarray\(x\)\)\)"),
+        ("linalg.lstsq", r"np\.linalg\.lstsq"),
+        ("fft.fft2", r"np\.fft\.fft2"),
+        ("random.randn", r"xp\.random\.default_rng"),
+        ("no_such_name", "has no attribute 'no_such_name'$"),
+        ("random.no_such_name", "has no attribute 'no_such_name'$"),
+    ],
+)
+def test_names_of_numpy_that_are_lacking_are_refused_with_what_to_do(name: str, hint: str) -> None:
+    *parts, last = name.split(".")
+    with pytest.raises(AttributeError, match=hint):
+        getattr(functools.reduce(getattr, parts, xp), last)
+
+
+def test_numpys_other_names() -> None:
+    x = xp.asarray([1.25, 2.75])
+    assert xp.concatenate([x, x]).tolist() == [1.25, 2.75] * 2
+    assert float(xp.amax(x)) == 2.75
+    assert float(xp.amin(x)) == 1.25
+    assert xp.around(x, 1).tolist() == [1.2, 2.8]
 
 
 @pytest.mark.parametrize("name", UFUNCS)

@@ -52,7 +52,9 @@ _MODULES = {
     ),
     "sorting.counting": "bincount digitize histogram",
     "sorting.quantiles": "median percentile quantile",
-    "sorting.searching": "argwhere extract flatnonzero nonzero searchsorted take_along_axis",
+    "sorting.searching": (
+        "argwhere extract flatnonzero nonzero searchsorted take_along_axis where"
+    ),
     "sorting.sets": "isin unique unique_all unique_counts unique_inverse unique_values",
     "sorting.sorts": "argpartition argsort partition sort top_k",
     "grids": "indices mgrid ogrid",
@@ -64,6 +66,10 @@ _MODULES = {
 }
 _HOMES = {
     "__array_namespace_info__": ("info", "namespace_info"),
+    "amax": ("reductions.functions", "max"),
+    "amin": ("reductions.functions", "min"),
+    "around": ("functions", "round"),
+    "concatenate": ("manipulation", "concat"),
     **{name: (home, name) for home, names in _MODULES.items() for name in names.split()},
 }
 """The module, and the name there, of each name that is no operation."""
@@ -88,7 +94,9 @@ def _loaded(name: str) -> Any:
     if name in DTYPES:
         return DTYPES[name]
     if name not in OPERATIONS:
-        raise AttributeError(f"module 'gridlane.xp' has no attribute {name!r}")
+        from gridlane.xp.protocols import lacking
+
+        raise lacking(name)
     from gridlane.xp.functions import function
 
     return function(name)

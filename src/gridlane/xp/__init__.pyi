@@ -155,6 +155,7 @@ from gridlane.xp.sorting.searching import flatnonzero as flatnonzero
 from gridlane.xp.sorting.searching import nonzero as nonzero
 from gridlane.xp.sorting.searching import searchsorted as searchsorted
 from gridlane.xp.sorting.searching import take_along_axis as take_along_axis
+from gridlane.xp.sorting.searching import where as where
 from gridlane.xp.sorting.sets import isin as isin
 from gridlane.xp.sorting.sets import unique as unique
 from gridlane.xp.sorting.sets import unique_all as unique_all
@@ -201,9 +202,7 @@ class _Function1(Protocol):
 class _Function2(Protocol):
     def __call__(
         self,
-        condition: Any,
-        x1: Any,
-        x2: Any,
+        x: Any,
         /,
         *,
         out: Any = ...,
@@ -222,19 +221,20 @@ class _Function3(Protocol):
         where: Any = ...,
         dtype: Any = ...,
         casting: str = ...,
-    ) -> Array: ...
+    ) -> tuple[Array, Array]: ...
 
 class _Function4(Protocol):
     def __call__(
         self,
-        x: Any,
+        x1: Any,
+        x2: Any,
         /,
         *,
         out: Any = ...,
         where: Any = ...,
         dtype: Any = ...,
         casting: str = ...,
-    ) -> tuple[Array, Array]: ...
+    ) -> Array: ...
 
 class _Function5(Protocol):
     def __call__(
@@ -247,22 +247,9 @@ class _Function5(Protocol):
         where: Any = ...,
         dtype: Any = ...,
         casting: str = ...,
-    ) -> Array: ...
-
-class _Function6(Protocol):
-    def __call__(
-        self,
-        x1: Any,
-        x2: Any,
-        /,
-        *,
-        out: Any = ...,
-        where: Any = ...,
-        dtype: Any = ...,
-        casting: str = ...,
     ) -> tuple[Array, Array]: ...
 
-class _Function7(Protocol):
+class _Function6(Protocol):
     def __call__(
         self,
         x1: Any,
@@ -276,7 +263,11 @@ class _Function7(Protocol):
         casting: str = ...,
     ) -> Array: ...
 
+around = round
 __array_namespace_info__ = namespace_info
+concatenate = concat
+amax = max
+amin = min
 __array_api_version__: str
 e: float
 inf: float
@@ -298,216 +289,215 @@ uint16: np.dtype[Any]
 uint32: np.dtype[Any]
 uint64: np.dtype[Any]
 uint8: np.dtype[Any]
-abs: _Function3
-absolute: _Function3
-acos: _Function3
-acosh: _Function3
-acot: _Function3
-acoth: _Function3
-acsc: _Function3
-acsch: _Function3
-add: _Function5
-angle: _Function3
-arccos: _Function3
-arccosh: _Function3
-arcsin: _Function3
-arcsinh: _Function3
-arctan: _Function3
-arctan2: _Function5
-arctanh: _Function3
-asec: _Function3
-asech: _Function3
-asin: _Function3
-asinh: _Function3
-atan: _Function3
-atan2: _Function5
-atanh: _Function3
-bent_identity: _Function3
+abs: _Function2
+absolute: _Function2
+acos: _Function2
+acosh: _Function2
+acot: _Function2
+acoth: _Function2
+acsc: _Function2
+acsch: _Function2
+add: _Function4
+angle: _Function2
+arccos: _Function2
+arccosh: _Function2
+arcsin: _Function2
+arcsinh: _Function2
+arctan: _Function2
+arctan2: _Function4
+arctanh: _Function2
+asec: _Function2
+asech: _Function2
+asin: _Function2
+asinh: _Function2
+atan: _Function2
+atan2: _Function4
+atanh: _Function2
+bent_identity: _Function2
 bezier_cubic: _Function1
 bezier_quadratic: _Function0
-binary_cross_entropy: _Function5
-binary_step: _Function3
-bipolar_step: _Function3
-bitwise_and: _Function5
-bitwise_count: _Function3
-bitwise_invert: _Function3
-bitwise_left_shift: _Function5
-bitwise_not: _Function3
-bitwise_or: _Function5
-bitwise_right_shift: _Function5
-bitwise_xor: _Function5
-boxcox: _Function5
-cbrt: _Function3
-ceil: _Function3
-celu: _Function5
-clamp: _Function7
-conj: _Function3
-conjugate: _Function3
-copysign: _Function5
-cos: _Function3
-cosh: _Function3
-cospi: _Function3
-cot: _Function3
-coth: _Function3
-cross_entropy: _Function5
-csc: _Function3
-csch: _Function3
-cube: _Function3
-deg2rad: _Function3
-degrees: _Function3
-denormalize: _Function7
-divide: _Function5
-divmod: _Function6
-elu: _Function5
-entr: _Function3
-equal: _Function5
-erf: _Function3
-erfc: _Function3
-exp: _Function3
-exp2: _Function3
-expit: _Function3
-expm1: _Function3
-exponential_cdf: _Function5
-exponential_pdf: _Function5
-fabs: _Function3
-fdim: _Function5
-float_power: _Function5
-floor: _Function3
-floor_divide: _Function5
-fma: _Function7
-fmax: _Function5
-fmin: _Function5
-fmod: _Function5
-fract: _Function3
-frexp: _Function4
-gamma: _Function3
-gamma_correct: _Function5
-gammaln: _Function3
-gaussian: _Function3
-gcd: _Function5
-gelu: _Function3
-greater: _Function5
-greater_equal: _Function5
-gumbel_noise: _Function5
-hard_sigmoid: _Function3
-hard_tanh: _Function3
-hash: _Function3
-hash2: _Function5
-heaviside: _Function5
-hinge_loss: _Function5
-huber_loss: _Function7
-hypot: _Function5
-imag: _Function3
-inv_boxcox: _Function5
-inverse_gamma: _Function5
-inverse_smoothstep: _Function3
-invert: _Function3
-isfinite: _Function3
-isinf: _Function3
-isnan: _Function3
-kl_div: _Function5
-kl_divergence: _Function5
-l1_loss: _Function5
-l2_loss: _Function5
-lcm: _Function5
-ldexp: _Function5
-leaky_relu: _Function5
-left_shift: _Function5
-lerp: _Function7
-less: _Function5
-less_equal: _Function5
-lgamma: _Function3
-linear: _Function3
-linear_to_srgb: _Function3
-log: _Function3
-log10: _Function3
-log1p: _Function3
-log2: _Function3
-log_cosh: _Function5
-logaddexp: _Function5
-logaddexp2: _Function5
-logical_and: _Function5
-logical_not: _Function3
-logical_or: _Function5
-logical_xor: _Function5
-logit: _Function3
+binary_cross_entropy: _Function4
+binary_step: _Function2
+bipolar_step: _Function2
+bitwise_and: _Function4
+bitwise_count: _Function2
+bitwise_invert: _Function2
+bitwise_left_shift: _Function4
+bitwise_not: _Function2
+bitwise_or: _Function4
+bitwise_right_shift: _Function4
+bitwise_xor: _Function4
+boxcox: _Function4
+cbrt: _Function2
+ceil: _Function2
+celu: _Function4
+clamp: _Function6
+conj: _Function2
+conjugate: _Function2
+copysign: _Function4
+cos: _Function2
+cosh: _Function2
+cospi: _Function2
+cot: _Function2
+coth: _Function2
+cross_entropy: _Function4
+csc: _Function2
+csch: _Function2
+cube: _Function2
+deg2rad: _Function2
+degrees: _Function2
+denormalize: _Function6
+divide: _Function4
+divmod: _Function5
+elu: _Function4
+entr: _Function2
+equal: _Function4
+erf: _Function2
+erfc: _Function2
+exp: _Function2
+exp2: _Function2
+expit: _Function2
+expm1: _Function2
+exponential_cdf: _Function4
+exponential_pdf: _Function4
+fabs: _Function2
+fdim: _Function4
+float_power: _Function4
+floor: _Function2
+floor_divide: _Function4
+fma: _Function6
+fmax: _Function4
+fmin: _Function4
+fmod: _Function4
+fract: _Function2
+frexp: _Function3
+gamma: _Function2
+gamma_correct: _Function4
+gammaln: _Function2
+gaussian: _Function2
+gcd: _Function4
+gelu: _Function2
+greater: _Function4
+greater_equal: _Function4
+gumbel_noise: _Function4
+hard_sigmoid: _Function2
+hard_tanh: _Function2
+hash: _Function2
+hash2: _Function4
+heaviside: _Function4
+hinge_loss: _Function4
+huber_loss: _Function6
+hypot: _Function4
+imag: _Function2
+inv_boxcox: _Function4
+inverse_gamma: _Function4
+inverse_smoothstep: _Function2
+invert: _Function2
+isfinite: _Function2
+isinf: _Function2
+isnan: _Function2
+kl_div: _Function4
+kl_divergence: _Function4
+l1_loss: _Function4
+l2_loss: _Function4
+lcm: _Function4
+ldexp: _Function4
+leaky_relu: _Function4
+left_shift: _Function4
+lerp: _Function6
+less: _Function4
+less_equal: _Function4
+lgamma: _Function2
+linear: _Function2
+linear_to_srgb: _Function2
+log: _Function2
+log10: _Function2
+log1p: _Function2
+log2: _Function2
+log_cosh: _Function4
+logaddexp: _Function4
+logaddexp2: _Function4
+logical_and: _Function4
+logical_not: _Function2
+logical_or: _Function4
+logical_xor: _Function4
+logit: _Function2
 map_range: _Function1
-maximum: _Function5
-minimum: _Function5
-mish: _Function3
-mix: _Function7
-mod: _Function5
-modf: _Function4
-modular_add: _Function7
-modular_multiply: _Function7
-modular_power: _Function7
-modular_subtract: _Function7
-multiply: _Function5
-negative: _Function3
-nextafter: _Function5
-noise_white: _Function3
-normal_pdf: _Function7
-normalize: _Function7
-not_equal: _Function5
-ping_pong: _Function5
-poisson_loss: _Function5
-positive: _Function3
-pow: _Function5
-power: _Function5
-prelu: _Function5
-quantile_loss: _Function7
-quartic: _Function3
-quintic: _Function3
-rad2deg: _Function3
-radians: _Function3
-real: _Function3
-reciprocal: _Function3
-rel_entr: _Function5
-relu: _Function3
-remainder: _Function5
-right_shift: _Function5
-rint: _Function3
-rrelu: _Function5
-rsqrt: _Function3
-saturate: _Function3
-sec: _Function3
-sech: _Function3
-selu: _Function3
-sigmoid: _Function3
-sign: _Function3
-signbit: _Function3
-silu: _Function3
-sin: _Function3
-sinc: _Function3
-sinh: _Function3
-sinpi: _Function3
-smooth_l1: _Function5
-smootherstep: _Function7
-smoothstep: _Function7
-softclip: _Function5
-softplus: _Function3
-softsign: _Function3
-spacing: _Function3
-sqrt: _Function3
-square: _Function3
-squared_hinge: _Function5
-srgb_to_linear: _Function3
-standardize: _Function7
-step: _Function5
-subtract: _Function5
-swish: _Function3
-tan: _Function3
-tanh: _Function3
-tanpi: _Function3
-tgamma: _Function3
-true_divide: _Function5
-trunc: _Function3
-tukey_transform: _Function5
-uniform_cdf: _Function7
-uniform_pdf: _Function7
-unstandardize: _Function7
-where: _Function2
-wrap: _Function7
-xlog1py: _Function5
-xlogy: _Function5
-z_score_robust: _Function7
+maximum: _Function4
+minimum: _Function4
+mish: _Function2
+mix: _Function6
+mod: _Function4
+modf: _Function3
+modular_add: _Function6
+modular_multiply: _Function6
+modular_power: _Function6
+modular_subtract: _Function6
+multiply: _Function4
+negative: _Function2
+nextafter: _Function4
+noise_white: _Function2
+normal_pdf: _Function6
+normalize: _Function6
+not_equal: _Function4
+ping_pong: _Function4
+poisson_loss: _Function4
+positive: _Function2
+pow: _Function4
+power: _Function4
+prelu: _Function4
+quantile_loss: _Function6
+quartic: _Function2
+quintic: _Function2
+rad2deg: _Function2
+radians: _Function2
+real: _Function2
+reciprocal: _Function2
+rel_entr: _Function4
+relu: _Function2
+remainder: _Function4
+right_shift: _Function4
+rint: _Function2
+rrelu: _Function4
+rsqrt: _Function2
+saturate: _Function2
+sec: _Function2
+sech: _Function2
+selu: _Function2
+sigmoid: _Function2
+sign: _Function2
+signbit: _Function2
+silu: _Function2
+sin: _Function2
+sinc: _Function2
+sinh: _Function2
+sinpi: _Function2
+smooth_l1: _Function4
+smootherstep: _Function6
+smoothstep: _Function6
+softclip: _Function4
+softplus: _Function2
+softsign: _Function2
+spacing: _Function2
+sqrt: _Function2
+square: _Function2
+squared_hinge: _Function4
+srgb_to_linear: _Function2
+standardize: _Function6
+step: _Function4
+subtract: _Function4
+swish: _Function2
+tan: _Function2
+tanh: _Function2
+tanpi: _Function2
+tgamma: _Function2
+true_divide: _Function4
+trunc: _Function2
+tukey_transform: _Function4
+uniform_cdf: _Function6
+uniform_pdf: _Function6
+unstandardize: _Function6
+wrap: _Function6
+xlog1py: _Function4
+xlogy: _Function4
+z_score_robust: _Function6

@@ -12,6 +12,7 @@ import numpy as np
 from gridlane.xp import creation, dtypes, manipulation
 from gridlane.xp.arrays import Array
 from gridlane.xp.hosts import on_host
+from gridlane.xp.protocols import lacking
 
 __all__ = [
     "fft",
@@ -31,32 +32,32 @@ __all__ = [
 ]
 
 
-def fft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
+def fft(x: Array, /, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
     """The transform along a dimension, cut or padded with zeros to ``n`` elements."""
     return on_host(np.fft.fft, x, n=n, axis=axis, norm=norm)
 
 
-def ifft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
+def ifft(x: Array, /, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
     """The inverse of ``fft``."""
     return on_host(np.fft.ifft, x, n=n, axis=axis, norm=norm)
 
 
-def rfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
+def rfft(x: Array, /, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
     """The transform of real elements along a dimension, without the conjugate half."""
     return on_host(np.fft.rfft, x, n=n, axis=axis, norm=norm)
 
 
-def irfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
+def irfft(x: Array, /, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
     """The inverse of ``rfft``."""
     return on_host(np.fft.irfft, x, n=n, axis=axis, norm=norm)
 
 
-def hfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
+def hfft(x: Array, /, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
     """The transform of a signal that equals its conjugate in reverse; it is real."""
     return on_host(np.fft.hfft, x, n=n, axis=axis, norm=norm)
 
 
-def ihfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
+def ihfft(x: Array, /, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
     """The inverse of ``hfft``."""
     return on_host(np.fft.ihfft, x, n=n, axis=axis, norm=norm)
 
@@ -72,7 +73,6 @@ def _several(
 def fftn(
     x: Array,
     /,
-    *,
     s: Sequence[int] | None = None,
     axes: Sequence[int] | None = None,
     norm: str = "backward",
@@ -84,7 +84,6 @@ def fftn(
 def ifftn(
     x: Array,
     /,
-    *,
     s: Sequence[int] | None = None,
     axes: Sequence[int] | None = None,
     norm: str = "backward",
@@ -96,7 +95,6 @@ def ifftn(
 def rfftn(
     x: Array,
     /,
-    *,
     s: Sequence[int] | None = None,
     axes: Sequence[int] | None = None,
     norm: str = "backward",
@@ -109,7 +107,6 @@ def rfftn(
 def irfftn(
     x: Array,
     /,
-    *,
     s: Sequence[int] | None = None,
     axes: Sequence[int] | None = None,
     norm: str = "backward",
@@ -121,7 +118,7 @@ def irfftn(
 # --- of no transform ---
 
 
-def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: str | None = None) -> Array:
+def fftfreq(n: int, /, d: float = 1.0, *, dtype: Any = None, device: str | None = None) -> Array:
     """The frequencies of the elements of ``fft``, for samples at a distance of ``d``."""
     count = operator.index(n)
     indices = creation.arange(count, dtype=np.float64, device=device)
@@ -131,7 +128,7 @@ def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: str | None 
     return _real(wrapped * (1.0 / (count * d)) if count else wrapped, dtype)
 
 
-def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: str | None = None) -> Array:
+def rfftfreq(n: int, /, d: float = 1.0, *, dtype: Any = None, device: str | None = None) -> Array:
     """The frequencies of the elements of ``rfft``."""
     count = operator.index(n)
     indices = creation.arange(count // 2 + 1, dtype=np.float64, device=device)
@@ -145,13 +142,13 @@ def _real(frequencies: Array, dtype: Any) -> Array:
     return frequencies.astype(wanted, copy=False)
 
 
-def fftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
+def fftshift(x: Array, /, axes: int | Sequence[int] | None = None) -> Array:
     """Move the frequency zero to the middle of dimensions, by default all."""
     own = _axes(x, axes)
     return manipulation.roll(x, tuple([x.shape[each] // 2 for each in own]), axis=own)
 
 
-def ifftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
+def ifftshift(x: Array, /, axes: int | Sequence[int] | None = None) -> Array:
     """The inverse of ``fftshift``."""
     own = _axes(x, axes)
     return manipulation.roll(x, tuple([-(x.shape[each] // 2) for each in own]), axis=own)
@@ -161,3 +158,7 @@ def _axes(x: Array, axes: int | Sequence[int] | None) -> tuple[int, ...]:
     if axes is None:
         return tuple(range(x.ndim))
     return (axes,) if isinstance(axes, int) else tuple(axes)
+
+
+def __getattr__(name: str) -> Any:
+    raise lacking(name, "fft")

@@ -16,6 +16,7 @@ from gridlane.xp.functions import function
 from gridlane.xp.hosts import on_host
 from gridlane.xp.manipulation import matrix_transpose
 from gridlane.xp.products import matmul, tensordot, vecdot
+from gridlane.xp.protocols import lacking
 from gridlane.xp.reductions import functions as reductions
 
 __all__ = [
@@ -141,7 +142,7 @@ def pinv(x: Array, /, *, rtol: float | Array | None = None) -> Array:
     return on_host(np.linalg.pinv, x, rtol=rtol)
 
 
-def qr(x: Array, /, *, mode: str = "reduced") -> QRResult:
+def qr(x: Array, /, mode: str = "reduced") -> QRResult:
     """The factors of matrices, "reduced" or "complete"."""
     if mode not in ("reduced", "complete"):
         raise ValueError(f"qr: mode is 'reduced' or 'complete', not {mode!r}")
@@ -162,7 +163,7 @@ def solve(x1: Array, x2: Array, /) -> Array:
     return on_host(np.linalg.solve, x1, x2)
 
 
-def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
+def svd(x: Array, /, full_matrices: bool = True) -> SVDResult:
     """The singular value decompositions of matrices."""
     return SVDResult(*on_host(np.linalg.svd, x, full_matrices=full_matrices))
 
@@ -310,3 +311,7 @@ def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: Any = "fro") -> Arr
     else:
         raise ValueError(f"matrix_norm: no norm {ord!r}")
     return result if keepdims else manipulation.squeeze(result, (-2, -1))
+
+
+def __getattr__(name: str) -> Any:
+    raise lacking(name, "linalg")

@@ -18,7 +18,7 @@ def of_array(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def of_arrays(function: Callable[P, R]) -> Callable[P, R]:
-    """A function whose operands are arrays, or a list of them."""
+    """A function whose operands are arrays, or whose first operand is a list of them."""
 
     def own(operands: tuple[Any, ...]) -> Any:
         is_list = bool(operands) and isinstance(operands[0], (list, tuple))

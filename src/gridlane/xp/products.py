@@ -82,7 +82,7 @@ def _last(node: Node, axis: int) -> Node:
 
 
 def tensordot(
-    x1: Array, x2: Array, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2
+    x1: Array, x2: Array, /, axes: int | tuple[Sequence[int], Sequence[int]] = 2
 ) -> Array:
     """The sums of products along pairs of dimensions.
 

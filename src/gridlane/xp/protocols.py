@@ -60,6 +60,20 @@ def _named(name: str, part: str = "") -> Any:
     return getattr(there, name, None) or getattr(there, NAMES.get(name, name), None)
 
 
+def lacking(name: str, part: str = "") -> AttributeError:
+    """The error for a name that the namespace, or a part of it, lacks, with what to do if NumPy has
+    it."""
+    path = f"{part}.{name}" if part else name
+    numpys = getattr(np, part, None) if part else np
+    hint = ""
+    if part == "random" and hasattr(numpys, name):
+        hint = "; rng = xp.random.default_rng(seed) is a generator, with NumPy's names of methods"
+    elif callable(getattr(numpys, name, None)) and not name.startswith("_"):
+        hint = f"; NumPy's takes copies: xp.asarray(np.{path}(np.asarray(x)))"
+    where = f"gridlane.xp.{part}" if part else "gridlane.xp"
+    return AttributeError(f"module {where!r} has no attribute {name!r}{hint}", name=name)
+
+
 # --- ufuncs ---
 
 

@@ -22,6 +22,7 @@ from gridlane.xp.arrays import Array
 from gridlane.xp.creation import asarray
 from gridlane.xp.functions import function
 from gridlane.xp.nodes import Node, Shape, contiguous, index, number
+from gridlane.xp.protocols import lacking
 from gridlane.xp.reductions.scans import cumulative_sum
 from gridlane.xp.sorting.searching import searchsorted
 from gridlane.xp.sorting.sorts import argsort
@@ -218,3 +219,7 @@ def _high_product(words: Array, count: int) -> Array:
     middle = high * a + ((low * a) >> np.uint64(32))
     rest = low * b + (middle & np.uint64(0xFFFFFFFF))
     return high * b + (middle >> np.uint64(32)) + (rest >> np.uint64(32))
+
+
+def __getattr__(name: str) -> Any:
+    raise lacking(name, "random")

@@ -13,6 +13,7 @@ from gridlane.xp.arrays import Array
 from gridlane.xp.computing import copied, new_leaf
 from gridlane.xp.creation import asarray
 from gridlane.xp.exporting import over
+from gridlane.xp.functions import function
 from gridlane.xp.kernels import part_of
 from gridlane.xp.nodes import Node, Shape, contiguous
 from gridlane.xp.reductions.functions import apply, node_of, reduced
@@ -132,6 +133,14 @@ def nonzero(x: Array, /) -> tuple[Array, ...]:
         raise ValueError("nonzero: the array needs a dimension")
     places = views.computed(true_places(node))
     return tuple([Array(each) for each in along(places, node.shape)])
+
+
+def where(condition: Array, /, *operands: Any, **options: Any) -> Any:
+    """The elements of the first operand where the condition holds, else of the second, as an
+    operation of the table; without operands the indices of the elements that are not zero."""
+    if not operands and not options:
+        return nonzero(condition)
+    return function("where")(condition, *operands, **options)
 
 
 def flatnonzero(x: Array, /) -> Array:
