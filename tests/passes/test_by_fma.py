@@ -13,6 +13,7 @@ from gridlane.conformance.module_runner import run_on
 from gridlane.core.dtypes import f32
 from gridlane.core.options import KernelOptions
 from gridlane.ir.op import Op
+from gridlane.ir.ops import math
 from gridlane.passes.legalise.math.functions import BY_FMA
 
 UNLIKE = {
@@ -39,21 +40,42 @@ def arguments() -> np.ndarray:
     return x[: x.size // 256 * 256]
 
 
-@pytest.mark.parametrize("op", BY_FMA, ids=lambda op: op.name)
+@pytest.mark.parametrize("op", [op for op in BY_FMA if op is not math.Pow], ids=lambda op: op.name)
 def test_errors_of_at_most_an_ulp(op):
     x = arguments()
-    module, _ = elementwise([f32], lambda b, value: [b.unary(op, value)], x.size)
-    arrays = [x, np.zeros_like(x)]
+    within_an_ulp(op, reference(op), x)
+
+
+def test_errors_of_powers():
+    """Of bases near 1 and others, with exponents whose powers are neither 0 nor infinite."""
+    generator = np.random.default_rng(7)
+    x = generator.integers(0, 1 << 32, 256 * 256, dtype=np.uint32).view(np.float32)
+    x[::2] = generator.uniform(0, 3, x.size // 2)
+    with np.errstate(all="ignore"):
+        y = generator.uniform(-104, 89, x.size) / np.log(np.abs(x.astype(np.float64)))
+        y[::8] = np.rint(y[::8])
+    edges = np.array([0, -0.0, 1, -1, 3, -2, 0.5, np.inf, -np.inf, np.nan], np.float32)
+    x[:100], y[:100] = np.repeat(edges, 10), np.tile(edges, 10)
+    within_an_ulp(math.Pow, np.power, x, y.astype(np.float32))
+
+
+def within_an_ulp(op: type[Op], of_doubles: Callable[..., np.ndarray], *columns: np.ndarray):
+    """Compare the results on the CPU with those of float64."""
+    x = columns[0]
+    module, _ = elementwise([f32] * len(columns), lambda b, *v: [b.value(op(*v))], x.size)
+    arrays = [*columns, np.zeros_like(x)]
     options = KernelOptions(own_functions=True, fma=False)
     result = run_on("cpu", module, (x.size // 256, 1, 1), (256, 1, 1), arrays, options=options)
-    got = result.arrays[1]
+    got = result.arrays[-1]
     with np.errstate(all="ignore"):
-        wanted = reference(op)(x.astype(np.float64))
+        wanted = of_doubles(*[each.astype(np.float64) for each in columns])
         nearest = wanted.astype(np.float32)
         ulp = np.spacing(np.minimum(np.abs(nearest), np.finfo(np.float32).max))
         error = np.abs(got.astype(np.float64) - wanted) / ulp
     same = (got == nearest) | (np.isnan(nearest) & np.isnan(got))
     worst = int(np.argmax(np.where(same, 0, error)))
-    assert same[worst] or error[worst] <= 1.0, f"{x[worst]!r}: {got[worst]!r}, {error[worst]} ulp"
+    assert same[worst] or error[worst] <= 1.0, (
+        f"{worst}: {x[worst]!r}, {got[worst]!r}, {error[worst]} ulp"
+    )
     zeros = nearest == 0
     assert np.array_equal(np.signbit(got[zeros]), np.signbit(nearest[zeros]))

@@ -23,6 +23,7 @@ from gridlane.passes.legalise.math.by_fma import error_function as fma_error_fun
 from gridlane.passes.legalise.math.by_fma import exponential as fma_exponential
 from gridlane.passes.legalise.math.by_fma import inverse as fma_inverse
 from gridlane.passes.legalise.math.by_fma import logarithm as fma_logarithm
+from gridlane.passes.legalise.math.by_fma import power as fma_power
 from gridlane.passes.legalise.math.by_fma import roots as fma_roots
 from gridlane.passes.legalise.math.by_fma import trigonometric as fma_trigonometric
 
@@ -95,6 +96,8 @@ BY_FMA: dict[type[Op], Formula] = {
     math.Exp10: fma_exponential.exp10,
     math.Expm1: fma_exponential.expm1,
     math.Tanh: fma_exponential.tanh,
+    math.Sinh: fma_exponential.sinh,
+    math.Cosh: fma_exponential.cosh,
     math.Sin: fma_trigonometric.sin,
     math.Cos: fma_trigonometric.cos,
     math.Tan: fma_trigonometric.tan,
@@ -102,7 +105,9 @@ BY_FMA: dict[type[Op], Formula] = {
     math.Acos: fma_inverse.acos,
     math.Atan: fma_inverse.atan,
     math.Erf: fma_error_function.erf,
+    math.Cbrt: fma_roots.cbrt,
     math.Rsqrt: fma_roots.rsqrt,
+    math.Pow: fma_power.pow,
     math.Log: fma_logarithm.log,
     math.Log2: fma_logarithm.log2,
     math.Log10: fma_logarithm.log10,

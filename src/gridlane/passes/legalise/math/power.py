@@ -29,10 +29,10 @@ def pow(w: Writer, x: Expression, y: Expression) -> Expression:
     grows = (y > 0.0) ^ size.equals(0.0)
     extreme = size.equals(0.0) | size.equals(math.inf)
     result = w.select(extreme, w.select(grows, math.inf, w.real(0.0)), result)
-    return _signed(w, x, y, result)
+    return signed(w, x, y, result)
 
 
-def _signed(w: Writer, x: Expression, y: Expression, size: Expression) -> Expression:
+def signed(w: Writer, x: Expression, y: Expression, size: Expression) -> Expression:
     """The power from its magnitude, with the sign and the special values."""
     half = y * 0.5
     integral = y.trunc().equals(y)

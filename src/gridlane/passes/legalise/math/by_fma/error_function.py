@@ -16,7 +16,7 @@ def erf(w: Writer, x: Expression) -> Expression:
     outside = size.most(1.0)
     series = w.polynomial(outside, known.ERFC[dtype])
     exponent = -(outside * series)
-    n, r, rest = reduced(w, exponent)
+    n, r, _, rest = reduced(w, exponent)
     rest = rest - w.fma(outside, series, exponent)
     scale = power_of_two(w, n)
     far = w.fma(-scale, r + rest, 1.0 - scale)

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from gridlane.core.dtypes import f32
+from gridlane.core.dtypes import f32, f64
 from gridlane.ir.expressions import Expression, Writer
 from gridlane.passes.legalise.math import coefficients
 from gridlane.passes.legalise.math.by_fma import coefficients as known
@@ -25,10 +25,13 @@ _SERIES = {
 }
 
 
-def _exponent(w: Writer, x: Expression) -> tuple[Expression, Expression]:
+_LEAST = {f32: 2 / 3, f64: math.sqrt(0.5)}
+"""The least m."""
+
+
+def _exponent(w: Writer, x: Expression, least: float) -> tuple[Expression, Expression]:
     """(e as a float, its field in the bits) of a positive normal x."""
     form = w.form
-    least = 2 / 3 if form.dtype is f32 else math.sqrt(0.5)
     bits = int(np.array(least, form.dtype.numpy).view(form.whole.numpy))
     one = 1 << form.fraction
     up = (w.bits(x) - bits) & -one
@@ -39,12 +42,12 @@ def _exponent(w: Writer, x: Expression) -> tuple[Expression, Expression]:
     return w.from_bits(raised.reread(form.whole) | large) - float(magic + form.bias), up
 
 
-def _split(w: Writer, x: Expression) -> tuple[Expression, Expression]:
-    """(m - 1, e as a float) of a positive x."""
+def split(w: Writer, x: Expression, least: float) -> tuple[Expression, Expression]:
+    """(m - 1, e as a float) of a positive x = m 2**e, for the least m."""
     form = w.form
     small = x < form.tiny
     normal = w.select(small, x * 2.0**form.precision, x)
-    e, up = _exponent(w, normal)
+    e, up = _exponent(w, normal, least)
     return w.from_bits(w.bits(normal) - up) - 1.0, e - w.select(small, float(form.precision), 0.0)
 
 
@@ -79,13 +82,13 @@ def _special(w: Writer, x: Expression, ordinary: Expression) -> Expression:
 
 def log(w: Writer, x: Expression) -> Expression:
     """The natural logarithm."""
-    f, e = _split(w, x)
+    f, e = split(w, x, _LEAST[w.form.dtype])
     return _special(w, x, _joined(w, e, f, _rest(w, f, None)))
 
 
 def _based(w: Writer, x: Expression, of_f: Fraction, of_e: Fraction) -> Expression:
     """e of_e + f of_f + rest of_f, the first sum in two floats."""
-    f, e = _split(w, x)
+    f, e = split(w, x, _LEAST[w.form.dtype])
     precision = w.form.precision
     high, low = pieces(of_f, precision, precision)
     first, second = pieces(of_e, precision - 11, precision)
@@ -112,7 +115,7 @@ def log10(w: Writer, x: Expression) -> Expression:
 def log1p(w: Writer, x: Expression) -> Expression:
     """The logarithm of 1 + x."""
     form = w.form
-    e, up = _exponent(w, x + 1.0)
+    e, up = _exponent(w, x + 1.0, _LEAST[form.dtype])
     # 2**-e may be subnormal, 4 times it is not.
     four = w.from_bits(w.const(form.bias + 2 << form.fraction, form.whole) - up)
     start = w.fma(four, w.real(0.25), -1.0)
