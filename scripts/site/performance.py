@@ -53,6 +53,7 @@ TITLES = {
     "nvidia": "NVIDIA GPUs",
     "nvidia_arrays": "Arrays on an NVIDIA GPU beside CuPy and torch",
     "every_float": "Functions of float32 over all floats",
+    "scipy_data": "Special functions beside the data of SciPy's tests",
     "nvidia_sanitizer": "compute-sanitizer on the examples",
     "foreign_arrays": "Launches with arrays of other libraries",
     "ptx_ways": "PTX through the IR and by the driver",
