@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -159,6 +160,40 @@ def test_keys_that_are_refused(key: Any, text: str):
     with pytest.raises((IndexError, ValueError), match=text):
         array[key] = 1.0
     assert not np.asarray(array).any()
+
+
+@pytest.mark.parametrize(
+    ("shape", "key"),
+    [
+        ((4, 3), (slice(None), None, 2, ..., True)),
+        ((1, 2, 1), (None, 0, ..., [-2, -1, 0], slice(0))),
+        ((2, 3), (0, ..., [0, 1])),
+        ((1, 0), ([], [7])),
+        ((1, 0, 0), (slice(None), [], np.asarray([0]))),
+        ((5,), (np.asarray([-1, 4], np.int8),)),
+        ((300,), (np.asarray([-128, 127], np.int8),)),
+    ],
+)
+def test_separated_arrays_and_empty_ones_are_numpys(shape: tuple[int, ...], key: Any):
+    host = np.arange(math.prod(shape)).reshape(shape)
+    expected = host[key]
+    got = xp.asarray(host)[key]
+    assert got.shape == expected.shape
+    assert np.array_equal(got, expected)
+    own, stored = xp.asarray(host), host.copy()
+    own[key] = expected + 1
+    stored[key] = expected + 1
+    assert np.array_equal(own, stored)
+
+
+def test_indices_that_do_not_broadcast_or_are_numbers_out_of_bounds():
+    x = xp.zeros((4, 4))
+    with pytest.raises(
+        IndexError, match=r"indexing arrays could not be broadcast .* \(2,\) \(3,\)"
+    ):
+        x[[0, 1], [0, 1, 2]]
+    with pytest.raises(IndexError, match="index 9 is out of bounds for axis 1 with size 4"):
+        x[[], np.asarray(9)]
 
 
 def test_values_that_do_not_broadcast():

@@ -25,12 +25,14 @@ class _Axis:
     Attributes:
         stride, extent: of the dimension.
         host: the integers, in bounds.
+        number: of the dimension.
         node: the same on the device, if they were there.
     """
 
     stride: int
     extent: int
     host: np.ndarray
+    number: int
     node: Node | None = None
 
 
@@ -55,7 +57,7 @@ class _Selection:
     _ends: int = -1
 
     def mark(self) -> None:
-        """Note the place of an array, or of an integer beside one: the first dimension if a slice
+        """Note the place of an array, or of an integer beside one: the first dimension if anything
         separates them."""
         if self.place is None:
             self.place = len(self.shape)
@@ -63,10 +65,43 @@ class _Selection:
             self.place = 0
         self._ends = len(self.shape)
 
+    def separate(self) -> None:
+        """Note a part of the key between arrays, of any number of dimensions."""
+        self._ends = -1
+
     @property
     def grid(self) -> Shape:
-        """The common shape of the arrays."""
-        return broadcast([each.host.shape for each in self.axes])
+        """The common shape of the arrays.
+
+        Raises:
+            IndexError: there is none.
+        """
+        shapes = [each.host.shape for each in self.axes]
+        try:
+            return broadcast(shapes)
+        except ValueError:
+            listed = " ".join(str(each).replace(" ", "") for each in shapes)
+            raise IndexError(
+                f"shape mismatch: indexing arrays could not be broadcast together with shapes "
+                f"{listed}"
+            ) from None
+
+    def check(self) -> None:
+        """Refuse indices out of bounds; make int64 of the others. Arrays that select nothing may
+        have any.
+
+        Raises:
+            IndexError: one is.
+        """
+        is_empty = bool(self.axes) and 0 in self.grid
+        for each in self.axes:
+            outside = (each.host < -each.extent) | (each.host >= each.extent)
+            if outside.any() and not (is_empty and each.host.ndim):
+                raise IndexError(
+                    f"index {each.host[outside][0]} is out of bounds for axis {each.number} with "
+                    f"size {each.extent}"
+                )
+            each.host = each.host.astype(_INT64, copy=False)
 
     def around(self, middle: Shape, own: list[int]) -> Shape:
         """The dimensions of the result, from those of slices and those of arrays."""
@@ -196,7 +231,9 @@ def _selection(leaf: Node, key: Any) -> _Selection:
     chosen = _Selection(leaf, leaf.offset)
     axis = 0
     for each in _expanded(keys, leaf):
-        if each is None:
+        if each is Ellipsis:
+            chosen.separate()
+        elif each is None:
             chosen.shape.append(1)
             chosen.strides.append(0)
         elif isinstance(each, slice):
@@ -211,6 +248,7 @@ def _selection(leaf: Node, key: Any) -> _Selection:
             index = _checked(each, leaf.shape[axis], axis)
             chosen.offset += index * leaf.strides[axis] * leaf.dtype.itemsize
             axis += 1
+    chosen.check()
     return chosen
 
 
@@ -228,7 +266,7 @@ def _plain(key: Any) -> Any:
 
 
 def _expanded(keys: list[Any], leaf: Node) -> list[Any]:
-    """The keys with ``...`` written out, for all dimensions."""
+    """The keys with the slices of ``...`` behind it, for all dimensions."""
     dimensions = len(leaf.shape)
     ellipses = sum(1 for each in keys if each is Ellipsis)
     given = sum(_dimensions(each) for each in keys)
@@ -242,10 +280,9 @@ def _expanded(keys: list[Any], leaf: Node) -> list[Any]:
     whole = [slice(None)] * (dimensions - given)
     expanded: list[Any] = []
     for each in keys:
+        expanded.append(each)
         if each is Ellipsis:
             expanded += whole
-        else:
-            expanded.append(each)
     return expanded if ellipses else expanded + whole
 
 
@@ -289,13 +326,8 @@ def _select(chosen: _Selection, key: np.ndarray | Node, axis: int) -> int:
     if host.dtype.kind not in "iu":
         raise IndexError("arrays used as indices must be of integer (or boolean) type")
     extent = leaf.shape[axis]
-    outside = (host < -extent) | (host >= extent)
-    if outside.any():
-        raise IndexError(
-            f"index {host[outside][0]} is out of bounds for axis {axis} with size {extent}"
-        )
     own = cast(node, _INT64) if node is not None else None
-    chosen.axes.append(_Axis(leaf.strides[axis], extent, host.astype(_INT64), own))
+    chosen.axes.append(_Axis(leaf.strides[axis], extent, host, axis, own))
     return 1
 
 
@@ -309,11 +341,11 @@ def _select_mask(chosen: _Selection, mask: np.ndarray, axis: int) -> None:
                 f"{extent}"
             )
     if not mask.ndim:  # a new dimension, of one element or none
-        chosen.axes.append(_Axis(0, 1, np.zeros(int(mask), np.int64)))
+        chosen.axes.append(_Axis(0, 1, np.zeros(int(mask), np.int64), axis))
         return
     for number, places in enumerate(np.nonzero(mask)):
         own = axis + number
-        chosen.axes.append(_Axis(leaf.strides[own], leaf.shape[own], places))
+        chosen.axes.append(_Axis(leaf.strides[own], leaf.shape[own], places, own))
 
 
 def _checked(key: Any, extent: int, axis: int) -> int:
