@@ -175,3 +175,36 @@ def test_results_share_no_memory_with_operands() -> None:
         before = operand.tolist()
         result[...] = 9
         assert operand.tolist() == before
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, other: xp.add(x, 1, out=other),
+        lambda x, other: xp.sum(xp.stack([x, x]), axis=0, out=other),
+        lambda x, other: xp.cumsum(x, out=other),
+        lambda x, other: xp.add(x, 1, out=xp.ones(2, device="cpu"), where=other > 0),
+        lambda x, other: xp.sum(x, where=other > 0),
+        lambda x, other: xp.mean(x, where=other > 0),
+        lambda x, other: xp.max(x, where=other > 0, initial=0),
+        lambda x, other: xp.copyto(x, other),
+        lambda x, other: x.__iadd__(other),
+        lambda x, other: x.__setitem__(slice(1), other[:1]),
+        lambda x, other: xp.clip(x, other, 2),
+        lambda x, other: xp.where(x > 0, other, 0),
+    ],
+)
+def test_arrays_of_several_devices_are_refused(call: Callable[[Any, Any], Any]) -> None:
+    x, other = xp.ones(2, device="cpu"), xp.zeros(2, device="interp")
+    with pytest.raises(ValueError, match=r"on the devices? .*(cpu|interp)"):
+        call(x, other)
+    assert other.tolist() == [0, 0]
+    assert x.tolist() == [1, 1]
+
+
+def test_pythons_round_and_iteration() -> None:
+    assert round(xp.asarray(2.345), 1) == 2.3
+    assert round(xp.asarray(7)) == 7
+    assert round(xp.sum(xp.asarray([1.25, 2.5]))) == 4
+    with pytest.raises(TypeError, match="iteration over an array of no dimensions"):
+        iter(xp.asarray(1.0))

@@ -153,6 +153,9 @@ class Array(Signatures):
             raise TypeError("only integer arrays of no dimensions can be converted to an index")
         return int(self.item())
 
+    def __round__(self, digits: int | None = None) -> Any:
+        return round(self._scalar(float if self.dtype.kind == "f" else int, "a number"), digits)
+
     def __repr__(self) -> str:
         from gridlane.xp.showing import text_of  # loads gridlane.cuda
 
@@ -272,6 +275,8 @@ class Array(Signatures):
         return isinstance(found, Array) and bool(protocols.namespace().any(found))
 
     def __iter__(self) -> Any:
+        if not self.shape:
+            raise TypeError("iteration over an array of no dimensions")
         return (self[number] for number in range(len(self)))
 
     # --- shapes ---

@@ -180,11 +180,16 @@ def store(node: Node, target: Node, places: Places = ()) -> None:
         places: indices in bounds, which the strides of the target are 0 for.
 
     Raises:
-        ValueError: elements of the target share memory, or it is read-only.
+        ValueError: elements of the target share memory, or it is read-only or on another device.
     """
     with _lock:
         storage, device = target.storage, target.device
         assert storage is not None and device is not None
+        if node.device is not device and node.device is not None:
+            raise ValueError(
+                f"the elements are on the device {node.device.name}, and the array that gets them "
+                f"on {device.name}; copy one with x.to_device(...)"
+            )
         if not target.size:
             return
         if not places:

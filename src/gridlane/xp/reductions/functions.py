@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gridlane.core.dtypes import bf16, f16
-from gridlane.xp.applying import applied, cast
+from gridlane.xp.applying import applied, cast, device_of
 from gridlane.xp.arrays import Array
 from gridlane.xp.computing import compute, store
 from gridlane.xp.groups import LIMIT
@@ -145,6 +145,7 @@ def mask_of(where: Any, node: Node, name: str) -> Node | None:
     mask = node_of(where, name) if not isinstance(where, bool) else number(where, np.dtype(bool))
     if mask.dtype != np.dtype(bool):
         raise TypeError(f"{name}: where is an array of bool, not of {mask.dtype}")
+    device_of((node, mask), name)
     if np.broadcast_shapes(mask.shape, node.shape) != node.shape:
         raise ValueError(f"{name}: where has the shape {mask.shape}, and the array {node.shape}")
     return mask
