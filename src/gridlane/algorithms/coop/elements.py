@@ -93,9 +93,11 @@ class Element:
         """A value of the host as kernels have it."""
         return value if self._item is None else self._item.argument(value)
 
-    def section(self, start: int, count: int) -> Dispatcher:
-        """The device function that finds items in a memory of bytes, from byte ``start``."""
-        return _section(self.kind, self.size, start, count)
+    def section(self, start: int, count: int, owner: str = "block") -> Dispatcher:
+        """The device function that finds items in a memory of bytes, from byte ``start``. Values of
+        a program's type are in an array of the owner's: no barrier is between algorithms of blocks
+        and those of warps, so they do not share one."""
+        return _section(self.kind, self.size, start, count, owner)
 
     @property
     def exchange(self) -> Dispatcher:
@@ -151,7 +153,7 @@ def _zero(kind: ArgType) -> Dispatcher:
 
 
 @cached
-def _section(kind: ArgType, size: int, start: int, count: int) -> Dispatcher:
+def _section(kind: ArgType, size: int, start: int, count: int, owner: str) -> Dispatcher:
     dtype: Any = kind.numpy if isinstance(kind, RecordType) else kind
     end = start + count * size
 
@@ -177,7 +179,7 @@ def _exchange(kind: ArgType) -> Dispatcher:
     if isinstance(kind, RecordType):
         names = {"shuffled": _shuffled}
         return _defined(_of_record(kind.numpy, "value", names), names)
-    tile = _section(kind, 0, 0, MOST_THREADS)
+    tile = _section(kind, 0, 0, MOST_THREADS, "exchange")
 
     @jit(device=True)
     def exchange(value, rank, source, mask):

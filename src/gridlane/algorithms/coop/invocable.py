@@ -31,13 +31,14 @@ class Invocable:
     """A block or warp algorithm, which kernels call as a device function.
 
     Attributes:
+        function: the device function.
         temp_storage_bytes: the size of an array of bytes in shared memory, which a call may have as
             its first argument. Without it, the algorithm has an array of its own.
         temp_storage_alignment: the alignment of the array.
     """
 
     def __init__(self, function: Dispatcher, size: int, alignment: int = _ALIGNMENT) -> None:
-        self._function = function
+        self.function = function
         self.temp_storage_bytes = max(1, size)
         self.temp_storage_alignment = alignment
 
@@ -48,11 +49,11 @@ class Invocable:
 
     @property
     def __gridlane_function__(self) -> Any:
-        return self._function.__gridlane_function__
+        return self.function.__gridlane_function__
 
     @property
     def __name__(self) -> str:
-        return self._function.py_func.__name__
+        return self.function.py_func.__name__
 
     def __call__(self, *args: Any) -> Any:
         raise RuntimeError(

@@ -5,56 +5,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from gridlane import cuda
 from gridlane.algorithms.coop.elements import Element, element_of
-from gridlane.core.frozen import frozen
+from gridlane.algorithms.coop.groups import Group
 from gridlane.cuda import types
 from gridlane.cuda.kernels.decorators import jit
 from gridlane.cuda.kernels.dispatcher import Dispatcher
 
 _PLACE = element_of(types.int32)
-
-
-@frozen
-class Group:
-    """Threads that share memory and synchronise: a block, or a warp.
-
-    Attributes:
-        threads: how many.
-        items: items of each.
-        sync: the device function, of a mask, that makes writes to shared memory visible to all.
-        part: the device function of the warp's place in its block; None for a block.
-        parts: how many places there are.
-    """
-
-    threads: int
-    items: int
-    sync: Dispatcher
-    part: Dispatcher | None = None
-    parts: int = 1
-
-    @property
-    def count(self) -> int:
-        """All items."""
-        return self.threads * self.items
-
-    def section(self, element: Element, start: int = 0) -> Dispatcher:
-        """The device function that finds the group's items in its memory, from byte ``start``."""
-        count, part = self.count, self.part
-        if element.size or part is None:
-            return element.section(start, count)
-        whole = element.section(0, self.parts * count)
-
-        @jit(device=True)
-        def section(memory):
-            first = part() * count
-            return whole(memory)[first : first + count]
-
-        return section
 
 
 def _aligned(size: int) -> int:
@@ -70,9 +30,9 @@ def sort_bytes(group: Group, key: Element, value: Element | None) -> int:
 
 
 def sorting(group: Group, key: Element, before: Dispatcher, value: Element | None) -> Dispatcher:
-    """The device function ``(memory, t, mask, count, keys, values)`` that sorts ``count`` keys, and
-    values, if there are any, with them: each thread sorts its items, then runs of twice the length
-    are merged until there is one. Equal keys keep their order.
+    """The device function ``(memory, keys, values)`` that sorts keys, and values, if there
+    are any, with them: each thread sorts its items, then runs of twice the length are merged until
+    there is one. Equal keys keep their order.
 
     Args:
         before: the device function whether a key comes before another.
@@ -81,24 +41,25 @@ def sorting(group: Group, key: Element, before: Dispatcher, value: Element | Non
     places, gather = sorting_places(group, key, before, has_values), gathering(group, value or key)
 
     @jit(device=True)
-    def sort(memory, t, mask, count, keys, values):
+    def sort(memory, keys, values):
         origins = cuda.local.array(items, np.int32)
-        places(memory, t, mask, count, keys, origins)
+        places(memory, keys, origins)
         if has_values:
-            gather(memory, t, mask, values, origins)
+            gather(memory, values, origins)
 
     return sort
 
 
 def gathering(group: Group, element: Element) -> Dispatcher:
-    """The device function ``(memory, t, mask, values, origins)`` that replaces each value by that
+    """The device function ``(memory, values, origins)`` that replaces each value by that
     of its origin, a place among the group's."""
-    items, sync = group.items, group.sync
+    items, locate, sync = group.items, group.place, group.sync
     get, put, section = element.get, element.put, group.section(element)
 
     @jit(device=True)
-    def gather(memory, t, mask, values, origins):
+    def gather(memory, values, origins):
         tile = section(memory)
+        t, _, mask = locate()
         for e in range(items):
             put(tile, t * items + e, get(values, e))
         sync(mask)
@@ -110,17 +71,18 @@ def gathering(group: Group, element: Element) -> Dispatcher:
 
 
 def sorting_places(group: Group, key: Element, before: Dispatcher, keeps: bool) -> Dispatcher:
-    """The device function ``(memory, t, mask, count, keys, origins)`` that sorts ``count`` keys,
-    all or those of the first threads, and with ``keeps`` sets ``origins`` to the places where they
-    were."""
-    items, most, sync = group.items, group.count, group.sync
+    """The device function ``(memory, keys, origins)`` that sorts keys, and with ``keeps`` sets
+    ``origins`` to the places where they were."""
+    items, most, locate, sync = group.items, group.count, group.place, group.sync
     get, put, section = key.get, key.put, group.section(key)
     numbers = group.section(_PLACE, _aligned(most * key.size))
     sort_own, search = _sorting_own(items, key, before), _searching(key, before)
 
     @jit(device=True)
-    def sort_places(memory, t, mask, count, keys, origins):
+    def sort_places(memory, keys, origins):
         tile = section(memory)
+        t, threads, mask = locate()
+        count = threads * items
         places = numbers(memory) if keeps else origins
         for e in range(items):
             origins[e] = t * items + e
@@ -194,15 +156,3 @@ def _searching(key: Element, before: Dispatcher) -> Dispatcher:
         return first
 
     return search
-
-
-@jit(device=True)
-def sync_of_block(mask: Any) -> None:
-    """The barrier of a block."""
-    cuda.syncthreads()
-
-
-@jit(device=True)
-def sync_of_warp(mask: Any) -> None:
-    """The barrier of lanes."""
-    cuda.syncwarp(mask)

@@ -1,31 +1,15 @@
-"""Exchanges of items among the threads of a block.
-
-Item e of thread t has the place ``t * items + e`` in a blocked arrangement, ``t + e * threads`` in
-a striped one. An arrangement striped by warps has the items of each warp in a row, striped.
-"""
-
-# pyright: reportMissingParameterType=false
-# Device functions: their arguments have the types of each call.
+"""Exchanges of items among the threads of a block."""
 
 from __future__ import annotations
 
 from enum import IntEnum, auto
 from typing import Any
 
-from gridlane import cuda
-from gridlane.algorithms.caching import cached
-from gridlane.algorithms.coop.elements import Element, element_of
-from gridlane.algorithms.coop.invocable import Invocable, block_bytes, rank_in_block
-from gridlane.algorithms.coop.parameters import (
-    WARP,
-    block_of,
-    dim3,
-    items_of,
-    normalize_dtype_param,
-)
-from gridlane.cuda import types
-from gridlane.cuda.kernels.decorators import jit
-from gridlane.cuda.kernels.dispatcher import Dispatcher
+from gridlane.algorithms.coop.arranging import exchanging, moving, scattering
+from gridlane.algorithms.coop.elements import element_of
+from gridlane.algorithms.coop.groups import block_group
+from gridlane.algorithms.coop.invocable import Invocable
+from gridlane.algorithms.coop.parameters import normalize_dtype_param
 
 
 class BlockExchangeType(IntEnum):
@@ -42,7 +26,6 @@ class BlockExchangeType(IntEnum):
 
 
 _T = BlockExchangeType
-_BYTES: Any = types.Array(types.uint8, 1, "C"), types.Array(types.uint8, 1, "A")
 # For each exchange without ranks, the arrangements before and after.
 _ARRANGEMENTS = {
     _T.StripedToBlocked: ("striped", "blocked"),
@@ -50,81 +33,6 @@ _ARRANGEMENTS = {
     _T.WarpStripedToBlocked: ("warp", "blocked"),
     _T.BlockedToWarpStriped: ("blocked", "warp"),
 }
-
-
-@cached
-def place_in(arrangement: str, threads: int, items: int) -> Dispatcher:
-    """The device function of the place of item e of thread t."""
-
-    @jit(device=True)
-    def blocked(t, e):
-        return t * items + e
-
-    @jit(device=True)
-    def striped(t, e):
-        return t + e * threads
-
-    @jit(device=True)
-    def warp(t, e):
-        first = t - t % WARP
-        return first * items + t % WARP + e * min(WARP, threads - first)
-
-    return {"blocked": blocked, "striped": striped, "warp": warp}[arrangement]
-
-
-def moving(
-    element: Element, dim: dim3, threads: int, items: int, before: str, after: str
-) -> Dispatcher:
-    """The device function ``(memory, values, outputs)`` that changes an arrangement."""
-    get, put = element.get, element.put
-    section, rank = element.section(0, threads * items), rank_in_block(dim)
-    place, wanted = place_in(before, threads, items), place_in(after, threads, items)
-
-    @jit(device=True)
-    def move(memory, values, outputs):
-        tile = section(memory)
-        t = rank()
-        for e in range(items):
-            put(tile, place(t, e), get(values, e))
-        cuda.syncthreads()
-        for e in range(items):
-            put(outputs, e, get(tile, wanted(t, e)))
-        cuda.syncthreads()
-
-    return move
-
-
-def _scattering(
-    element: Element, dim: dim3, threads: int, items: int, kind: BlockExchangeType
-) -> Dispatcher:
-    get, put = element.get, element.put
-    section, rank = element.section(0, threads * items), rank_in_block(dim)
-    wanted = place_in("blocked" if kind is _T.ScatterToBlocked else "striped", threads, items)
-    count = threads * items
-    is_guarded, is_flagged = kind is _T.ScatterToStripedGuarded, kind is _T.ScatterToStripedFlagged
-
-    @jit(device=True)
-    def scatter(memory, values, outputs, ranks, *flags):
-        """Items without a valid rank or flag leave the places of the tile as they are: a place that
-        no item has keeps an undefined value."""
-        tile = section(memory)
-        t = rank()
-        for e in range(items):
-            place = ranks[e]
-            if is_flagged:
-                if flags[0][e]:
-                    put(tile, place, get(values, e))
-            elif is_guarded:
-                if 0 <= place < count:
-                    put(tile, place, get(values, e))
-            else:
-                put(tile, place, get(values, e))
-        cuda.syncthreads()
-        for e in range(items):
-            put(outputs, e, get(tile, wanted(t, e)))
-        cuda.syncthreads()
-
-    return scatter
 
 
 def make_exchange(
@@ -157,46 +65,16 @@ def make_exchange(
             f"got: {block_exchange_type!r}"
         )
     kind = BlockExchangeType(block_exchange_type)
-    items = items_of(items_per_thread)
-    dim, threads = block_of(threads_per_block)
+    group = block_group(threads_per_block, items_per_thread)
     element = element_of(normalize_dtype_param(dtype))
-    size = threads * items * element.size
-    behind = 0 if kind in _ARRANGEMENTS else 2 if kind is _T.ScatterToStripedFlagged else 1
-    if behind:
-        move = _scattering(element, dim, threads, items, kind)
-    else:
-        move = moving(element, dim, threads, items, *_ARRANGEMENTS[kind])
-
-    @jit(device=True)
-    def exchange(memory, *arrays):
-        if len(arrays) == 1 + behind:
-            move(memory, arrays[0], arrays[0], *arrays[1:])
-        else:
-            move(memory, *arrays)
-
-    return exchanging(exchange, 1 + behind, size, element)
-
-
-def exchanging(exchange: Dispatcher, least: int, size: int, element: Element) -> Invocable:
-    """An algorithm of arrays, with outputs or in place. Of as many arrays as both have with or
-    without a memory, the first is the memory if it has bytes, and items do not."""
-    own = block_bytes(max(1, size))
-    of_bytes = element.kind == types.uint8
-
-    @jit(device=True)
-    def call(*args):
-        if len(args) == least:
-            exchange(own(), *args)
-        elif len(args) == least + 2:
-            exchange(*args)
-        elif of_bytes:
-            if args[0].size >= size:
-                exchange(*args)
-            else:
-                exchange(own(), *args)
-        elif isinstance(args[0], _BYTES):
-            exchange(*args)
-        else:
-            exchange(own(), *args)
-
-    return Invocable(call, size)
+    if kind in _ARRANGEMENTS:
+        return exchanging(group, element, moving(group, element, *_ARRANGEMENTS[kind]), 0)
+    flagged = kind is _T.ScatterToStripedFlagged
+    scatter = scattering(
+        group,
+        element,
+        "blocked" if kind is _T.ScatterToBlocked else "striped",
+        guarded=kind is _T.ScatterToStripedGuarded,
+        flagged=flagged,
+    )
+    return exchanging(group, element, scatter, 2 if flagged else 1)

@@ -8,10 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 from gridlane.algorithms.coop.elements import Element, element_of
-from gridlane.algorithms.coop.invocable import Invocable, rank_in_block, with_memory
-from gridlane.algorithms.coop.merging import Group, sort_bytes, sorting, sync_of_block
+from gridlane.algorithms.coop.groups import block_group
+from gridlane.algorithms.coop.invocable import Invocable, with_memory
+from gridlane.algorithms.coop.merging import sort_bytes, sorting
 from gridlane.algorithms.coop.operators import comparing
-from gridlane.algorithms.coop.parameters import block_of, items_of, normalize_dtype_param
+from gridlane.algorithms.coop.parameters import normalize_dtype_param
 from gridlane.cuda.kernels.decorators import jit
 
 
@@ -58,23 +59,22 @@ def make_merge_sort_pairs(
 def _merge_sort(
     dtype: Any, value: Element | None, threads_per_block: Any, items_per_thread: int, op: Any
 ) -> Invocable:
-    items = items_of(items_per_thread)
-    dim, threads = block_of(threads_per_block)
+    group = block_group(threads_per_block, items_per_thread)
     key = element_of(normalize_dtype_param(dtype))
-    group = Group(threads, items, sync_of_block)
-    sort, rank, put = sorting(group, key, comparing(op, key), value), rank_in_block(dim), key.put
-    arrays, count = 1 if value is None else 2, group.count
+    sort = sorting(group, key, comparing(op, key), value)
+    items, locate, put = group.items, group.place, key.put
+    arrays = 1 if value is None else 2
 
     @jit(device=True)
     def merge_sort(memory, keys, *rest):
-        t = rank()
         if len(rest) > arrays - 1:
+            t, _, _ = locate()
             for e in range(items):
                 if t * items + e >= rest[arrays - 1]:
                     put(keys, e, rest[arrays])
         if arrays == 1:
-            sort(memory, t, 0, count, keys, keys)
+            sort(memory, keys, keys)
         else:
-            sort(memory, t, 0, count, keys, rest[0])
+            sort(memory, keys, rest[0])
 
     return with_memory(merge_sort, arrays, sort_bytes(group, key, value))

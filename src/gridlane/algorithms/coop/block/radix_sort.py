@@ -15,15 +15,10 @@ import numpy as np
 from gridlane import cuda
 from gridlane.algorithms.caching import cached
 from gridlane.algorithms.coop.elements import Element, element_of
-from gridlane.algorithms.coop.invocable import Invocable, rank_in_block, with_memory
-from gridlane.algorithms.coop.merging import (
-    Group,
-    gathering,
-    sort_bytes,
-    sorting_places,
-    sync_of_block,
-)
-from gridlane.algorithms.coop.parameters import block_of, items_of, normalize_dtype_param
+from gridlane.algorithms.coop.groups import block_group
+from gridlane.algorithms.coop.invocable import Invocable, with_memory
+from gridlane.algorithms.coop.merging import gathering, sort_bytes, sorting_places
+from gridlane.algorithms.coop.parameters import normalize_dtype_param
 from gridlane.algorithms.inner.radix_sort import ordered_bits
 from gridlane.core.argtypes import ScalarType
 from gridlane.cuda import types
@@ -76,20 +71,17 @@ def make_radix_sort_pairs_descending(
 def _radix_sort(
     dtype: Any, values: Any, threads_per_block: Any, items_per_thread: int, descending: bool
 ) -> Invocable:
-    items = items_of(items_per_thread)
-    dim, threads = block_of(threads_per_block)
+    group = block_group(threads_per_block, items_per_thread)
     key = element_of(normalize_dtype_param(dtype))
     value = None if values is None else element_of(normalize_dtype_param(values))
     digit, word = digit_of(key)
-    group = Group(threads, items, sync_of_block)
     sort, gather = sorting_places(group, word, _before, True), gathering(group, key)
     gather_values = gathering(group, value or key)
-    rank, get, bits, kind = rank_in_block(dim), key.get, key.size * 8, word.dtype
-    arrays, count = 1 if value is None else 2, group.count
+    items, get, bits, kind = group.items, key.get, key.size * 8, word.dtype
+    arrays = 1 if value is None else 2
 
     @jit(device=True)
     def radix_sort(memory, keys, *rest):
-        t = rank()
         words = cuda.local.array(items, kind)
         origins = cuda.local.array(items, np.int32)
         for e in range(items):
@@ -97,10 +89,10 @@ def _radix_sort(
                 words[e] = digit(get(keys, e), rest[arrays - 1], rest[arrays], descending)
             else:
                 words[e] = digit(get(keys, e), 0, bits, descending)
-        sort(memory, t, 0, count, words, origins)
-        gather(memory, t, 0, keys, origins)
+        sort(memory, words, origins)
+        gather(memory, keys, origins)
         if arrays == 2:
-            gather_values(memory, t, 0, rest[0], origins)
+            gather_values(memory, rest[0], origins)
 
     size = max(sort_bytes(group, word, key), sort_bytes(group, word, value or key))
     return with_memory(radix_sort, arrays, size)

@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 from gridlane.algorithms.coop.elements import Element, element_of
-from gridlane.algorithms.coop.invocable import Invocable
+from gridlane.algorithms.coop.groups import warp_group
+from gridlane.algorithms.coop.invocable import Invocable, with_memory
 from gridlane.algorithms.coop.merging import sort_bytes, sorting
 from gridlane.algorithms.coop.operators import comparing
-from gridlane.algorithms.coop.parameters import items_of, normalize_dtype_param, warp_of
-from gridlane.algorithms.coop.warp.lanes import group_of, lanes, with_memory_of_warps
+from gridlane.algorithms.coop.parameters import normalize_dtype_param
 from gridlane.cuda.kernels.decorators import jit
 
 
@@ -56,18 +56,16 @@ def make_merge_sort_pairs(
 def _merge_sort(
     dtype: Any, value: Element | None, items_per_thread: int, op: Any, threads_in_warp: int
 ) -> Invocable:
-    items, width = items_of(items_per_thread), warp_of(threads_in_warp)
+    group = warp_group(threads_in_warp, items_per_thread)
     key = element_of(normalize_dtype_param(dtype))
-    group, place = group_of(width, items), lanes(width)
-    sort = sorting(group, key, comparing(op, key), value)
+    sort, size = sorting(group, key, comparing(op, key), value), sort_bytes(group, key, value)
     arrays = 1 if value is None else 2
 
     @jit(device=True)
     def merge_sort(memory, keys, *values):
-        _, lane, lanes_here, mask = place()
         if arrays == 1:
-            sort(memory, lane, mask, lanes_here * items, keys, keys)
+            sort(memory, keys, keys)
         else:
-            sort(memory, lane, mask, lanes_here * items, keys, values[0])
+            sort(memory, keys, values[0])
 
-    return with_memory_of_warps(merge_sort, arrays, sort_bytes(group, key, value), group)
+    return with_memory(merge_sort, arrays, size, group.memory(size))

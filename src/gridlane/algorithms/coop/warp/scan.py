@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from gridlane.algorithms.coop.elements import element_of
+from gridlane.algorithms.coop.groups import lanes
 from gridlane.algorithms.coop.invocable import Invocable, with_memory
 from gridlane.algorithms.coop.operators import combining
 from gridlane.algorithms.coop.parameters import normalize_dtype_param, warp_of
-from gridlane.algorithms.coop.warp.lanes import lanes
 from gridlane.cuda.kernels.decorators import jit
 
 
