@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from math import inf, nan
 
+import mpmath
 import numpy as np
 import pytest
 from tests.devices import DEVICES
@@ -129,3 +130,24 @@ def test_integer_powers_of_complex_numbers_are_products(device: str) -> None:
         device, [(OPERATIONS["power"], (far, np.array([1, 0, 99.5], np.complex64)))]
     )
     assert got[0] == far[0] and got[1] == 1 and np.isclose(got[2], 2**99.5)
+
+
+@pytest.mark.parametrize(("dtype", "device"), [("F", "interp"), ("D", "cpu")])
+def test_inverse_functions_near_the_largest_numbers(dtype: str, device: str) -> None:
+    """Where sums and products of the parts overflow, against mpmath."""
+    part = np.finfo(dtype).dtype.type
+    top = float(np.finfo(dtype).max)
+    sizes = [top, top / 3, top**0.5 * 3, 2.0**39, 1e-10]
+    parts = [part(sign * size) for size in sizes for sign in (1, -1)]
+    z = np.array([complex(*each) for each in itertools.product(parts, parts)], dtype)
+    names = ["asin", "acos", "acosh", "atanh"]  # asinh and atan are asin and atanh, turned
+    wrong: list[str] = []
+    outcomes = results(device, [(OPERATIONS[name], (z,)) for name in names])
+    with mpmath.workprec(2400):  # of asin's square roots, whose first digits cancel
+        for name, (got,) in zip(names, outcomes, strict=True):
+            for at, result in zip(z.tolist(), got.tolist(), strict=True):
+                exact = getattr(mpmath, name)(mpmath.mpc(at))
+                unit = mpmath.mpf(float(np.spacing(part(float(abs(exact))))))
+                if not abs(mpmath.mpc(result) - exact) <= 4 * unit:
+                    wrong.append(f"{name}({at}) is {result}, not {complex(exact)}")
+    assert not wrong, "\n".join(wrong[:20])

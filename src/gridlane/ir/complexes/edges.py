@@ -37,9 +37,9 @@ def is_zero(b: Builder, x: Value) -> Value:
     return b.eq(x, constant_of(b, 0.0, x))
 
 
-def like(b: Builder, size: float, sign: Value) -> Value:
-    """A number with the sign of another; the undefined sign of a NaN is taken as +."""
-    number = constant_of(b, size, sign)
+def like(b: Builder, size: float | Value, sign: Value) -> Value:
+    """A positive number with the sign of another; the undefined sign of a NaN is taken as +."""
+    number = size if isinstance(size, Value) else constant_of(b, size, sign)
     signed = b.binary(functions.Copysign, number, sign)
     return b.select(is_nan(b, sign), number, signed)
 

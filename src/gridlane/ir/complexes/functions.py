@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import e, inf, log, log2, log10, pi
+from math import e, log, log2, log10, pi
 
 from gridlane.ir.builder import Builder
 from gridlane.ir.complexes import arithmetic, edges
@@ -77,11 +77,27 @@ def _is_infinite(b: Builder, z: Pair) -> Value:
     return b.or_(edges.is_infinite(b, z.real), edges.is_infinite(b, z.imag))
 
 
-def _or_far(b: Builder, z: Pair, near: Pair, far: Pair) -> Pair:
-    """``far`` where a part of z is infinite, else ``near``."""
-    endless = _is_infinite(b, z)
+_FAR = 2.0**40
+"""A size whose square is so large that 1 is negligible beside it, in float32 and float64."""
+
+
+def _is_far(b: Builder, z: Pair) -> Value:
+    limit = b.const(_FAR, z.part)
+    return b.or_(*(b.lt(limit, b.unary(arith.Abs, part)) for part in z))
+
+
+def _logarithm_of_twice(b: Builder, z: Pair) -> Value:
+    """log |2 z| of a large z, whose size may overflow; infinite where a part of z is."""
+    quarter = b.const(0.25, z.part)
+    part = Pair(b.mul(z.real, quarter), b.mul(z.imag, quarter))
+    logarithm = b.unary(math.Log, arithmetic.magnitude(b, part))
+    return b.add(logarithm, b.const(log(8), z.part))
+
+
+def _or_far(b: Builder, is_far: Value, near: Pair, far: Pair) -> Pair:
+    """``far`` where z is far from 0, else ``near``."""
     parts = zip(far, near, strict=True)
-    return Pair(*(b.select(endless, one, other) for one, other in parts))
+    return Pair(*(b.select(is_far, one, other) for one, other in parts))
 
 
 # The inverse functions follow W. Kahan, "Branch cuts for complex elementary functions" (1987).
@@ -97,8 +113,8 @@ def area_sine(b: Builder, z: Pair) -> Pair:
     angle = b.binary(math.Atan2, z.imag, inner)
     angle = b.select(edges.is_zero(b, z.imag), z.imag, angle)
     direction = b.binary(math.Atan2, z.imag, b.unary(arith.Abs, z.real))
-    far = Pair(edges.like(b, inf, z.real), direction)
-    return _or_far(b, z, Pair(b.unary(math.Asinh, cross), angle), far)
+    far = Pair(edges.like(b, _logarithm_of_twice(b, z), z.real), direction)
+    return _or_far(b, _is_far(b, z), Pair(b.unary(math.Asinh, cross), angle), far)
 
 
 def area_cosine(b: Builder, z: Pair) -> Pair:
@@ -108,8 +124,8 @@ def area_cosine(b: Builder, z: Pair) -> Pair:
     above = arithmetic.square_root(b, _plus(b, z, 1.0))
     inner = b.add(b.mul(below.real, above.real), b.mul(below.imag, above.imag))
     angle = b.mul(two, b.binary(math.Atan2, below.imag, above.real))
-    far = Pair(b.const(inf, z.part), arithmetic.phase(b, z))
-    return _or_far(b, z, Pair(b.unary(math.Asinh, inner), angle), far)
+    far = Pair(_logarithm_of_twice(b, z), arithmetic.phase(b, z))
+    return _or_far(b, _is_far(b, z), Pair(b.unary(math.Asinh, inner), angle), far)
 
 
 def arc_cosine(b: Builder, z: Pair) -> Pair:
@@ -122,8 +138,8 @@ def arc_cosine(b: Builder, z: Pair) -> Pair:
     # On the imaginary axis the real part is that of 0, even if y is NaN.
     angle = b.select(edges.is_zero(b, z.real), b.const(pi / 2, z.part), angle)
     direction = b.unary(arith.Abs, arithmetic.phase(b, z))
-    far = Pair(direction, edges.like(b, inf, b.neg(z.imag)))
-    return _or_far(b, z, Pair(angle, b.unary(math.Asinh, cross)), far)
+    far = Pair(direction, edges.like(b, _logarithm_of_twice(b, z), b.neg(z.imag)))
+    return _or_far(b, _is_far(b, z), Pair(angle, b.unary(math.Asinh, cross)), far)
 
 
 def area_tangent(b: Builder, z: Pair) -> Pair:
@@ -153,7 +169,7 @@ def area_tangent(b: Builder, z: Pair) -> Pair:
     real = b.select(distant, over, real)
     far = Pair(edges.like(b, 0.0, z.real), quarter_turn)
     turn = b.select(distant, quarter_turn, b.mul(half, angle))
-    return _or_far(b, z, Pair(real, turn), far)
+    return _or_far(b, _is_infinite(b, z), Pair(real, turn), far)
 
 
 def _turned(function: Function) -> Function:
