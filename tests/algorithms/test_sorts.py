@@ -12,6 +12,9 @@ from tests.effort import NIGHTLY, examples
 import gridlane
 from gridlane import algorithms
 from gridlane.algorithms import CountingIterator, DoubleBuffer, OpKind, SortOrder
+from gridlane.algorithms.caching import clear_all_caches
+from gridlane.algorithms.inner import one_sweep
+from gridlane.algorithms.inner import radix_sort as inner
 
 DTYPES = [np.float32, np.int64]
 """Of which each takes the CPU device two compilations."""
@@ -26,6 +29,24 @@ def by_last_digit(a, b):
 def numbers(count, dtype, seed=0):
     bits = np.random.default_rng(seed).integers(0, 256, count * np.dtype(dtype).itemsize, np.uint8)
     return bits.view(dtype).copy()
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_one_sweep(monkeypatch, large):
+    """On the CPU device, whose blocks make progress independently too, as on GPUs."""
+    monkeypatch.setattr(inner, "_makes_progress", lambda: True)
+    monkeypatch.setattr(one_sweep, "_MOST_ITEMS", 2)  # of a thread: less code to compile
+    if large:  # words that count more than 2**30 items
+        monkeypatch.setattr(one_sweep, "SMALL_COUNT", 0)
+    clear_all_caches()
+    try:
+        with gridlane.device("cpu"):
+            for count in (1, 513, 20_001):
+                keys = numbers(count, np.float32 if large else np.int16)
+                check_radix(keys)
+                check_radix(keys, 3, 13, descending=True)
+    finally:
+        clear_all_caches()
 
 
 @pytest.mark.parametrize("device", ALL)

@@ -34,8 +34,7 @@ from gridlane.algorithms.face.sorting import (
 from gridlane.algorithms.inner.compaction import compact, compaction_layout
 from gridlane.algorithms.inner.differences import adjacent_difference as subtract
 from gridlane.algorithms.inner.merge_sort import NOTHING, Pairs
-from gridlane.algorithms.inner.radix_sort import COUNTS, ordered_bits, radix_sort
-from gridlane.algorithms.inner.scan import scan_layout
+from gridlane.algorithms.inner.radix_sort import radix_sort, scratch_of
 from gridlane.algorithms.inner.scratch import Layout
 from gridlane.algorithms.item_types import item_type
 from gridlane.algorithms.iterators import ConstantIterator
@@ -229,10 +228,8 @@ def _prepare_top(
         values = array(d_in_values, "d_in_values", count)
         out_values = array(d_out_values, "d_out_values", wanted)
         items.append(values.item)
-    word, total = items[0], item_type(np.int64)
-    layout = Layout(
-        (*((count, each) for each in items * 2), (COUNTS, total), *scan_layout(total).parts)
-    )
+    word = items[0]
+    layout = Layout((*((count, each) for each in items * 2), *scratch_of(count, items)))
 
     def launch(parts: list[Access], stream: Any) -> None:
         source, sink = (
@@ -240,11 +237,10 @@ def _prepare_top(
             for one, two in ((keys, values), (out_keys, out_values))
         )
         other, result = pairs_of(parts[: len(items)]), pairs_of(parts[len(items) : 2 * len(items)])
-        ordered = ordered_bits(keys.item.dtype.kind, word.size * 8)
-        scratch = (parts[-2], parts[-1], access(ConstantIterator(np.int64(0))))
+        zero = access(ConstantIterator(np.int64(0)))
         radix_sort(
-            source, result, other, ordered, word, (0, word.size * 8), descending, count, scratch,
-            stream,
+            source, result, other, keys.item.dtype.kind, items, (0, word.size * 8), descending,
+            count, parts[-3:], zero, stream,
         )  # fmt: skip
         move(result, sink, items, wanted, stream)
 

@@ -20,9 +20,8 @@ from gridlane.algorithms.face.calling import (
 )
 from gridlane.algorithms.inner.merge_sort import NOTHING, Pairs
 from gridlane.algorithms.inner.merge_sort import merge_sort as sort_by_merging
-from gridlane.algorithms.inner.radix_sort import COUNTS, ordered_bits
 from gridlane.algorithms.inner.radix_sort import radix_sort as sort_by_digits
-from gridlane.algorithms.inner.scan import scan_layout
+from gridlane.algorithms.inner.radix_sort import scratch_of
 from gridlane.algorithms.inner.scratch import Layout
 from gridlane.algorithms.inner.transform import transform
 from gridlane.algorithms.item_types import ItemType, item_type
@@ -252,22 +251,19 @@ def _prepare_radix(
     values = out_values = None
     if d_in_values is not None or d_out_values is not None:
         values, out_values = in_and_out(d_in_values, d_out_values, "values", count)
-    word, ordered = item_type(np.dtype(f"u{bits // 8}")), ordered_bits(keys.item.dtype.kind, bits)
-    total = item_type(np.int64)
+    word, kind = item_type(np.dtype(f"u{bits // 8}")), keys.item.dtype.kind
     items = [word] if values is None else [word, values.item]
-    layout = Layout(
-        (*((count, each) for each in items), (COUNTS, total), *scan_layout(total).parts)
-    )
+    layout = Layout((*((count, each) for each in items), *scratch_of(count, items)))
 
     def launch(parts: list[Access], stream: Any) -> None:
         source, sink = (
             Pairs(bits_of(one, word), NOTHING if two is None else access(two))
             for one, two in ((keys, values), (out_keys, out_values))
         )
-        scratch = (parts[-2], parts[-1], access(ConstantIterator(np.int64(0))))
+        zero = access(ConstantIterator(np.int64(0)))
         sort_by_digits(
-            source, sink, pairs_of(parts[: len(items)]), ordered, word, (begin, end), descending,
-            count, scratch, stream,
+            source, sink, pairs_of(parts[: len(items)]), kind, items, (begin, end), descending,
+            count, parts[-3:], zero, stream,
         )  # fmt: skip
         swap(d_in_keys, d_in_values)
 

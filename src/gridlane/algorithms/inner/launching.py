@@ -15,9 +15,13 @@ MOST_BLOCKS = 256
 device computes the same tree."""
 
 
-def kernel(function: Callable[..., Any]) -> Dispatcher:
-    """Compile a kernel: float64 is binary64 on devices without it too."""
-    return jit(function, fp64="exact")
+def kernel(function: Callable[..., Any], **options: Any) -> Dispatcher:
+    """Compile a kernel: float64 is binary64 on devices without it too.
+
+    Args:
+        options: more of ``cuda.jit``.
+    """
+    return jit(function, fp64="exact", **options)
 
 
 def threads_for(size: int, most: int = 256) -> int:

@@ -1,5 +1,6 @@
 """Stable radix sorts of numbers: by four bits in each pass, in tiles of blocks; on the CPU by
-eight, in parts of one thread each, with the same results.
+eight, in parts of one thread each; by one sweep for eight bits where blocks may wait for another
+(``one_sweep``). The results are the same.
 
 Keys are read as unsigned integers whose order is that of the numbers: by CUB's rules, -0.0 and 0.0
 are equal, and NaN is above infinity, or below the negative one if its sign is set.
@@ -17,10 +18,11 @@ import numpy as np
 
 from gridlane import cuda
 from gridlane.algorithms.caching import cached
+from gridlane.algorithms.inner import one_sweep
 from gridlane.algorithms.inner.block import block_scan
 from gridlane.algorithms.inner.launching import blocks_for, kernel
 from gridlane.algorithms.inner.merge_sort import Pairs
-from gridlane.algorithms.inner.scan import scan
+from gridlane.algorithms.inner.scan import scan, scan_layout
 from gridlane.algorithms.item_types import ItemType, item_type
 from gridlane.algorithms.operators import Operator, OpKind, operator
 from gridlane.algorithms.sequences import Access, Code
@@ -37,7 +39,7 @@ MOST_CHUNKS = 1024
 _PART_BITS = 8
 _LEAST_PART = 1024
 _MOST_PARTS = 256
-COUNTS = max(_DIGITS * MOST_CHUNKS, (1 << _PART_BITS) * _MOST_PARTS)
+_COUNTS = max(_DIGITS * MOST_CHUNKS, (1 << _PART_BITS) * _MOST_PARTS, one_sweep.COUNTS)
 """The most counts: of each digit in each block's chunk, or part."""
 
 
@@ -67,24 +69,37 @@ def ordered_bits(kind: str, bits: int) -> Operator:
     return Operator(("ordered bits", kind, bits), jit(function, device=True))
 
 
+def last_key(kind: str, bits: int, descending: bool) -> np.generic:
+    """The bits of a key that is behind all others, in unsigned integers.
+
+    >>> int(last_key("i", 8, False)), int(last_key("f", 16, True))
+    (127, 65535)
+    """
+    ones = (1 << bits) - 1
+    top = 1 << (bits - 1)
+    least, greatest = {"i": (top, top - 1), "f": (ones, top - 1)}.get(kind, (0, ones))
+    return np.dtype(f"u{bits // 8}").type(least if descending else greatest)
+
+
 @cached
 def _digit(order: Operator, bits: int) -> Dispatcher:
-    """The device function from a key's bits to its digit in a pass."""
-    ordered, wide = order.function, np.uint64 if bits == 64 else np.uint32
+    """The device function from a key's bits to its digit in a pass; see ``one_sweep.words_of``."""
+    ordered, wide, last = order.function, np.uint64 if bits == 64 else np.uint32, bits - 1
 
-    def digit_of(x, shift, mask, descending):
-        digit = np.int32((ordered(x) >> wide(shift)) & wide(mask))
-        return mask - digit if descending else digit
+    def digit_of(x, shift, mask, flip):
+        # Of 32 bits also between operators, where the dialect's rule is 64.
+        word = np.uint32(wide(ordered(x)) >> wide(shift & np.uint32(last)))
+        return np.uint32(np.uint32(word & mask) ^ flip)
 
     return jit(digit_of, device=True)
 
 
 @cached
-def _counting(source: Code, order: Operator, bits: int) -> Dispatcher:
-    load, digit_of = source.load, _digit(order, bits)
+def _counting(source: Code, digit_of: Dispatcher) -> Dispatcher:
+    load = source.load
 
     @kernel
-    def count_digits(ins, counts, count, chunk, shift, mask, descending):
+    def count_digits(ins, counts, count, chunk, shift, mask, flip):
         """Store how often each digit is in block b's chunk."""
         tile = cuda.shared.array(_DIGITS, np.int32)
         t = cuda.threadIdx.x
@@ -93,7 +108,7 @@ def _counting(source: Code, order: Operator, bits: int) -> Dispatcher:
         cuda.syncthreads()
         begin = cuda.blockIdx.x * chunk
         for i in range(begin + t, min(begin + chunk, count), _THREADS):
-            cuda.atomic.add(tile, digit_of(load(ins, i), shift, mask, descending), 1)
+            cuda.atomic.add(tile, np.int32(digit_of(load(ins, i), shift, mask, flip)), 1)
         cuda.syncthreads()
         if t < _DIGITS:
             counts[t * cuda.gridDim.x + cuda.blockIdx.x] = tile[t]
@@ -102,14 +117,11 @@ def _counting(source: Code, order: Operator, bits: int) -> Dispatcher:
 
 
 @cached
-def _moving(
-    source: tuple[Code, Code], sink: tuple[Code, Code], order: Operator, bits: int
-) -> Dispatcher:
+def _moving(source: tuple[Code, Code], sink: tuple[Code, Code], digit_of: Dispatcher) -> Dispatcher:
     (load, load_value), (store, store_value) = ((s.load for s in source), (s.store for s in sink))
-    digit_of = _digit(order, bits)
 
     @kernel
-    def move_by_digit(ins, values, outs, out_values, places, count, chunk, shift, mask, descending):
+    def move_by_digit(ins, values, outs, out_values, places, count, chunk, shift, mask, flip):
         """Write block b's chunk to the places of its digits, in order. In a tile each thread counts
         the digits of its own items in a column, and all columns are scanned digit by digit."""
         columns = cuda.shared.array(_DIGITS * _THREADS, np.int32)
@@ -126,7 +138,7 @@ def _moving(
             for d in range(_DIGITS):
                 columns[d * _THREADS + t] = 0
             for i in range(first, last):
-                digit = digit_of(load(ins, i), shift, mask, descending)
+                digit = np.int32(digit_of(load(ins, i), shift, mask, flip))
                 columns[digit * _THREADS + t] += 1
             cuda.syncthreads()
             total = np.int32(0)
@@ -151,7 +163,7 @@ def _moving(
             cuda.syncthreads()
             for i in range(first, last):
                 key = load(ins, i)
-                digit = digit_of(key, shift, mask, descending)
+                digit = np.int32(digit_of(key, shift, mask, flip))
                 rank = columns[digit * _THREADS + t]
                 columns[digit * _THREADS + t] = rank + 1
                 place = bases[digit] + rank
@@ -165,41 +177,56 @@ def _moving(
 
 
 @cached
-def _counting_parts(source: Code, order: Operator, bits: int) -> Dispatcher:
-    load, digit_of = source.load, _digit(order, bits)
+def _counting_parts(source: Code, digit_of: Dispatcher) -> Dispatcher:
+    load = source.load
 
     @kernel
-    def count_parts(ins, counts, count, part, shift, mask, descending):
+    def count_parts(ins, counts, count, part, shift, mask, flip):
         """Store how often each digit is in block b's part, by one thread."""
         b, parts = cuda.blockIdx.x, cuda.gridDim.x
-        for d in range(mask + 1):
+        for d in range(np.int32(mask) + 1):
             counts[d * parts + b] = 0
         for i in range(b * part, min((b + 1) * part, count)):
-            counts[digit_of(load(ins, i), shift, mask, descending) * parts + b] += 1
+            counts[np.int32(digit_of(load(ins, i), shift, mask, flip)) * parts + b] += 1
 
     return count_parts
 
 
 @cached
 def _moving_parts(
-    source: tuple[Code, Code], sink: tuple[Code, Code], order: Operator, bits: int
+    source: tuple[Code, Code], sink: tuple[Code, Code], digit_of: Dispatcher
 ) -> Dispatcher:
     (load, load_value), (store, store_value) = ((s.load for s in source), (s.store for s in sink))
-    digit_of = _digit(order, bits)
 
     @kernel
-    def move_parts(ins, values, outs, out_values, places, count, part, shift, mask, descending):
+    def move_parts(ins, values, outs, out_values, places, count, part, shift, mask, flip):
         """Write block b's part to the places of its digits, in order, by one thread."""
         b, parts = cuda.blockIdx.x, cuda.gridDim.x
         for i in range(b * part, min((b + 1) * part, count)):
             key = load(ins, i)
-            own = digit_of(key, shift, mask, descending) * parts + b
+            own = np.int32(digit_of(key, shift, mask, flip)) * parts + b
             place = places[own]
             places[own] = place + 1
             store(outs, place, key)
             store_value(out_values, place, load_value(values, i))
 
     return move_parts
+
+
+def scratch_of(count: int, items: list[ItemType]) -> tuple[tuple[int, ItemType], ...]:
+    """The memory of a sort besides that of its items, on any device.
+
+    Args:
+        items: the keys, and the values if there are any.
+    """
+    total: ItemType = item_type(np.int64)
+    states = one_sweep.states_of(count, items)
+    return (_COUNTS, total), *scan_layout(total).parts, states
+
+
+def _makes_progress() -> bool:
+    """Whether a block may wait for one that began before it."""
+    return current.kind() == "cuda"
 
 
 class _Way(NamedTuple):
@@ -227,25 +254,25 @@ def _way_for(count: int) -> _Way:
 
 def _passes(begin_bit: int, end_bit: int, most: int) -> list[tuple[int, int]]:
     """The first bit and the number of bits of each pass, at most ``most``. Passes are even in
-    number: the first writes to other memory than the last."""
+    number: the first writes to other memory than the last. The last ones may be narrower."""
     bits = end_bit - begin_bit
     number = max(1, -(-bits // (2 * most))) * 2
-    each, more = divmod(bits, number)
-    widths = [each + (n < more) for n in range(number)]
-    starts = [begin_bit + sum(widths[:n]) for n in range(number)]
-    return list(zip(starts, widths, strict=True))
+    width = -(-bits // number)
+    starts = [min(begin_bit + n * width, end_bit) for n in range(number)]
+    return [(start, min(width, end_bit - start)) for start in starts]
 
 
 def radix_sort(
     source: Pairs,
     sink: Pairs,
     other: Pairs,
-    order: Operator,
-    item: ItemType,
+    kind: str,
+    items: list[ItemType],
     bits: tuple[int, int],
     descending: bool,
     count: int,
-    scratch: tuple[Access, Access, Access],
+    scratch: list[Access],
+    zero: Access,
     stream: Any,
 ) -> None:
     """Sort keys, and their values with them, by their bits from ``bits[0]`` to below ``bits[1]``.
@@ -254,25 +281,34 @@ def radix_sort(
         source: keys are read as unsigned integers, and so are those of the others.
         sink: may be the source.
         other: memory of ``count`` pairs.
-        order: of ``ordered_bits``.
-        item: the unsigned integers.
-        scratch: ``COUNTS`` counts, int64; the scan's own memory, and the number 0.
+        kind: of the keys' numbers, as for ``ordered_bits``.
+        items: the unsigned integers, and the values if there are any.
+        scratch: the memory of ``scratch_of``.
+        zero: the number 0, int64.
     """
     if not count:
         return
-    counts, carries, zero = scratch
+    counts, carries, states = scratch
+    digit_of = _digit(ordered_bits(kind, items[0].size * 8), items[0].size * 8)
+    if _makes_progress():
+        passes = _passes(*bits, one_sweep.BITS)
+        stages = [source, *[sink if n % 2 else other for n in range(len(passes))]]
+        last = last_key(kind, items[0].size * 8, descending)
+        memory = counts, states
+        one_sweep.sort(stages, digit_of, last, items, passes, descending, count, memory, stream)
+        return
     way = _way_for(count)
     total: ItemType = item_type(np.int64)
     plus = operator(OpKind.PLUS, 2, total)
     before = source
     for n, (shift, width) in enumerate(_passes(*bits, way.bits)):
         after = sink if n % 2 else other
-        word = (np.int32(shift), np.int32((1 << width) - 1), descending)
-        counting = way.counting(before.keys.code, order, item.size * 8)
+        word = one_sweep.words_of(shift, width, descending)
+        counting = way.counting(before.keys.code, digit_of)
         shape = way.blocks, way.threads, stream
         counting[shape](before.keys.state, counts.state, *way.size, *word)
         number = (1 << width) * way.blocks
         scan(counts, counts, plus, total, zero, True, False, number, carries, stream)
-        moving = way.moving(before.codes, after.codes, order, item.size * 8)
+        moving = way.moving(before.codes, after.codes, digit_of)
         moving[shape](*before.states, *after.states, counts.state, *way.size, *word)
         before = after

@@ -9,6 +9,7 @@ import numpy as np
 from gridlane.algorithms.item_types import ItemType
 from gridlane.algorithms.sequences import Access, pointer_code
 from gridlane.core.frozen import frozen
+from gridlane.cuda.arrays.devicearray import DeviceNDArray
 
 _ALIGNMENT = 256
 LEAST = 1
@@ -44,9 +45,16 @@ class Layout:
                 f"temp_storage has {octets.nbytes} bytes; this call uses {self.size}, which a call "
                 "with temp_storage=None returns"
             )
-        octets = octets.view(np.uint8) if octets.dtype != np.uint8 else octets
-        made = []
-        for (count, item), start in zip(self.parts, self._offsets(), strict=False):
-            array = octets[start : start + count * item.size].view(item.dtype)
-            made.append(Access(pointer_code(item), array))
-        return made
+        parts = zip(self.parts, self._offsets(), strict=False)
+        return [
+            Access(pointer_code(item), _part(octets, start, count, item.dtype))
+            for (count, item), start in parts
+        ]
+
+
+def _part(octets: Any, start: int, count: int, dtype: np.dtype) -> Any:
+    """The ``count`` items that begin at a byte of an array."""
+    if isinstance(octets, np.ndarray):
+        return octets.view(np.uint8)[start : start + count * dtype.itemsize].view(dtype)
+    buffer, address = octets.buffer, octets.address + start
+    return DeviceNDArray((count,), (dtype.itemsize,), dtype, octets.stream, buffer, address)

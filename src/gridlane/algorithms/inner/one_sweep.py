@@ -1,0 +1,341 @@
+"""Stable radix sorts with one read and one write of the items for each digit of eight bits, after
+A. Adinets and D. Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs", 2022.
+
+A block sorts a tile of items by a digit. How many items of each digit are in all tiles before its
+own it learns by a look back at what these have published: the count of their own tile, or already
+that of all tiles up to theirs. A block waits for blocks that began before it, so the blocks of the
+device have to make progress independently. The results are those of ``radix_sort``'s other ways.
+"""
+
+# pyright: reportMissingParameterType=false
+# Kernels: their arguments have the types of each launch.
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gridlane import cuda
+from gridlane.algorithms.caching import cached
+from gridlane.algorithms.inner.launching import kernel
+from gridlane.algorithms.inner.merge_sort import Pairs
+from gridlane.algorithms.item_types import ItemType, item_type
+from gridlane.algorithms.sequences import Access, Code
+from gridlane.cuda.kernels.dispatcher import Dispatcher
+from gridlane.frontends.python.volatile_stubs import load_volatile, store_volatile
+
+BITS = 8
+DIGITS = 1 << BITS
+PASSES = 8
+"""The most passes: those of 64 bits."""
+TICKETS = PASSES * DIGITS
+"""Where among the counts the numbers of tiles that have begun are, one for each pass."""
+COUNTS = TICKETS + PASSES
+_THREADS = 256
+_WARPS = _THREADS // 32
+_BLOCKS = 3
+"""Blocks that a multiprocessor holds at once; bounds the registers of a thread."""
+_MOST_ITEMS = 32
+_MOST_BYTES = 144
+"""Of a thread in a tile; blocks have 48 KiB of shared memory."""
+_ALL = np.uint32(0xFFFFFFFF)
+_NONE = np.uint32(0)
+_HALF = np.uint32(16)
+_LOW = np.uint32(0xFFFF)
+_COUNTING_BLOCKS = 1056
+_COUNTING_THREADS = 256
+_COUNTED = 16
+"""Items that a thread counts in a row."""
+SMALL_COUNT = 1 << 30
+
+
+def _items_of(items: Sequence[ItemType]) -> int:
+    """How many items of a tile are a thread's."""
+    size = sum(each.size for each in items)
+    return max(1, min(_MOST_ITEMS, _MOST_BYTES // size))
+
+
+def states_of(count: int, items: Sequence[ItemType]) -> tuple[int, ItemType]:
+    """How many words the tiles publish in two passes, and their type.
+
+    Args:
+        items: the keys, and the values if there are any.
+    """
+    word = item_type(np.uint32 if count < SMALL_COUNT else np.uint64)
+    return 2 * DIGITS * -(-count // (_THREADS * _items_of(items))), word
+
+
+@cached
+def _clearing(word: ItemType) -> Dispatcher:
+    zero = word.dtype.type(0)
+
+    @kernel
+    def clear(counts, states, number):
+        """Store zero in the counts and in the words of the first pass."""
+        own, step = cuda.grid(1), cuda.gridsize(1)
+        for i in range(own, COUNTS, step):
+            counts[i] = 0
+        for i in range(own, number, step):
+            states[i] = zero
+
+    return clear
+
+
+@cached
+def _counting(source: Code, digit_of: Dispatcher, key: ItemType) -> Dispatcher:
+    load, dtype = source.load, key.dtype
+    turns = tuple(range(_COUNTED))
+    tile_items = _COUNTED * _COUNTING_THREADS
+
+    @kernel
+    def count_all_digits(ins, counts, count, begin_bit, width, end_bit, passes, falling):
+        """Add how often each digit of each pass is in the block's tiles to the counts."""
+        bins = cuda.shared.array(PASSES * DIGITS, np.int32)
+        t = cuda.threadIdx.x
+        for i in range(t, passes * DIGITS, _COUNTING_THREADS):
+            bins[i] = 0
+        cuda.syncthreads()
+        keys = cuda.local.array(_COUNTED, dtype)
+        for base in range(cuda.blockIdx.x * tile_items, count, cuda.gridDim.x * tile_items):
+            inside = np.int32(min(tile_items, count - base))
+            for k in turns:
+                keys[k] = 0
+                if k * _COUNTING_THREADS + t < inside:
+                    keys[k] = load(ins, base + (k * _COUNTING_THREADS + t))
+            for n in range(passes):
+                shift = np.uint32(begin_bit + n * width)
+                mask = np.uint32((1 << np.uint32(min(width, end_bit - shift))) - 1)
+                flip = mask if falling else np.uint32(0)
+                first = np.uint32(n * DIGITS)
+                for k in turns:
+                    if k * _COUNTING_THREADS + t < inside:
+                        digit = digit_of(keys[k], shift, mask, flip)
+                        cuda.atomic.add(bins, np.uint32(first + digit), 1)
+        cuda.syncthreads()
+        for i in range(t, passes * DIGITS, _COUNTING_THREADS):
+            if bins[i] > 0:
+                cuda.atomic.add(counts, i, np.int64(bins[i]))
+
+    return count_all_digits
+
+
+@kernel
+def _scan_digits(counts):
+    """Replace the counts of a block's pass by those of all digits before each."""
+    sums = cuda.shared.array(DIGITS, np.int64)
+    t = cuda.threadIdx.x
+    place = cuda.blockIdx.x * DIGITS + t
+    own = counts[place]
+    sums[t] = own
+    cuda.syncthreads()
+    step = 1
+    while step < DIGITS:
+        value = sums[t]
+        if t >= step:
+            value += sums[t - step]
+        cuda.syncthreads()
+        sums[t] = value
+        cuda.syncthreads()
+        step *= 2
+    counts[place] = sums[t] - own
+
+
+@cached
+def _sorting(
+    source: tuple[Code, Code],
+    sink: tuple[Code, Code],
+    digit_of: Dispatcher,
+    key: ItemType,
+    value: ItemType | None,
+    word: ItemType,
+) -> Dispatcher:
+    (load, load_value), (store, store_value) = ((s.load for s in source), (s.store for s in sink))
+    items = _items_of([key] if value is None else [key, value])
+    tile_items = items * _THREADS
+    turns, bits, warps = tuple(range(items)), tuple(range(BITS)), tuple(range(_WARPS))
+    is_paired = value is not None
+    item = value or key
+    put, get = item.store, item.load
+    number = word.dtype.type
+    top = word.size * 8 - 2
+    own_tile, all_tiles = number(1 << top), number(2 << top)
+    value_mask = number((1 << top) - 1)
+    nothing = number(0)
+    key_dtype, item_dtype, word_dtype = key.dtype, item.dtype, word.dtype
+
+    def sort_tiles(
+        ins,
+        values,
+        outs,
+        out_values,
+        counts,
+        states,
+        own,
+        other,
+        n,
+        count,
+        shift,
+        mask,
+        flip,
+        filler,
+    ):
+        """Write the tile of each block to the places of its digits, in order."""
+        counters = cuda.shared.array(_WARPS * DIGITS, np.uint16)
+        places = cuda.shared.array(DIGITS, word_dtype)
+        sums = cuda.shared.array(_WARPS, np.uint32)
+        turn = cuda.shared.array(1, np.int64)
+        tile = cuda.shared.array(tile_items, key_dtype)
+        tile_values = cuda.shared.array(tile_items if is_paired else 1, item_dtype)
+        keys = cuda.local.array(items, key_dtype)
+        ranks = cuda.local.array(items, np.uint32)
+        t = np.uint32(cuda.threadIdx.x)
+        lane, warp = np.uint32(t & np.uint32(31)), np.uint32(t >> np.uint32(5))
+        if t == 0:
+            turn[0] = cuda.atomic.add(counts, TICKETS + n, 1)
+        for k in warps:
+            counters[np.uint32(k * DIGITS + t)] = 0
+        cuda.syncthreads()
+        b = turn[0]
+        base = number(b * tile_items)
+        states[other + b * DIGITS + np.int64(t)] = nothing  # for the next pass
+        inside = np.uint32(min(tile_items, count - base))
+        first = np.uint32(warp * (32 * items) + lane)
+        if inside == tile_items:
+            for k in turns:
+                keys[k] = load(ins, number(base + number(np.uint32(first + k * 32))))
+        else:
+            for k in turns:
+                keys[k] = filler
+                if np.uint32(first + k * 32) < inside:
+                    keys[k] = load(ins, number(base + number(np.uint32(first + k * 32))))
+        column = np.uint32(warp * DIGITS)
+        lower = cuda.lanemask_lt()
+        upper = np.uint32(~(lower | (np.uint32(1) << lane)))
+        for k in turns:
+            digit = digit_of(keys[k], shift, mask, flip)
+            others = _NONE
+            for bit in bits:
+                sign = np.int32(np.int32(digit << np.uint32(31 - bit)) >> np.int32(31))
+                differ = np.uint32(cuda.ballot_sync(_ALL, sign < 0) ^ np.uint32(sign))
+                others = np.uint32(others | differ)
+            peers = np.uint32(~others)
+            place = np.uint32(column + digit)
+            before = np.uint32(counters[place])
+            cuda.syncwarp()
+            rank = np.uint32(before + np.uint32(cuda.popc(np.uint32(peers & lower))))
+            if np.uint32(peers & upper) == np.uint32(0):  # the last of them
+                counters[place] = np.uint16(rank + 1)
+            cuda.syncwarp()
+            ranks[k] = np.uint32(rank | np.uint32(digit << _HALF))
+        cuda.syncthreads()
+        total = np.uint32(0)
+        for k in warps:
+            found = np.uint32(counters[np.uint32(k * DIGITS + t)])
+            counters[np.uint32(k * DIGITS + t)] = np.uint16(total)
+            total = np.uint32(total + found)
+        flag = own_tile if b > 0 else all_tiles
+        store_volatile(states, own + b * DIGITS + np.int64(t), number(total) | flag)
+        running = total
+        for step in (1, 2, 4, 8, 16):
+            below = cuda.shfl_up_sync(_ALL, running, step)
+            if lane >= step:
+                running = np.uint32(running + below)
+        if lane == 31:
+            sums[warp] = running
+        cuda.syncthreads()
+        start = np.uint32(running - total)
+        for k in warps:
+            if k < warp:
+                start = np.uint32(start + sums[k])
+        for k in warps:
+            counters[np.uint32(k * DIGITS + t)] += np.uint16(start)
+        seen = nothing
+        if b > 0:
+            at = own + (b - 1) * DIGITS + np.int64(t)
+            while True:
+                state = load_volatile(states, at)
+                if state >= own_tile:
+                    seen += state & value_mask
+                    if state >= all_tiles:
+                        break
+                    at -= DIGITS
+            store_volatile(
+                states, own + b * DIGITS + np.int64(t), (seen + number(total)) | all_tiles
+            )
+        before = number(number(counts[n * DIGITS + np.int64(t)]) + number(seen))
+        places[t] = number(before - number(start))  # of the tile's first item; it may wrap around
+        cuda.syncthreads()
+        for k in turns:
+            digit, rank = np.uint32(ranks[k] >> _HALF), np.uint32(ranks[k] & _LOW)
+            rank = np.uint32(rank + counters[np.uint32(column + digit)])
+            ranks[k] = rank
+            tile[rank] = keys[k]
+        if is_paired:
+            for k in turns:
+                if np.uint32(first + k * 32) < inside:
+                    put(
+                        tile_values,
+                        ranks[k],
+                        load_value(values, number(base + number(np.uint32(first + k * 32)))),
+                    )
+        cuda.syncthreads()
+        for k in turns:
+            j = np.uint32(k * _THREADS + t)
+            if j < inside:
+                moved = tile[j]
+                place = number(places[digit_of(moved, shift, mask, flip)] + number(j))
+                store(outs, place, moved)
+                if is_paired:
+                    store_value(out_values, place, get(tile_values, j))
+
+    return kernel(sort_tiles, launch_bounds=(_THREADS, _BLOCKS))
+
+
+def words_of(shift: int, width: int, descending: bool) -> tuple[np.uint32, np.uint32, np.uint32]:
+    """What a digit is by: a shift, a mask, and what the order of digits is the reverse by."""
+    mask = np.uint32((1 << width) - 1)
+    return np.uint32(shift), mask, mask if descending else np.uint32(0)
+
+
+def sort(
+    stages: list[Pairs],
+    digit_of: Dispatcher,
+    last: np.generic,
+    items: list[ItemType],
+    passes: list[tuple[int, int]],
+    descending: bool,
+    count: int,
+    scratch: tuple[Access, Access],
+    stream: Any,
+) -> None:
+    """Sort keys, and their values with them, by several digits.
+
+    Args:
+        stages: the input, and what each pass writes to.
+        digit_of: the device function from a key and ``words_of`` to a digit.
+        last: a key that no other one is behind.
+        items: the keys' type, and the values' if there are any.
+        passes: the first bit and the number of bits of each digit; all but the last are as wide.
+        scratch: ``COUNTS`` counts, int64, and the words of ``states_of``.
+    """
+    counts, states = scratch
+    key, value = items[0], items[1] if len(items) > 1 else None
+    number, word = states_of(count, items)
+    half = number // 2
+    _clearing(word)[min(1024, -(-half // 256)), 256, stream](counts.state, states.state, half)
+    numbers = [np.int32(each) for each in (*passes[0], sum(passes[-1]), len(passes))]
+    blocks = min(_COUNTING_BLOCKS, -(-count // (_COUNTED * _COUNTING_THREADS)))
+    _counting(stages[0].keys.code, digit_of, key)[blocks, _COUNTING_THREADS, stream](
+        stages[0].keys.state, counts.state, count, *numbers, descending
+    )
+    _scan_digits[len(passes), DIGITS, stream](counts.state)
+    for n, (shift, width) in enumerate(passes):
+        before, after = stages[n], stages[n + 1]
+        launched = _sorting(before.codes, after.codes, digit_of, key, value, word)
+        own, other = (half, 0) if n % 2 else (0, half)
+        launched[half // DIGITS, _THREADS, stream](
+            *before.states, *after.states, counts.state, states.state, own, other, np.int32(n),
+            count, *words_of(shift, width, descending), last,
+        )  # fmt: skip
