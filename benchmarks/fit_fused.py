@@ -299,6 +299,13 @@ FITS = (
         (0.5,),
     ),
     Fit(
+        *("TANH", "(tanh(x) / x - 1) / z at z = x**2, |x| <= 1"),
+        root(lambda x: (mpmath.tanh(x) / x - 1) / x**2),
+        root(lambda x: x**3 / mpmath.tanh(x)),
+        (mpf(0), mpf("1.0001")),
+        {"f32": 2.0**-27},
+    ),
+    Fit(
         *("CBRT", "m**(-1/3), 1 <= m <= 2"),
         *(lambda m: mpmath.cbrt(1 / m), lambda m: mpmath.cbrt(m), (mpf(1), mpf(2))),
         limits(-9, -9),

@@ -90,9 +90,25 @@ def _minus_one(
 
 
 def tanh(w: Writer, x: Expression) -> Expression:
+    """The hyperbolic tangent."""
+    return (_tanh_of_f32 if w.form.dtype is f32 else _tanh_of_f64)(w, x)
+
+
+def _tanh_of_f32(w: Writer, x: Expression) -> Expression:
+    """1 - 2 / (e**(2 |x|) + 1), and below 1 an odd polynomial."""
+    size = abs(x)
+    n, r, _ = _reduced(w, (size * 2.0).least(18.5))  # tanh of half of it is 1
+    t = w.fma(r * r, w.polynomial(r, known.EXP[f32]), r)
+    scale = power_of_two(w, n)
+    far = w.fma(1.0 / w.fma(scale, t, scale + 1.0), w.real(-2.0), w.real(1.0))
+    z = size * size
+    near = w.fma(size * z, w.polynomial(z, known.TANH[f32]), size)
+    return w.with_sign(w.select(size >= 1.0, far, near), x)
+
+
+def _tanh_of_f64(w: Writer, x: Expression) -> Expression:
     """E / (E + 2) with E = expm1(2 |x|), and the residue of the quotient."""
-    limit = 18.5 if w.form.dtype is f32 else 40.0  # tanh of half of it is 1
-    high, low = _minus_one(w, *reduced(w, (abs(x) * 2.0).least(limit)))
+    high, low = _minus_one(w, *reduced(w, (abs(x) * 2.0).least(40.0)))  # tanh of half of it is 1
     below = high + 2.0
     # The larger of 2 and high is subtracted first, so that the difference is exact.
     dropped = w.select(high > 2.0, 2.0 - (below - high), high - (below - 2.0)) + low
