@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gridlane.core import dtypes
-from gridlane.core.dtypes import DType, b1, f32, f64, i64
+from gridlane.core.dtypes import DType, b1, f32, f64, i32, i64
 from gridlane.ir.builder import Builder, constant
 from gridlane.ir.expressions import FORMATS, Expression, Writer
 from gridlane.ir.ops.grid import Axis, BlockIdx, ThreadIdx
@@ -226,7 +226,8 @@ class _Elementwise(Emission):
     def _indices(self) -> tuple[list[Value], Value, Value]:
         """The index along each dimension, that among all elements, and whether there is one."""
         b, extents = self.b, self.extents
-        block = b.cast(b.value(BlockIdx(Axis.X)), i64)
+        number = b.value(BlockIdx(Axis.X))
+        block = b.cast(number, i64)
         thread = b.cast(b.value(ThreadIdx(Axis.X)), i64)
         threads = b.const(THREADS, i64)
         if not extents:
@@ -235,7 +236,8 @@ class _Elementwise(Emission):
         if self.form.by_rows:
             last = extents[-1]
             blocks = b.div(b.add(last, b.const(THREADS - 1, i64)), threads)
-            row = b.div(block, blocks)
+            # A grid has less than 2**31 blocks, so that one division of 32 bits is enough.
+            row = b.cast(b.div(number, b.cast(blocks, i32)), i64)
             column = b.add(b.mul(b.sub(block, b.mul(row, blocks)), threads), thread)
             linear = b.add(b.mul(row, last), column)
             return [*self.parts(row, extents[:-1]), column], linear, b.lt(column, last)

@@ -110,7 +110,11 @@ class _Scan(Rows):
         self._before = [self.shared(f"before{i}", x.dtype, THREADS) for i, x in enumerate(parts)]
         self._groups = [self.shared(f"groups{i}", x.dtype, _GROUP) for i, x in enumerate(parts)]
         own = [b.variable("own", each.dtype) for each in parts]
-        with self._turns(each) as turn:
+        is_whole = self._is_whole()
+        with b.if_(is_whole) as choice, self._turns(each) as turn:
+            at, place = self._of_turn(turn)
+            self._write(self._tiles, place, self.element(at))
+        with b.inside(choice.orelse), self._turns(each) as turn:
             at, place = self._of_turn(turn)
             self._set(own, self.identity())
             with b.if_(b.and_(self.is_row, b.lt(at, self._end))):
@@ -148,11 +152,24 @@ class _Scan(Rows):
         b.emit(Barrier())
         step = THREADS // each
         owner = b.binary(arith.Shr, self._own, self._small(each.bit_length() - 1))
-        with self._turns(each) as turn:
-            at, place = self._of_turn(turn)
+        with b.if_(self._is_whole()) as choice, self._turns(each) as turn:
+            self._store_turn(turn, b.add(b.mul(turn, self._small(step)), owner))
+        with b.inside(choice.orelse), self._turns(each) as turn:
+            at, _ = self._of_turn(turn)
             with b.if_(b.and_(self.is_row, b.lt(at, self._end))):
-                before = self._read(self._before, b.add(b.mul(turn, self._small(step)), owner))
-                self._put(at, self.kind.combine(self.w, before, self._read(self._tiles, place)))
+                self._store_turn(turn, b.add(b.mul(turn, self._small(step)), owner))
+
+    def _store_turn(self, turn: Value, owner: Value) -> None:
+        """Store the result of a thread's element; ``owner`` scanned it."""
+        at, place = self._of_turn(turn)
+        before = self._read(self._before, owner)
+        self._put(at, self.kind.combine(self.w, before, self._read(self._tiles, place)))
+
+    def _is_whole(self) -> Value:
+        """Whether the part has all its elements, so that none of them needs a check."""
+        b = self.b
+        end = b.add(self.start, self.integer(self.fold.span))
+        return b.and_(self.is_row, b.not_(b.lt(self.count, end)))
 
     def _place_of_total(self) -> Value:
         """The place of a thread's total; those that sixteen threads read at once are neighbours."""
@@ -186,11 +203,12 @@ class _Scan(Rows):
         b = self.b
         turn = b.variable("turn", i32)
         b.write(turn, self._small(0))
-        with b.loop():
+        with b.loop() as loop:
             number = b.read(turn)
-            b.break_if(b.not_(b.lt(number, self._small(count))))
+            b.break_if(b.emit(arith.Ge(number, self._small(count))).results[0])
             yield number
-            b.write(turn, b.add(number, self._small(1)))
+        with b.inside(loop.step):
+            b.write(turn, b.add(b.read(turn), self._small(1)))
 
     def _of_turn(self, turn: Value) -> tuple[Value, Value]:
         """The index of a thread's element in its row, and its place in the tile."""
