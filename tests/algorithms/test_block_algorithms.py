@@ -451,6 +451,30 @@ def test_radix_sorts_by_bits(device):
             assert (out_bits.copy_to_host() == x[np.argsort(-digits, kind="stable")]).all()
 
 
+@pytest.mark.parametrize("device", ALL)
+def test_another_block_and_too_little_memory_are_errors(device):
+    total = block.make_sum(np.int32, (8, 8))
+
+    @cuda.jit
+    def kernel(out):
+        out[0] = total(1)
+
+    @cuda.jit
+    def with_too_little(out):
+        out[0] = total(cuda.shared.array(255, np.uint8), 1)
+
+    with gridlane.device(device):
+        out = room(1, np.int32)
+        kernel[1, (8, 8)](out)
+        assert out.copy_to_host()[0] == 64
+        with pytest.raises(ValueError, match=r"an array of bytes \(uint8\), at least 256"):
+            with_too_little[1, (8, 8)](out)
+            cuda.synchronize()
+        with pytest.raises(ValueError, match=r"threads_per_block, \(8, 8, 1\)"):
+            kernel[1, 64](out)
+            cuda.synchronize()
+
+
 def test_memory_is_shared_by_algorithms_without_one_of_a_call():
     first, second = block.make_sum(np.float32, 64), block.make_sum(np.uint32, 64)
 

@@ -46,6 +46,8 @@ _BY_MODULE = {
         unary_transform binary_transform make_unary_transform make_binary_transform
     """,
 }
+_INSIDE = "coop"
+"""The package of algorithms of blocks and warps."""
 _HOMES = {name: home for home, names in _BY_MODULE.items() for name in names.split()}
 
 __all__ = sorted(_HOMES)  # pyright: ignore[reportUnsupportedDunderAll]
@@ -53,6 +55,8 @@ __all__ = sorted(_HOMES)  # pyright: ignore[reportUnsupportedDunderAll]
 
 def __getattr__(name: str) -> Any:
     """Import a name at its first use."""
+    if name == _INSIDE:
+        return import_module(f"gridlane.algorithms.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'gridlane.algorithms' has no attribute {name!r}")
     value = getattr(import_module(f"gridlane.algorithms.{_HOMES[name]}"), name)
@@ -61,4 +65,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    return sorted({*globals(), *_HOMES, _INSIDE})

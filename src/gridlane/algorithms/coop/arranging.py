@@ -15,7 +15,7 @@ from gridlane import cuda
 from gridlane.algorithms.caching import cached
 from gridlane.algorithms.coop.elements import Element
 from gridlane.algorithms.coop.groups import Group
-from gridlane.algorithms.coop.invocable import Invocable, with_memory
+from gridlane.algorithms.coop.invocable import Invocable, checking, with_memory
 from gridlane.algorithms.coop.parameters import WARP
 from gridlane.cuda import types
 from gridlane.cuda.kernels.decorators import jit
@@ -111,6 +111,7 @@ def exchanging(group: Group, element: Element, move: Dispatcher, behind: int) ->
     do not."""
     least, size = 1 + behind, group.count * element.size
     own, of_bytes = group.memory(size), element.kind == types.uint8
+    check = checking(size)
 
     @jit(device=True)
     def exchange(memory, *arrays):
@@ -124,6 +125,7 @@ def exchanging(group: Group, element: Element, move: Dispatcher, behind: int) ->
         if len(args) == least:
             exchange(own(), *args)
         elif len(args) == least + 2:
+            check(args[0])
             exchange(*args)
         elif of_bytes:
             if args[0].size >= size:
@@ -131,6 +133,7 @@ def exchanging(group: Group, element: Element, move: Dispatcher, behind: int) ->
             else:
                 exchange(own(), *args)
         elif isinstance(args[0], _BYTES):
+            check(args[0])
             exchange(*args)
         else:
             exchange(own(), *args)

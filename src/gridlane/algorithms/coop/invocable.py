@@ -78,6 +78,19 @@ def shared_bytes(size: int) -> Dispatcher:
     return memory
 
 
+@cached
+def checking(size: int) -> Dispatcher:
+    """The device function that raises an error if a call's memory is not one of ``size`` bytes."""
+    message = f"the temporary memory of a call is an array of bytes (uint8), at least {size}"
+
+    @jit(device=True)
+    def check(memory):
+        if memory.itemsize != 1 or memory.size < size:
+            raise ValueError(message)
+
+    return check
+
+
 def with_memory(
     implementation: Dispatcher,
     arrays: int,
@@ -94,12 +107,13 @@ def with_memory(
         size: bytes of the memory.
         memory: the device function that returns the algorithm's own one.
     """
-    own = memory or block_bytes(max(1, size))
+    own, check = memory or block_bytes(max(1, size)), checking(size)
 
     def call(*args: Any) -> Any:
         if len(args) <= arrays:
             return implementation(own(), *args)
         elif isinstance(args[arrays], np.ndarray):  # one branch is translated
+            check(args[0])
             return implementation(*args)
         else:
             return implementation(own(), *args)
@@ -110,11 +124,15 @@ def with_memory(
 
 @cached
 def rank_in_block(dim: dim3) -> Dispatcher:
-    """The device function of a thread's place in a block, row by row."""
+    """The device function of a thread's place in a block, row by row; an error in a block of other
+    dimensions."""
     x, y, z = dim
+    message = f"the launch has another block than this algorithm's threads_per_block, {x, y, z}"
 
     @jit(device=True)
     def rank():
+        if cuda.blockDim.x != x or cuda.blockDim.y != y or cuda.blockDim.z != z:
+            raise ValueError(message)
         if y == 1 and z == 1:
             return cuda.threadIdx.x
         return cuda.threadIdx.x + x * (cuda.threadIdx.y + y * cuda.threadIdx.z)
