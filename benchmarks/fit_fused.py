@@ -10,7 +10,7 @@ number of coefficients is the least whose error is below what the function toler
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import mpmath
@@ -35,7 +35,6 @@ class Fit:
         interval: of both types, or of each.
         error: that is allowed, of each type.
         fixed: the first coefficients, if they are given.
-        least: one less than the count of coefficients to begin with.
     """
 
     name: str
@@ -45,7 +44,6 @@ class Fit:
     interval: tuple[Real, Real] | dict[str, tuple[Real, Real]]
     error: dict[str, float]
     fixed: tuple[float, ...] = ()
-    least: dict[str, int] = field(default_factory=dict[str, int])
 
 
 def rounded(value: Real, dtype: str) -> Real:
@@ -122,7 +120,7 @@ def fitted(fit: Fit, dtype: str) -> tuple[list[Real], Real]:
     x = [each for each in x if abs(each) > mpf("1e-9")]
     values = [fit.function(each) for each in x]
     problem = Problem(x, [fit.weight(each) for each in x])
-    count = fit.least.get(dtype, len(fit.fixed) + 1)
+    count = len(fit.fixed) + 1
     while True:
         count += 1
         if worst(problem, values, problem.best(values, count, 0)) > fit.error[dtype]:
@@ -166,15 +164,6 @@ def root(function: Callable[[Real], Real]) -> Callable[[Real], Real]:
 
 def exponent_of_erfc(t: Real) -> Real:
     return -mpmath.log(mpmath.erfc(t)) / t
-
-
-def scaled_erfc(t: Real) -> Real:
-    x = 4 * (1 + t) / (1 - t)
-    return (x + 4) * mpmath.exp(x * x) * mpmath.erfc(x)
-
-
-def _at(x: Any) -> Real:
-    return (mpf(x) - 4) / (mpf(x) + 4)
 
 
 LN_2, LN_10 = mpmath.log(2), mpmath.log(10)
@@ -275,13 +264,6 @@ FITS = (
         precisely(lambda x: x * mpmath.erfc(x) / mpmath.erf(x)),
         {"f32": (mpf(1), mpf(4)), "f64": (mpf(1), mpf(6))},
         limits(-27, -56),
-    ),
-    Fit(
-        *("ERFCX", "(x + 4) exp(x**2) erfc(x) at t = (x - 4) / (x + 4), x >= 1/2"),
-        *(precisely(scaled_erfc), lambda t: 1 / scaled_erfc(t)),
-        {"f32": (_at("0.49"), _at(11)), "f64": (_at("0.49"), _at(28))},
-        limits(-26.5, -55),
-        least={"f32": 10, "f64": 21},
     ),
     Fit(
         *("SINH", "(sinh(r) - r) / r**3 at z = r**2, |r| <= ln(2) / 2"),

@@ -19,6 +19,7 @@ from gridlane.passes.legalise.math.functions import BY_FMA
 UNLIKE = {
     "exp10": lambda x: np.power(10.0, x),
     "erf": np.vectorize(exact.erf, otypes=[np.float64]),
+    "erfc": np.vectorize(exact.erfc, otypes=[np.float64]),
     "rsqrt": lambda x: np.where(x == 0, np.copysign(np.inf, x), 1 / np.sqrt(x)),
     "asin": np.arcsin,
     "acos": np.arccos,

@@ -105,6 +105,7 @@ BY_FMA: dict[type[Op], Formula] = {
     math.Acos: fma_inverse.acos,
     math.Atan: fma_inverse.atan,
     math.Erf: fma_error_function.erf,
+    math.Erfc: fma_error_function.erfc,
     math.Cbrt: fma_roots.cbrt,
     math.Rsqrt: fma_roots.rsqrt,
     math.Pow: fma_power.pow,
