@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -88,3 +89,36 @@ def test_what_is_refused(attempt: Any, text: str):
         attempt(xp.random.default_rng(0))
     with pytest.raises(TypeError, match="Unsupported dtype"):
         xp.random.default_rng(0).random(3, dtype="int32")
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda rng: rng.normal(0, -1, 3), "scale < 0"),
+        (lambda rng: rng.normal(0, xp.asarray([1.0, -1.0])), "scale < 0"),
+        (lambda rng: rng.exponential(-1.0), "scale < 0"),
+        (lambda rng: rng.uniform(2, 1), "high - low < 0"),
+        (lambda rng: rng.choice(3, 5, p=[1.5, -0.5, 0]), "not non-negative"),
+        (lambda rng: rng.choice(3, 5, p=[np.nan, 0.5, 0.5]), "not non-negative"),
+        (lambda rng: rng.choice(0, 1), "cannot be empty"),
+        (lambda rng: rng.choice(xp.asarray(3)), "at least 1-dimensional"),
+        (lambda rng: rng.permutation(xp.asarray(3)), "at least 1-dimensional"),
+        (lambda rng: rng.random(5, out=xp.zeros(3)), r"size must match out\.shape"),
+    ],
+)
+def test_parameters_that_are_refused(call, text):
+    with pytest.raises(ValueError, match=text):
+        call(xp.random.default_rng(1))
+
+
+def test_orders_and_choices_of_nothing():
+    rng = xp.random.default_rng(1)
+    assert rng.permutation(-1).shape == (0,)
+    assert rng.choice(0, 0).shape == (0,)
+
+
+def test_a_pickled_generator_continues_the_sequence():
+    rng = xp.random.default_rng(1)
+    rng.random(3)
+    other = pickle.loads(pickle.dumps(rng))
+    assert np.array_equal(other.random(5), rng.random(5))

@@ -32,7 +32,7 @@ from gridlane.xp.reductions.record import Reduction, Scan, blocks_of
 
 OPTIONS = KernelOptions(fp64="exact", fma=False, own_functions=True)
 """float64 is exact on devices without it, products and sums round as NumPy's do, and functions are
-the same on all devices."""
+our own, but for ``interp``: they differ between devices only where multiply-adds are fused."""
 _BLOCK = (THREADS, 1, 1)
 _lock = threading.RLock()
 _kernels: dict[Form, Kernel] = {}

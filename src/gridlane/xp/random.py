@@ -23,6 +23,7 @@ from gridlane.xp.creation import asarray
 from gridlane.xp.functions import function
 from gridlane.xp.nodes import Node, Shape, contiguous, index, number
 from gridlane.xp.protocols import lacking
+from gridlane.xp.reductions import functions as reductions
 from gridlane.xp.reductions.scans import cumulative_sum
 from gridlane.xp.sorting.searching import searchsorted
 from gridlane.xp.sorting.sorts import argsort
@@ -57,6 +58,10 @@ class Generator:
     def __repr__(self) -> str:
         return f"Generator(Philox) on {self._device.name!r}"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        with self._lock:
+            return _restored, (self._key, self._device.name, self._place)
+
     # --- numbers of the sequence ---
 
     def _numbers(self, shape: Shape, operation: Any) -> Node:
@@ -86,6 +91,8 @@ class Generator:
         """Floats from 0 up to, not including, 1. Those of float64 are the ones of
         ``numpy.random.Generator(numpy.random.Philox(seed))``."""
         if out is not None:
+            if size is not None and _shape(size) != out.shape:
+                raise ValueError("size must match out.shape when used together")
             out[...] = self._uniform(out.shape, out.dtype)
             return out
         return self._uniform(_shape(size), np.dtype(dtype))
@@ -93,6 +100,7 @@ class Generator:
     def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Size = None) -> Array:
         """Floats from ``low`` to ``high``."""
         shape = _shape(size, low, high)
+        _not_negative("high - low", high - low)
         return self._uniform(shape, np.dtype(np.float64)) * (high - low) + low
 
     def integers(
@@ -136,6 +144,7 @@ class Generator:
 
     def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Size = None) -> Array:
         """Floats of a normal distribution."""
+        _not_negative("scale", scale)
         return self.standard_normal(_shape(size, loc, scale)) * scale + loc
 
     def standard_exponential(self, size: Size = None, dtype: Any = np.float64) -> Array:
@@ -144,6 +153,7 @@ class Generator:
 
     def exponential(self, scale: Any = 1.0, size: Size = None) -> Array:
         """Floats of an exponential distribution."""
+        _not_negative("scale", scale)
         return self.standard_exponential(_shape(size, scale)) * scale
 
     # --- orders ---
@@ -151,11 +161,17 @@ class Generator:
     def permutation(self, x: int | Array, axis: int = 0) -> Array:
         """Integers below a number, or the parts of an array, in a random order."""
         if not isinstance(x, Array):
-            return self._order(operator.index(x))
+            return self._order(max(0, operator.index(x)))
+        if not x.ndim:
+            raise ValueError("x must be an integer or at least 1-dimensional")
         return manipulation.take(x, self._order(x.shape[axis]), axis=axis)
 
     def shuffle(self, x: Array, axis: int = 0) -> None:
         """Put the parts of an array into a random order."""
+        if not isinstance(x, Array):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(
+                f"shuffle: the operand is an array of gridlane.xp, not {type(x).__name__}"
+            )
         x[...] = self.permutation(x, axis)
 
     def _order(self, count: int) -> Array:
@@ -178,11 +194,15 @@ class Generator:
         Raises:
             ValueError: there are too few, or the chances do not fit.
         """
+        if isinstance(a, Array) and not a.ndim:
+            raise ValueError("a must be an integer or at least 1-dimensional")
         count = a.shape[axis] if isinstance(a, Array) else operator.index(a)
         shape = _shape(size)
+        if count < 0 or (not count and math.prod(shape)):
+            raise ValueError("a cannot be empty, or a negative number, unless no samples are taken")
         if p is not None:
             places = self._weighted(count, shape, replace, p)
-        elif replace:
+        elif replace and count:
             places = self.integers(count, size=shape)
         else:
             if math.prod(shape) > count:
@@ -198,11 +218,31 @@ class Generator:
             raise ValueError("a and p must have same size")
         if not replace:
             raise ValueError("choice: chances with replace=False are not supported")
+        if not bool(reductions.all(chances >= 0)):  # NaN is not either
+            raise ValueError("Probabilities are not non-negative")
         sums = cumulative_sum(chances.astype(np.float64))
         if abs(float(sums[-1]) - 1) > 1e-8:
             raise ValueError("Probabilities do not sum to 1.")
         places = searchsorted(sums, self._uniform(shape, np.dtype(np.float64)), side="right")
         return function("minimum")(places, count - 1)
+
+
+def _restored(key: tuple[int, int], device: str, place: int) -> Generator:
+    """An unpickled generator."""
+    generator = Generator(key, get_device(device))
+    generator._place = place  # pyright: ignore[reportPrivateUsage]
+    return generator
+
+
+def _not_negative(name: str, value: Any) -> None:
+    """Refuse negative parameters of distributions.
+
+    Raises:
+        ValueError: one is.
+    """
+    is_negative = value < 0
+    if bool(reductions.any(is_negative) if isinstance(is_negative, Array) else is_negative):
+        raise ValueError(f"{name} < 0")
 
 
 def _shape(size: Size, *parameters: Any) -> Shape:
