@@ -135,6 +135,15 @@ def test_old_results_keep_their_elements():
     assert np.array_equal(view, changed[1:3, ::-2])
 
 
+def test_old_results_keep_their_elements_when_the_array_gets_another_shape():
+    array = xp.asarray(np.arange(6.0))
+    before, view = array * 2, array[1:]
+    array.shape = 2, 3
+    array[0, 1] = 50
+    assert before.tolist() == [0, 2, 4, 6, 8, 10]
+    assert view.tolist() == [50, 2, 3, 4, 5]
+
+
 def test_stores_that_overlap_what_they_read():
     x = np.arange(24.0).reshape(4, 6)
     array = xp.asarray(x)

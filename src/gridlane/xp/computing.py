@@ -278,6 +278,8 @@ def _detach(storage: Storage, nodes: list[Node], target: Node | None) -> None:
         if leaf is None or leaf is target or leaf.storage is not storage:
             continue
         owner = leaf.owner() if leaf.owner is not None else None
+        if owner is not None and owner.node is not leaf:  # it is the array of another node now
+            owner = None
         # This variable and the argument of getrefcount refer to it, as does its array. Only if that
         # is no variable: CPython 3.14 borrows the reference of some variables.
         own = inside.get(id(leaf), 0) + 2 + (owner is not None)
