@@ -131,18 +131,17 @@ def _low_product(w: Writer, factor: Expression, words: list[Expression]) -> list
 
 
 def _as_pair(w: Writer, words: list[Expression]) -> Pair:
-    """A signed fraction of words as a pair: half words are exact floats."""
+    """A signed fraction of three words as a pair: its first bits, and those behind them."""
     form = w.form
-    half = form.dtype.bits // 2
-    scale = 2.0**-half
-    mask = (1 << half) - 1
-    chunks: list[Expression] = []
-    for index, word in enumerate(words):
-        upper = (word.reread(form.whole) >> half) if index == 0 else (word >> half)
-        chunks += [upper, word & mask]
-    total: Pair | None = None
-    for number, chunk in enumerate(chunks):
-        value = chunk.cast(form.dtype) * scale ** (number + 1)
-        total = Pair(value, w.real(0.0)) if total is None else total + value
-    assert total is not None
-    return total
+    unsigned, width = form.unsigned, form.dtype.bits
+    ends = words[0].reread(form.whole) >> (width - 1)
+    mask = ends.reread(unsigned)
+    positive = [word ^ mask for word in words]  # less by the last bit, which is negligible
+    zeros = positive[0].leading_zeros()
+    first, second = _shifted(w, positive, zeros.cast(u32), unsigned, 2)
+    dropped = width - form.precision
+    upper = (first >> dropped).cast(form.dtype) * 2.0**-form.precision
+    lower = (first << form.precision) | (second >> dropped)
+    scale = w.power_of_two(-(zeros.cast(i32)))
+    scale = w.select(ends < 0, -scale, scale)
+    return Pair(upper, lower.cast(form.dtype) * 2.0 ** -(width + form.precision)).times(scale)
