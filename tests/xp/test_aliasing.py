@@ -103,6 +103,55 @@ def test_programs_are_numpys(device: str, program: list[tuple[str, int, int]]) -
         assert np.array_equal(own, host), program
 
 
+@pytest.mark.parametrize("is_pending", [True, False])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: xp.mad(x),
+        lambda x: xp.sparsemax(x),
+        lambda x: xp.winsorize(x, 0.1, 0.1),
+        lambda x: xp.Array(x.node),
+        lambda x: repr(x),
+    ],
+)
+def test_functions_leave_their_operands_to_later_stores(call: Any, is_pending: bool) -> None:
+    x = xp.asarray([0.5, 0.75, 0.25])
+    if is_pending:
+        x = x * 1
+    before = x * 2
+    call(x)
+    x[0] = 5
+    assert x.tolist() == [5, 0.75, 0.25]
+    x += 1
+    assert x.tolist() == [6, 1.75, 1.25]
+    assert before.tolist() == [1, 1.5, 0.5]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_arrays_of_one_leaf_share_memory(order: int) -> None:
+    x = xp.asarray([1, 2, 3])
+    y = xp.Array(x.node)
+    first, second = (x, y)[::order]
+    later = first * 2
+    first[0] = 7
+    assert second.tolist() == [7, 2, 3]
+    second += 1
+    assert first.tolist() == [8, 3, 4]
+    assert later.tolist() == [2, 4, 6]
+
+
+def test_stores_into_arrays_of_one_pending_node() -> None:
+    x = xp.asarray([1, 2, 3]) + 0
+    first, second = xp.Array(x.node), xp.Array(x.node)
+    later = second * 2
+    del x
+    first[0] = 7
+    second[1] = 8
+    assert first.tolist()[0] == 7
+    assert second.tolist()[1] == 8
+    assert later.tolist() == [2, 4, 6]
+
+
 def test_stores_copy_no_memory_that_nothing_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     copies: list[int] = []
     duplicate = computing._duplicate

@@ -32,7 +32,17 @@ class Array(Signatures):
     __array_priority__ = 1000
 
     def __init__(self, node: Node) -> None:
-        self.rebind(node)
+        if node.owner is None or self._own(node):
+            self.rebind(node)
+        elif node.storage is not None:
+            self.rebind(node.storage.leaf(node.dtype, node.shape, node.strides, node.offset))
+        else:
+            self.node = node
+
+    def _own(self, node: Node) -> bool:
+        """Whether no other array owns a node: stores find the array of a leaf by its owner."""
+        owner = node.owner() if node.owner is not None else None
+        return owner is None or owner is self or owner.node is not node
 
     def rebind(self, node: Node) -> None:
         """Become the array of other elements, of the same dtype."""
@@ -256,7 +266,18 @@ class Array(Signatures):
         """Compute the elements; return the node."""
         if self.node.is_pending:
             compute(self.node)
+        if self.node.owner is None or self.node.owner() is not self:
+            self._leave()
         return self.node
+
+    def _leave(self) -> None:
+        """Take another leaf of the same elements, or the same one if no other array owns it."""
+        node, storage = self.node, self.node.storage
+        assert storage is not None
+        is_own = self._own(node)
+        self.rebind(
+            node if is_own else storage.leaf(node.dtype, node.shape, node.strides, node.offset)
+        )
 
     def __getitem__(self, key: Any, /) -> Array:
         """A view of elements by integers, slices, ``None`` and ``...``; a copy by arrays."""
@@ -406,7 +427,7 @@ def _in_place(name: str, array: Array, other: Any) -> Any:
     result = called(name, array, other)
     if result is NotImplemented:
         return NotImplemented
-    node = array.node
+    node = array.leaf() if array.node.storage is not None else array.node
     if result.shape != array.shape:
         raise ValueError(f"{name}: the result's shape {result.shape} is not {array.shape}")
     if not np.can_cast(result.dtype, array.dtype, "same_kind"):
