@@ -43,6 +43,13 @@ def softmax(xp: Any, x: Any, y: Any) -> Any:
     return power / total
 
 
+def layer_norm(xp: Any, x: Any, y: Any) -> Any:
+    """Each row less its mean, by its standard deviation."""
+    middle = xp.mean(x, 1, keepdims=True)
+    apart = x - middle
+    return apart / xp.sqrt(xp.mean(apart * apart, 1, keepdims=True) + 1e-5)
+
+
 def gelu_sum(xp: Any, x: Any, y: Any) -> Any:
     """The sum of gelu, by tanh."""
     return xp.sum(0.5 * x * (1 + xp.tanh(0.7978845608028654 * (x + 0.044715 * x * x * x))))
@@ -58,6 +65,7 @@ MATRICES: dict[str, Case] = {
     "chain": chain,
     "gelu_sum": gelu_sum,
     "softmax": softmax,
+    "layer_norm": layer_norm,
     "sum": lambda xp, x, y: xp.sum(x),
     "sum of rows": lambda xp, x, y: xp.sum(x, 1),
     "sum of columns": lambda xp, x, y: xp.sum(x, 0),

@@ -26,9 +26,10 @@ from gridlane.xp.kernels import THREADS, module_of
 from gridlane.xp.nodes import CAST, INDEX, Gather, Node, Scatter, Storage, contiguous
 from gridlane.xp.recipes import Recipe, Recorder, parts_of
 from gridlane.xp.reductions import kernels as reductions
-from gridlane.xp.reductions import scan_kernels
+from gridlane.xp.reductions import row_kernels, scan_kernels
 from gridlane.xp.reductions.folding import fold_into, scan_into
 from gridlane.xp.reductions.record import Reduction, Scan, blocks_of
+from gridlane.xp.reductions.row_groups import row_group_of
 
 OPTIONS = KernelOptions(fp64="exact", fma=False, own_functions=True)
 """float64 is exact on devices without it, products and sums round as NumPy's do, and functions are
@@ -98,6 +99,12 @@ def _compute(root: Node) -> None:
     assert device is not None
     if root.size == 0:
         root.settle(_result(device, root.dtype, root.shape))
+        return
+    group = row_group_of(root, compute)
+    if group is not None:
+        leaves = [_result(device, node.dtype, node.shape) for node in group.stored]
+        _launch(device, group, leaves)
+        _settle(group.stored, leaves)
         return
     if isinstance(root.operation, Reduction):
         fold_into(root, compute, _launch, _result)
@@ -385,6 +392,8 @@ def _module_of(form: Form) -> Module:
         return product_kernels.module_of(form)
     if form.fold is None:
         return module_of(form)
+    if form.stages is not None:
+        return row_kernels.module_of(form)
     return scan_kernels.module_of(form) if form.fold.scan else reductions.module_of(form)
 
 

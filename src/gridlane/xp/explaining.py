@@ -8,6 +8,7 @@ from gridlane.core.frozen import frozen
 from gridlane.xp.arrays import Array
 from gridlane.xp.computing import planned
 from gridlane.xp.groups import Group
+from gridlane.xp.reductions.record import Fold
 
 
 @frozen
@@ -68,9 +69,14 @@ def explain(x: Array, /) -> Plan:
 def _kernel(group: Group, is_last: bool) -> PlannedKernel:
     form, fold = group.form, group.form.fold
     reads = sum(1 for step in form.steps if step[0] in ("leaf", "gather"))
-    operations = [step[0] for step in form.steps if step[0] not in ("leaf", "number")]
+    folds: tuple[Fold, ...] = form.stages.folds if form.stages is not None else ()
+    operations = [
+        folds[step[2]].kind if step[0] == "fold" else step[0]
+        for step in form.steps
+        if step[0] not in ("leaf", "number")
+    ]
     stores, apart = len(form.stored), ""
-    if fold is not None:
+    if fold is not None and not folds:
         operations.append(f"scan_{fold.kind}" if fold.scan else fold.kind)
         stores += 1
         apart = "a reduction is the last operation of a kernel"

@@ -8,6 +8,7 @@ by a kernel of its own, and so is a reduction; what a reduction reduces is in it
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +17,7 @@ import numpy as np
 
 from gridlane.core.frozen import frozen
 from gridlane.xp.nodes import INDEX, Gather, Node, Shape, contiguous
-from gridlane.xp.reductions.record import Fold, Reduction, Scan
+from gridlane.xp.reductions.record import Fold, Reduction, Scan, Stages
 
 LIMIT = 48
 """The most operations of a group. A longer expression is computed in parts, so that the time of its
@@ -38,12 +39,14 @@ class Form:
         rank: the dimensions that are left when neighbours are joined.
         by_rows: whether a block's threads are in one row of the last dimension.
         steps: for each node: ("leaf", dtype, its steps along each dimension), ("index", dtype,
-            steps), ("gather", dtype, steps, positions of the indices), ("number", dtype), or
-            (operation's name, dtype, part, positions of the operands). A "scatter" may be the last.
+            steps), ("gather", dtype, steps, positions of the indices), ("number", dtype),
+            ("fold", dtype, the number of one of several reductions), or (operation's name, dtype,
+            part, positions of the operands). A "scatter" may be the last.
         stored: the positions of the nodes whose elements are stored, the root's last.
         target: the root's steps along each dimension, where it does not get memory of its own; with
             a reduction, the steps of what else is stored.
         fold: the reduction, if the group ends in one; its node is not among the steps.
+        stages: several reductions of the same rows; ``fold`` is the first of them.
         product: for a product of two leaves, the dtypes of the result and of the sums.
     """
 
@@ -53,6 +56,7 @@ class Form:
     stored: tuple[int, ...]
     target: Steps | None = None
     fold: Fold | None = None
+    stages: Stages | None = None
     product: tuple[np.dtype[Any], np.dtype[Any]] | None = None
 
 
@@ -122,7 +126,7 @@ def steps_of(nodes: list[Node], strides: list[Shape]) -> tuple[tuple[tuple[Any, 
         strides: of each node that has some; there may be further ones.
     """
     position = {id(node): number for number, node in enumerate(nodes)}
-    rest = iter(strides)
+    rest, folds = iter(strides), itertools.count()
     arguments: list[int] = []
 
     def own() -> Steps:
@@ -141,6 +145,8 @@ def steps_of(nodes: list[Node], strides: list[Shape]) -> tuple[tuple[tuple[Any, 
             steps.append(("index", node.dtype, own()))
         elif isinstance(node.operation, Gather):
             steps.append(("gather", node.dtype, own(), operands))
+        elif isinstance(node.operation, Reduction):
+            steps.append(("fold", node.dtype, next(folds)))
         else:
             steps.append((node.operation.name, node.dtype, node.part, operands))
     return tuple(steps), tuple(arguments)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,7 @@ class Emission:
         self.extents = [self.param(i64) for _ in range(form.rank)]
         self._strides = [self._strides_of(step) for step in form.steps]
         self.target = [self._stride(kind) for kind in form.target or ()]
+        self._absent = self.w.const(0, i64)
 
     def finish(self) -> None:
         """Complete the function."""
@@ -123,15 +125,20 @@ class Emission:
 
     # --- values ---
 
-    def values(self, indices: list[Value]) -> list[Operand]:
-        """The values of all nodes for an element."""
+    def values(self, indices: list[Value], wanted: Container[int] | None = None) -> list[Operand]:
+        """The values of all nodes for an element, or of those at some positions; the operands of
+        these are wanted as well."""
         values: list[Operand] = []
         self._results: dict[Any, tuple[Operand, ...]] = {}
-        for step, inputs, own in zip(self.form.steps, self.inputs, self._strides, strict=True):
-            values.append(self._value(step, inputs, own, indices, values))
+        steps = zip(self.form.steps, self.inputs, self._strides, strict=True)
+        for position, (step, inputs, own) in enumerate(steps):
+            if wanted is None or position in wanted:
+                values.append(self.value(step, inputs, own, indices, values))
+            else:
+                values.append(self._absent)
         return values
 
-    def _value(
+    def value(
         self,
         step: tuple[Any, ...],
         parameters: list[Value],

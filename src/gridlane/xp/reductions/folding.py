@@ -147,8 +147,8 @@ def _first_group(root: Node, compute: Callable[[Node], object]) -> tuple[Group, 
     layouts = layouts_of(nodes, shape)
     if stored or is_scan:
         layouts.append(contiguous(shape))
-    kept, above = _joined(shape, layouts, rows.axes[: rows.kept])
-    along, below = _joined(shape, layouts, rows.axes[rows.kept :])
+    kept, above = joined_axes(shape, layouts, rows.axes[: rows.kept])
+    along, below = joined_axes(shape, layouts, rows.axes[rows.kept :])
     strides = [(*a, *b) for a, b in zip(above, below, strict=True)]
     steps, arguments = steps_of(nodes, strides)
     target, further = split(strides[-1]) if stored or is_scan else (None, ())
@@ -174,8 +174,8 @@ def _next_group(fold: Fold, rows: Rows, states: list[Node], length: int) -> Grou
     """The group that reduces the states of parts, of rows that had so many elements."""
     shape = states[0].shape
     layouts = [contiguous(shape)] * len(states)
-    kept, above = _joined(shape, layouts, (1,) if rows.by_columns else (0,))
-    along, below = _joined(shape, layouts, (0,) if rows.by_columns else (1,))
+    kept, above = joined_axes(shape, layouts, (1,) if rows.by_columns else (0,))
+    along, below = joined_axes(shape, layouts, (0,) if rows.by_columns else (1,))
     steps, arguments = steps_of(states, [(*a, *b) for a, b in zip(above, below, strict=True)])
     fold = replace(
         fold, kept=len(kept), is_first=False, is_masked=False, operands=tuple(range(len(states)))
@@ -206,7 +206,7 @@ def _fold(fold: Fold, rows: Rows) -> Fold:
     return replace(fold, is_last=is_whole or rows.length <= fold.span)
 
 
-def _joined(shape: Shape, layouts: list[Shape], axes: Shape) -> tuple[Shape, list[Shape]]:
+def joined_axes(shape: Shape, layouts: list[Shape], axes: Shape) -> tuple[Shape, list[Shape]]:
     """The joined dimensions of some axes, and their strides."""
     own = tuple([shape[axis] for axis in axes])
     return joined(own, [tuple([each[axis] for axis in axes]) for each in layouts])

@@ -7,6 +7,8 @@ threads combine by eights and fours; the states of parts are the elements of a f
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from gridlane.core.dtypes import i32, i64
 from gridlane.ir.expressions import Expression
 from gridlane.ir.ops.grid import Barrier
@@ -33,28 +35,28 @@ def module_of(form: Form) -> Module:
     return _Reduction(form).module
 
 
-class _Reduction(Rows):
-    """A kernel that reduces parts of rows."""
+class Folding(Rows):
+    """A kernel whose threads reduce parts of rows."""
 
-    def __init__(self, form: Form) -> None:
-        fold = form.fold
-        assert fold is not None
-        results = (fold.result,) if fold.is_last else KINDS[fold.kind].states(fold.accumulator)
-        super().__init__(form, f"{name_of(form)}_{fold.kind}", results)
-        b = self.b
-        is_counting = fold.is_last and self.kind.is_counting
-        self._length = self.param(i64) if is_counting else self.integer(0)
-        self._advance = self.kind.advance if fold.is_first else None
+    def reduce(self, tiles: str = "tile") -> State:
+        """The state of a part, in its first thread.
+
+        Args:
+            tiles: the beginning of the names of shared memory.
+        """
+        self._advance = self.kind.advance if self.fold.is_first else None
         self._states = self._variables()
-        with b.if_(self.is_row):
+        with self.b.if_(self.is_row):
             self._walk()
-        state = self._combined_threads(self._read(self._states[0]))
-        with b.if_(b.and_(self.is_row, b.eq(self.lane, self.integer(0)))):
-            self._put(state)
-        self.finish()
+        return self._combined_threads(self._read(self._states[0]), tiles)
 
-    def _walk(self) -> None:
-        """Combine the elements of a thread into the first of its states."""
+    def each(self, take: Callable[[int, Value], None], near: Var | None = None) -> None:
+        """Do something for each element of a thread.
+
+        Args:
+            take: does it, with a number of the turn, below ``_TURNS``, and the element's index.
+            near: gets the index behind the part's first element of the first one.
+        """
         b, fold = self.b, self.fold
         end = self.least(b.add(self.start, self.integer(fold.span)), self.count)
         start, stride, own = self.start, 1, self.integer(0)
@@ -65,9 +67,7 @@ class _Reduction(Rows):
             if fold.width > WARP:
                 start = b.add(start, b.mul(self.warp, self._per_thread()))
             end = self.least(end, b.add(start, of_warp))
-        near = None
-        if self._advance is not None:
-            near = b.variable("near", i32)
+        if near is not None:
             b.write(near, b.cast(b.sub(b.add(start, own), self.start), i32))
         place = b.variable("place", i64)
         b.write(place, start)
@@ -76,19 +76,24 @@ class _Reduction(Rows):
             following = b.add(at, self.integer(_TURNS * stride))
             b.break_if(b.lt(end, following))
             for turn in range(_TURNS):
-                mine = b.add(b.add(at, self.integer(turn * stride)), own)
-                self._take(turn % len(self._states), near, mine)
+                take(turn, b.add(b.add(at, self.integer(turn * stride)), own))
             b.write(place, following)
         with b.loop(unroll=1):
             at = b.read(place)
             b.break_if(b.not_(b.lt(at, end)))
             mine = b.add(at, own)
             if stride == 1:
-                self._take(0, near, mine)
+                take(0, mine)
             else:
                 with b.if_(b.lt(mine, end)):
-                    self._take(0, near, mine)
+                    take(0, mine)
             b.write(place, b.add(at, self.integer(stride)))
+
+    def _walk(self) -> None:
+        """Combine the elements of a thread into the first of its states."""
+        b = self.b
+        near = b.variable("near", i32) if self._advance is not None else None
+        self.each(lambda turn, at: self._take(turn % len(self._states), near, at), near)
         if near is not None:
             b.write(self._states[0][1], b.add(self.start, b.cast(b.read(near), i64)))
         states = [self._read(each) for each in self._states]
@@ -124,13 +129,13 @@ class _Reduction(Rows):
             states = [self.kind.combine(self.w, a, b) for a, b in pairs]
         return states[0]
 
-    def _combined_threads(self, state: State) -> State:
+    def _combined_threads(self, state: State, names: str) -> State:
         """The state of a part, in its first thread."""
         b, fold = self.b, self.fold
         if fold.width == 1:
             return state
         tiles = [
-            self.shared(f"tile{number}", each.dtype, THREADS)
+            self.shared(f"{names}{number}", each.dtype, THREADS)
             for number, each in enumerate(scalars(state))
         ]
         for tile, each in zip(tiles, scalars(state), strict=True):
@@ -180,6 +185,23 @@ class _Reduction(Rows):
     def _write(self, variables: list[Var], state: State) -> None:
         for var, each in zip(variables, scalars(state), strict=True):
             self.b.write(var, each.value)
+
+
+class _Reduction(Folding):
+    """A kernel that reduces parts of rows."""
+
+    def __init__(self, form: Form) -> None:
+        fold = form.fold
+        assert fold is not None
+        results = (fold.result,) if fold.is_last else KINDS[fold.kind].states(fold.accumulator)
+        super().__init__(form, f"{name_of(form)}_{fold.kind}", results)
+        b = self.b
+        is_counting = fold.is_last and self.kind.is_counting
+        self._length = self.param(i64) if is_counting else self.integer(0)
+        state = self.reduce()
+        with b.if_(b.and_(self.is_row, b.eq(self.lane, self.integer(0)))):
+            self._put(state)
+        self.finish()
 
     def _put(self, state: State) -> None:
         """Store the result of a row, or the state of its part."""

@@ -94,6 +94,19 @@ class Fold:
         return self.width * 32 // self.accumulator.itemsize  # 8 KiB, which any block may have
 
 
+@frozen
+class Stages:
+    """Several reductions of the same rows in one kernel, each of a whole row.
+
+    Attributes:
+        folds: in the order of computation. A later one may use the results of earlier ones.
+        of_rows: the positions, among the stored nodes, of those with one element for each row.
+    """
+
+    folds: tuple[Fold, ...]
+    of_rows: tuple[int, ...]
+
+
 WARP = 32
 """The threads that load neighbouring elements."""
 SERIAL = 32
