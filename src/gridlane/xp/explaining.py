@@ -69,7 +69,7 @@ def explain(x: Array, /) -> Plan:
 def _kernel(group: Group, is_last: bool) -> PlannedKernel:
     form, fold = group.form, group.form.fold
     reads = sum(1 for step in form.steps if step[0] in ("leaf", "gather"))
-    folds: tuple[Fold, ...] = form.stages.folds if form.stages is not None else ()
+    folds: list[Fold] = [] if form.stages is None else [*form.stages.folds]
     operations = [
         folds[step[2]].kind if step[0] == "fold" else step[0]
         for step in form.steps
@@ -86,6 +86,8 @@ def _kernel(group: Group, is_last: bool) -> PlannedKernel:
             apart = "rows have several parts, whose totals are scanned first"
         elif not fold.is_last and not fold.scan:
             apart = "rows have several parts, and the next kernel reduces their results"
+    elif folds:
+        apart = "what uses the result has other rows than its reductions"
     elif not is_last:
         apart = "what uses the result has more elements: each would be computed several times"
     extents = math.prod(group.extents)
