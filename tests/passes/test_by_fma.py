@@ -24,7 +24,12 @@ UNLIKE = {
     "asin": np.arcsin,
     "acos": np.arccos,
     "atan": np.arctan,
+    "asinh": np.arcsinh,
+    "acosh": np.arccosh,
 }
+
+
+UNARY = [op for op in BY_FMA if issubclass(op, math.MathUnary)]
 
 
 def reference(op: type[Op]) -> Callable[[np.ndarray], np.ndarray]:
@@ -41,7 +46,7 @@ def arguments() -> np.ndarray:
     return x[: x.size // 256 * 256]
 
 
-@pytest.mark.parametrize("op", [op for op in BY_FMA if op is not math.Pow], ids=lambda op: op.name)
+@pytest.mark.parametrize("op", UNARY, ids=lambda op: op.name)
 def test_errors_of_at_most_an_ulp(op):
     x = arguments()
     within_an_ulp(op, reference(op), x)
@@ -58,6 +63,18 @@ def test_errors_of_powers():
     edges = np.array([0, -0.0, 1, -1, 3, -2, 0.5, np.inf, -np.inf, np.nan], np.float32)
     x[:100], y[:100] = np.repeat(edges, 10), np.tile(edges, 10)
     within_an_ulp(math.Pow, np.power, x, y.astype(np.float32))
+
+
+def test_errors_of_angles():
+    """Of points of every size, and in every direction from the edges."""
+    generator = np.random.default_rng(8)
+    y = generator.integers(0, 1 << 32, 256 * 256, dtype=np.uint32).view(np.float32)
+    x = generator.integers(0, 1 << 32, 256 * 256, dtype=np.uint32).view(np.float32)
+    with np.errstate(all="ignore"):
+        x[::2] = y[::2] * generator.uniform(-2, 2, x.size // 2).astype(np.float32)
+    edges = np.array([0, -0.0, 1, -1, 3, -2, 0.5, np.inf, -np.inf, np.nan], np.float32)
+    x[:100], y[:100] = np.repeat(edges, 10), np.tile(edges, 10)
+    within_an_ulp(math.Atan2, np.arctan2, y, x)
 
 
 def within_an_ulp(op: type[Op], of_doubles: Callable[..., np.ndarray], *columns: np.ndarray):

@@ -19,6 +19,7 @@ from gridlane.passes.legalise.math import (
     power,
     trigonometric,
 )
+from gridlane.passes.legalise.math.by_fma import area as fma_area
 from gridlane.passes.legalise.math.by_fma import error_function as fma_error_function
 from gridlane.passes.legalise.math.by_fma import exponential as fma_exponential
 from gridlane.passes.legalise.math.by_fma import inverse as fma_inverse
@@ -104,11 +105,14 @@ BY_FMA: dict[type[Op], Formula] = {
     math.Asin: fma_inverse.asin,
     math.Acos: fma_inverse.acos,
     math.Atan: fma_inverse.atan,
+    math.Asinh: fma_area.asinh,
+    math.Acosh: fma_area.acosh,
     math.Erf: fma_error_function.erf,
     math.Erfc: fma_error_function.erfc,
     math.Cbrt: fma_roots.cbrt,
     math.Rsqrt: fma_roots.rsqrt,
     math.Pow: fma_power.pow,
+    math.Atan2: fma_inverse.atan2,
     math.Log: fma_logarithm.log,
     math.Log2: fma_logarithm.log2,
     math.Log10: fma_logarithm.log10,

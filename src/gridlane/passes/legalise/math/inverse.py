@@ -70,8 +70,9 @@ def atan(w: Writer, x: Expression) -> Expression:
     return w.select(x.is_nan() | x.equals(0.0), x, result)
 
 
-def atan2(w: Writer, y: Expression, x: Expression) -> Expression:
-    """The angle of (x, y). Both are scaled alike, so that no step overflows or underflows."""
+def scaled_point(w: Writer, y: Expression, x: Expression) -> tuple[Expression, Expression]:
+    """The magnitudes of y and x, scaled alike so that no step overflows or underflows; those of
+    infinities and zeros have the right angle."""
     a, b = abs(y), abs(x)
     largest = a.most(b)
     both, none = a.equals(b), largest.equals(0.0)
@@ -84,7 +85,12 @@ def atan2(w: Writer, y: Expression, x: Expression) -> Expression:
     up, down = 2.0 ** (w.form.bias // 2 + 2), 2.0**-4
     scale = w.select(largest < 1 / up * 8.0, up, w.select(largest > 1 / w.form.tiny, down, 1.0))
     scale = w.select(infinite | none, 1.0, scale)
-    a, b = a * scale, b * scale
+    return a * scale, b * scale
+
+
+def atan2(w: Writer, y: Expression, x: Expression) -> Expression:
+    """The angle of (x, y)."""
+    a, b = scaled_point(w, y, x)
     result = _arc(w, single(a), single(b), w.is_negative(x))
     return w.select(x.is_nan() | y.is_nan(), math.nan, w.with_sign(result, y))
 

@@ -1,4 +1,4 @@
-"""atan, asin, acos: odd polynomials, of 1 / x beyond 1 and of sqrt((1 - x) / 2) beyond 1/2."""
+"""atan, atan2, asin, acos: odd polynomials of quotients up to 1, and of sqrt((1 - x) / 2) later."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import math
 from gridlane.ir.expressions import Expression, Writer
 from gridlane.passes.legalise.math import coefficients
 from gridlane.passes.legalise.math.by_fma import coefficients as known
-from gridlane.passes.legalise.math.doubled import constant
+from gridlane.passes.legalise.math.doubled import choose, constant, single
+from gridlane.passes.legalise.math.inverse import scaled_point
 
 
 def atan(w: Writer, x: Expression) -> Expression:
@@ -27,6 +28,25 @@ def atan(w: Writer, x: Expression) -> Expression:
     far = first + w.fma(-cube, series, small)
     near = w.fma(cube, series, q)
     return w.select(x.is_nan(), x, w.with_sign(w.select(large, far, near), x))
+
+
+def atan2(w: Writer, y: Expression, x: Expression) -> Expression:
+    """The angle of (x, y): of the quotient of their sizes, from the nearest axis."""
+    a, b = scaled_point(w, y, x)
+    swapped, left = a > b, w.is_negative(x)
+    large, small = a.most(b), a.least(b)
+    q = small / large
+    residue = w.fma(-q, large, small) * (1.0 / large)
+    z = q * q
+    lost = residue * w.fma(z, w.real(-0.5), 1.0)  # over 1 + z, roughly
+    away = swapped ^ left
+    turned, lost = w.select(away, -q, q), w.select(away, -lost, lost)
+    right, zero = constant(w, coefficients.HALF_PI), single(w.real(0.0))
+    start = choose(swapped, right, choose(left, right.times(2.0), zero))
+    first = start.hi + turned
+    lost = ((start.hi - first) + turned) + (start.lo + lost)
+    result = first + w.fma(turned * z, w.polynomial(z, known.ATAN[w.form.dtype]), lost)
+    return w.select(x.is_nan() | y.is_nan(), math.nan, w.with_sign(result, y))
 
 
 def _halved(w: Writer, size: Expression) -> tuple[Expression, Expression]:

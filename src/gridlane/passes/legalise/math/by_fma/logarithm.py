@@ -25,7 +25,7 @@ _SERIES = {
 }
 
 
-_LEAST = {f32: 2 / 3, f64: math.sqrt(0.5)}
+LEAST = {f32: 2 / 3, f64: math.sqrt(0.5)}
 """The least m."""
 
 
@@ -51,7 +51,7 @@ def split(w: Writer, x: Expression, least: float) -> tuple[Expression, Expressio
     return w.from_bits(w.bits(normal) - up) - 1.0, e - w.select(small, float(form.precision), 0.0)
 
 
-def _rest(w: Writer, f: Expression, low: Expression | None, scale: Fraction = _ONE) -> Expression:
+def rest_of(w: Writer, f: Expression, low: Expression | None, scale: Fraction = _ONE) -> Expression:
     """log(1 + f) - f, both times a scale, plus a small number."""
     if w.form.dtype is f32:
         square, series = f * f, w.polynomial(f, _SERIES[scale])
@@ -65,7 +65,7 @@ def _rest(w: Writer, f: Expression, low: Expression | None, scale: Fraction = _O
     return rest + low if scale == 1 else w.fma(rest, w.real(scale), low)
 
 
-def _joined(w: Writer, e: Expression, f: Expression, rest: Expression) -> Expression:
+def joined(w: Writer, e: Expression, f: Expression, rest: Expression) -> Expression:
     """e ln 2 + f + rest."""
     high, low = pieces(coefficients.LN_2, w.form.precision, w.form.precision)
     if w.form.dtype is not f32:  # what the f32 lacks is negligible
@@ -82,13 +82,13 @@ def _special(w: Writer, x: Expression, ordinary: Expression) -> Expression:
 
 def log(w: Writer, x: Expression) -> Expression:
     """The natural logarithm."""
-    f, e = split(w, x, _LEAST[w.form.dtype])
-    return _special(w, x, _joined(w, e, f, _rest(w, f, None)))
+    f, e = split(w, x, LEAST[w.form.dtype])
+    return _special(w, x, joined(w, e, f, rest_of(w, f, None)))
 
 
 def _based(w: Writer, x: Expression, of_f: Fraction, of_e: Fraction) -> Expression:
     """e of_e + f of_f + rest of_f, the first sum in two floats."""
-    f, e = split(w, x, _LEAST[w.form.dtype])
+    f, e = split(w, x, LEAST[w.form.dtype])
     precision = w.form.precision
     high, low = pieces(of_f, precision, precision)
     first, second = pieces(of_e, precision - 11, precision)
@@ -99,7 +99,7 @@ def _based(w: Writer, x: Expression, of_f: Fraction, of_e: Fraction) -> Expressi
     lost = w.fma(f, w.real(low), lost)
     if of_e != 1:
         lost = w.fma(e, w.real(second), lost)
-    return _special(w, x, total + _rest(w, f, lost, of_f))
+    return _special(w, x, total + rest_of(w, f, lost, of_f))
 
 
 def log2(w: Writer, x: Expression) -> Expression:
@@ -115,14 +115,14 @@ def log10(w: Writer, x: Expression) -> Expression:
 def log1p(w: Writer, x: Expression) -> Expression:
     """The logarithm of 1 + x."""
     form = w.form
-    e, up = _exponent(w, x + 1.0, _LEAST[form.dtype])
+    e, up = _exponent(w, x + 1.0, LEAST[form.dtype])
     # 2**-e may be subnormal, 4 times it is not.
     four = w.from_bits(w.const(form.bias + 2 << form.fraction, form.whole) - up)
     start = w.fma(four, w.real(0.25), -1.0)
     moved = w.from_bits(w.bits(x) - up)
     f = moved + start
     lost = moved - (f - start)
-    result = _joined(w, e, f, _rest(w, f, w.fma(-f, lost, lost)))  # lost / (1 + f)
+    result = joined(w, e, f, rest_of(w, f, w.fma(-f, lost, lost)))  # lost / (1 + f)
     result = w.select((x < math.inf) & x.differs(0.0), result, x)
     result = w.select(x.equals(-1.0), -math.inf, result)
     return w.select(x < -1.0, math.nan, result)
