@@ -124,6 +124,22 @@ def test_axes_that_are_not_there():
     with pytest.raises(np.exceptions.AxisError):
         xp.cumulative_sum(array, axis=2)
     with pytest.raises(TypeError, match="no sum or product"):
-        xp.cumsum(array, dtype=bool)
+        xp.cumsum(array + 1j, dtype=float)
     with pytest.raises(ValueError, match="non-negative"):
         xp.diff(array, n=-1)
+
+
+def test_a_result_has_the_dtype_of_out():
+    x = np.array([[100, 100, 100], [0, 1, 0]], np.int8)
+    for name, dtype in (("cumsum", np.int8), ("cumprod", np.float32), ("sum", np.int8)):
+        shape = (2,) if name == "sum" else x.shape
+        out, expected = xp.zeros(shape, dtype), np.zeros(shape, dtype)
+        assert getattr(xp, name)(xp.asarray(x), 1, out=out) is out
+        getattr(np, name)(x, 1, out=expected)
+        same(out, expected)
+    same(xp.cumsum(xp.asarray(x), 1, bool), np.cumsum(x, 1, bool))
+    same(xp.cumprod(xp.asarray(x), 1, bool), np.cumprod(x, 1, bool))
+    out, expected = xp.zeros(3), np.zeros(3)
+    xp.nancumsum(xp.asarray([1.0, np.nan, 2]), out=out)
+    np.nancumsum([1.0, np.nan, 2], out=expected)
+    same(out, expected)

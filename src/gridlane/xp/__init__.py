@@ -32,6 +32,7 @@ _MODULES = {
     "einstein": "einsum",
     "explaining": "explain",
     "functions": "clip round",
+    "neighbours": "convolve gradient",
     "numpy_names": (
         "append array_split atleast_1d atleast_2d column_stack copy copyto diag diagonal "
         "dot fliplr flipud hsplit hstack identity inner isclose kron logspace nan_to_num "

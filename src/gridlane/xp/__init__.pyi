@@ -63,6 +63,8 @@ from gridlane.xp.manipulation import take as take
 from gridlane.xp.manipulation import tile as tile
 from gridlane.xp.manipulation import transpose as transpose
 from gridlane.xp.manipulation import unstack as unstack
+from gridlane.xp.neighbours import convolve as convolve
+from gridlane.xp.neighbours import gradient as gradient
 from gridlane.xp.numpy_names import append as append
 from gridlane.xp.numpy_names import array_split as array_split
 from gridlane.xp.numpy_names import atleast_1d as atleast_1d

@@ -336,11 +336,28 @@ def isclose(
 
 @of_array
 def nan_to_num(
-    x: Array, /, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
+    x: Array,
+    /,
+    copy: bool = True,
+    nan: float = 0.0,
+    posinf: float | None = None,
+    neginf: float | None = None,
 ) -> Array:
-    """The elements, with numbers for NaN and infinities, by default the largest."""
+    """The elements, with numbers for NaN and infinities, by default the largest.
+
+    Args:
+        copy: False to store them in ``x``.
+    """
+    result = _finite(x, nan, posinf, neginf)
+    if copy:
+        return result
+    assign(x.leaf(), ..., result.node)
+    return x
+
+
+def _finite(x: Array, nan: float, posinf: float | None, neginf: float | None) -> Array:
     if dtypes.letter(x.dtype) == "c":
-        parts = [nan_to_num(function(each)(x), nan, posinf, neginf) for each in ("real", "imag")]
+        parts = [_finite(function(each)(x), nan, posinf, neginf) for each in ("real", "imag")]
         return parts[0] + parts[1] * 1j
     if dtypes.letter(x.dtype) != "f":
         return x.copy()

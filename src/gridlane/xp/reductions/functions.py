@@ -91,6 +91,14 @@ def total_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.uint64) if dtype.kind == "u" and dtype.itemsize < 8 else dtype
 
 
+def result_dtype(dtype: np.dtype[Any], out: Any) -> np.dtype[Any]:
+    """NumPy's dtype of a sum or product without ``dtype=``: that of ``out``, if elements are cast
+    to it."""
+    if isinstance(out, Array) and np.can_cast(dtype, out.dtype, "same_kind"):
+        return out.dtype
+    return total_dtype(dtype)
+
+
 # --- nodes ---
 
 
@@ -182,7 +190,7 @@ def _total(
     out: Any,
 ) -> Array:
     node = node_of(x, name)
-    result = total_dtype(node.dtype) if dtype is None else np.dtype(dtype)
+    result = np.dtype(dtype) if dtype is not None else result_dtype(node.dtype, out)
     if result.kind == "b":  # NumPy's sum in bool is any, and its product is all
         node = reduced(
             "any" if name == "sum" else "all",

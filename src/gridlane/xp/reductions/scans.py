@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gridlane.xp.applying import cast
 from gridlane.xp.arrays import Array
 from gridlane.xp.computing import compute
 from gridlane.xp.groups import LIMIT
@@ -17,7 +18,7 @@ from gridlane.xp.reductions.functions import (
     delivered,
     filled,
     node_of,
-    total_dtype,
+    result_dtype,
 )
 from gridlane.xp.reductions.record import Scan
 from gridlane.xp.views import axis_of
@@ -38,9 +39,7 @@ def _cumulative(
     name: str, kind: str, x: Any, axis: int | None, dtype: Any, include_initial: bool, out: Any
 ) -> Array:
     node = node_of(x, name)
-    result = total_dtype(node.dtype) if dtype is None else np.dtype(dtype)
-    if result.kind == "b":
-        raise TypeError(f"{name}: a scan in bool is no sum or product; use an integer dtype")
+    result = np.dtype(dtype) if dtype is not None else result_dtype(node.dtype, out)
     if result.kind != "c" and node.dtype.kind == "c":
         raise TypeError(f"{name}: complex numbers have no sum or product in {result}")
     if not node.shape:
@@ -50,7 +49,11 @@ def _cumulative(
     elif axis is None and len(node.shape) > 1:
         raise ValueError(f"{name}: an array of several dimensions needs axis")
     along = axis_of(0 if axis is None else axis, len(node.shape))
-    value = scanned(kind, node, along, result)
+    if result.kind == "b":  # NumPy's sum in bool is any, and its product is all
+        truths = cast(cast(node, result), np.dtype(np.int64))
+        value = apply("not_equal", scanned(kind, truths, along, truths.dtype), 0)
+    else:
+        value = scanned(kind, node, along, result)
     if include_initial:
         shape = (*node.shape[:along], 1, *node.shape[along + 1 :])
         first = filled(node, _STARTS[kind], result, shape)

@@ -20,16 +20,32 @@ def _numbers(node: Node) -> Array | None:
     return Array(apply("logical_not", apply("isnan", node)))
 
 
-def nansum(x: Array, /, axis: Axes = None, dtype: Any = None, *, keepdims: bool = False) -> Array:
+def nansum(
+    x: Array,
+    /,
+    axis: Axes = None,
+    dtype: Any = None,
+    *,
+    keepdims: bool = False,
+    out: Any = None,
+) -> Array:
     """``sum`` of the elements that are no NaN."""
     mask = _numbers(node_of(x, "nansum"))
-    return functions.sum(x, axis=axis, dtype=dtype, keepdims=keepdims, where=mask)
+    return functions.sum(x, axis, dtype, keepdims=keepdims, where=mask, out=out)
 
 
-def nanprod(x: Array, /, axis: Axes = None, dtype: Any = None, *, keepdims: bool = False) -> Array:
+def nanprod(
+    x: Array,
+    /,
+    axis: Axes = None,
+    dtype: Any = None,
+    *,
+    keepdims: bool = False,
+    out: Any = None,
+) -> Array:
     """``prod`` of the elements that are no NaN."""
     mask = _numbers(node_of(x, "nanprod"))
-    return functions.prod(x, axis=axis, dtype=dtype, keepdims=keepdims, where=mask)
+    return functions.prod(x, axis, dtype, keepdims=keepdims, where=mask, out=out)
 
 
 def nanmean(x: Array, /, axis: Axes = None, dtype: Any = None, *, keepdims: bool = False) -> Array:
@@ -113,14 +129,14 @@ def _filled(x: Any, name: str, value: int) -> Any:
     return x if mask is None else Array(apply("where", mask.node, x.node, value))
 
 
-def nancumsum(x: Array, /, axis: int | None = None, dtype: Any = None) -> Array:
+def nancumsum(x: Array, /, axis: int | None = None, dtype: Any = None, out: Any = None) -> Array:
     """``cumsum`` with NaN as 0."""
-    return scans.cumsum(_filled(x, "nancumsum", 0), axis=axis, dtype=dtype)
+    return scans.cumsum(_filled(x, "nancumsum", 0), axis, dtype, out)
 
 
-def nancumprod(x: Array, /, axis: int | None = None, dtype: Any = None) -> Array:
+def nancumprod(x: Array, /, axis: int | None = None, dtype: Any = None, out: Any = None) -> Array:
     """``cumprod`` with NaN as 1."""
-    return scans.cumprod(_filled(x, "nancumprod", 1), axis=axis, dtype=dtype)
+    return scans.cumprod(_filled(x, "nancumprod", 1), axis, dtype, out)
 
 
 def ptp(x: Array, /, axis: Axes = None, *, keepdims: bool = False) -> Array:
