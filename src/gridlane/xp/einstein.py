@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 
-from gridlane.xp import manipulation, products
+from gridlane.xp import dtypes, manipulation, products
 from gridlane.xp.arrays import Array
 from gridlane.xp.reductions import functions as reductions
 
@@ -29,7 +29,12 @@ def einsum(subscripts: str, /, *operands: Array) -> Array:
                 "others with xp.asarray"
             )
     inputs, output = _parsed(subscripts, operands)
-    terms = [_without_repeats(*each) for each in zip(operands, inputs, strict=True)]
+    # Sums before the last product are in the dtype of the result too.
+    dtype = dtypes.result_type(*operands)
+    terms = [
+        _without_repeats(each.astype(dtype, copy=False), letters)
+        for each, letters in zip(operands, inputs, strict=True)
+    ]
     _check_extents(terms)
     result = terms[0]
     for number, other in enumerate(terms[1:], 1):
@@ -61,6 +66,8 @@ def _parsed(subscripts: str, operands: tuple[Array, ...]) -> tuple[list[str], st
         full.append(term.replace("...", "".join(unused[:hidden][::-1])))
     broadcast = "".join(unused[:most][::-1])
     if arrow:
+        if most and "..." not in right:
+            raise ValueError(f"einsum: the result {right!r} has no '...' for those of the operands")
         output = right.replace("...", broadcast)
     else:
         counts = Counter("".join(full))
@@ -116,11 +123,12 @@ def _multiplied(one: Labelled, other: Labelled, later: str) -> Labelled:
     one = _summed(one, later + other[1])
     other = _summed(other, later + one[1])
     (a, first), (b, second) = one, other
-    wide = {
-        each: max(a.shape[first.index(each)], b.shape[second.index(each)])
+    pairs = {
+        each: (a.shape[first.index(each)], b.shape[second.index(each)])
         for each in first
         if each in second
     }
+    wide = {each: other if own == 1 else own for each, (own, other) in pairs.items()}
     if 1 in (a.shape[first.index(e)] for e in wide) or 1 in (
         b.shape[second.index(e)] for e in wide
     ):
