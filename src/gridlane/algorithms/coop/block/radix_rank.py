@@ -11,13 +11,14 @@ import numpy as np
 
 from gridlane import cuda
 from gridlane.algorithms.coop.elements import element_of
-from gridlane.algorithms.coop.groups import block_group
+from gridlane.algorithms.coop.groups import Group, block_group
 from gridlane.algorithms.coop.invocable import Invocable, with_memory
 from gridlane.algorithms.coop.merging import sort_bytes, sorting_places
 from gridlane.algorithms.coop.parameters import normalize_dtype_param
 from gridlane.core.argtypes import ScalarType
 from gridlane.cuda import types
 from gridlane.cuda.kernels.decorators import jit
+from gridlane.cuda.kernels.dispatcher import Dispatcher
 
 _WORD = element_of(types.uint32)
 _MOST_BITS = 16
@@ -59,49 +60,72 @@ def make_radix_rank(
         raise ValueError(
             f"the bits {begin_bit} to {end} of {kind} are no digit of 1 to {_MOST_BITS} bits"
         )
-    digits, unsigned = 1 << (end - begin_bit), np.dtype(f"u{kind.itemsize}").type
-    last, begin = np.uint32(digits - 1), unsigned(begin_bit)
-    sort, items, locate, sync = (
-        sorting_places(group, _WORD, _before, True), group.items, group.place, group.sync
-    )  # fmt: skip
-    count, each = group.count, max(1, -(-digits // group.threads))
-    section, has_prefix = group.section(_WORD), exclusive_digit_prefix is not None
+    unsigned, last = np.dtype(f"u{kind.itemsize}").type, np.uint32((1 << (end - begin_bit)) - 1)
+    begin, has_prefix = unsigned(begin_bit), exclusive_digit_prefix is not None
+    sort, items, kind = sorting_places(group, _WORD, _before, True), group.items, np.uint32
+    rank, count = _ranking(group), _counting(group, int(last), descending)
 
     @jit(device=True)
     def radix_rank(memory, keys, ranks, *prefixes):
-        t, _, mask = locate()
-        words = cuda.local.array(items, np.uint32)
+        words = cuda.local.array(items, kind)
         origins = cuda.local.array(items, np.int32)
         for e in range(items):
             digit = np.uint32(unsigned(keys[e]) >> begin) & last
             words[e] = last - digit if descending else digit
         sort(memory, words, origins)
+        rank(memory, origins, ranks)
+        if has_prefix:
+            count(memory, words, prefixes[0])
+
+    return with_memory(radix_rank, 3 if has_prefix else 2, sort_bytes(group, _WORD, _WORD))
+
+
+def _ranking(group: Group) -> Dispatcher:
+    """The device function ``(memory, origins, ranks)``: where the item of each place went."""
+    items, section, locate, sync = group.items, group.section(_WORD), group.place, group.sync
+
+    @jit(device=True)
+    def rank(memory, origins, ranks):
         tile = section(memory)
+        t, _, mask = locate()
         for e in range(items):
             tile[origins[e]] = np.uint32(t * items + e)
         sync(mask)
         for e in range(items):
             ranks[e] = tile[t * items + e]
         sync(mask)
-        if has_prefix:
-            for e in range(items):
-                tile[t * items + e] = words[e]
-            sync(mask)
-            for k in range(each):
-                digit = np.uint32(t * each + k)
-                if digit < digits:
-                    word = last - digit if descending else digit
-                    low, high = 0, count
-                    while low < high:
-                        middle = (low + high) // 2
-                        if tile[middle] < word:
-                            low = middle + 1
-                        else:
-                            high = middle
-                    prefixes[0][k] = low
-            sync(mask)
 
-    return with_memory(radix_rank, 3 if has_prefix else 2, sort_bytes(group, _WORD, _WORD))
+    return rank
+
+
+def _counting(group: Group, last: int, descending: bool) -> Dispatcher:
+    """The device function ``(memory, words, prefix)``: the number of sorted words in front of each
+    of a thread's digits."""
+    items, section, locate, sync = group.items, group.section(_WORD), group.place, group.sync
+    most, each = group.count, max(1, -(-(last + 1) // group.threads))
+
+    @jit(device=True)
+    def count(memory, words, prefix):
+        tile = section(memory)
+        t, _, mask = locate()
+        for e in range(items):
+            tile[t * items + e] = words[e]
+        sync(mask)
+        for k in range(each):
+            digit = t * each + k
+            if digit <= last:
+                word = last - digit if descending else digit
+                low, high = 0, most
+                while low < high:
+                    middle = (low + high) // 2
+                    if tile[middle] < word:
+                        low = middle + 1
+                    else:
+                        high = middle
+                prefix[k] = low
+        sync(mask)
+
+    return count
 
 
 @jit(device=True)

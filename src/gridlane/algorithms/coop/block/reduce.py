@@ -9,9 +9,10 @@ from typing import Any
 
 from gridlane import cuda
 from gridlane.algorithms.coop.elements import element_of
-from gridlane.algorithms.coop.invocable import Invocable, rank_in_block, with_memory
+from gridlane.algorithms.coop.groups import block_group
+from gridlane.algorithms.coop.invocable import Invocable, with_memory
 from gridlane.algorithms.coop.operators import combining
-from gridlane.algorithms.coop.parameters import block_of, items_of, normalize_dtype_param
+from gridlane.algorithms.coop.parameters import normalize_dtype_param
 from gridlane.cuda.kernels.decorators import jit
 
 _ALGORITHMS = "raking", "raking_commutative_only", "warp_reductions"
@@ -42,17 +43,17 @@ def make_reduce(
     """
     if algorithm not in _ALGORITHMS:
         raise ValueError(f"Unsupported algorithm: {algorithm}")
-    items = items_of(items_per_thread)
-    dim, threads = block_of(threads_per_block)
+    group = block_group(threads_per_block, items_per_thread)
     element = element_of(normalize_dtype_param(dtype))
     combine = combining(binary_op, element, "binary_op")
     cast, get, put = element.cast, element.get, element.put
-    section, rank = element.section(0, threads), rank_in_block(dim)
+    items, threads, locate = group.items, group.threads, group.place
+    section = group.section(element, count=threads)
 
     @jit(device=True)
     def reduce(memory, values, *counts):
         tile = section(memory)
-        t = rank()
+        t, _, _ = locate()
         if items == 1:
             total = cast(values)
         else:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from gridlane.algorithms.coop.elements import element_of
-from gridlane.algorithms.coop.groups import block_group
+from gridlane.algorithms.coop.elements import Element, element_of
+from gridlane.algorithms.coop.groups import Group, block_group
 from gridlane.algorithms.coop.invocable import Invocable, shared_bytes, with_memory
 from gridlane.algorithms.coop.operators import combining
 from gridlane.algorithms.coop.parameters import items_of, normalize_dtype_param
 from gridlane.cuda import types
 from gridlane.cuda.kernels.decorators import jit
+from gridlane.cuda.kernels.dispatcher import Dispatcher
 
 
 class RunLength(Invocable):
@@ -58,11 +59,25 @@ def make_run_length(
         raise TypeError(f"run lengths of {element.kind} are unsupported; decode numbers of values")
     offset_type = types.uint32 if decoded_offset_dtype is None else decoded_offset_dtype
     offset = element_of(normalize_dtype_param(offset_type))
-    items, count, locate, sync = group.items, group.count, group.place, group.sync
-    get, put, convert = element.get, element.put, offset.cast
-    first_byte = -(-count * element.size // 16) * 16
+    first_byte = -(-group.count * element.size // 16) * 16
     values_in, ends_in = group.section(element), group.section(offset, first_byte)
-    add = combining("+", offset, "+")
+    run_length = _keeping(group, element, offset, values_in, ends_in)
+    decode = _decoding(group, element, offset, values_in, ends_in, wanted)
+    size = first_byte + group.count * offset.size
+    own = shared_bytes(max(1, size))
+    made = RunLength(with_memory(run_length, 2, size, own).function, size)
+    made.decode = with_memory(decode, 1, size, own)
+    return made
+
+
+def _keeping(
+    group: Group, element: Element, offset: Element, values_in: Dispatcher, ends_in: Dispatcher
+) -> Dispatcher:
+    """The device function ``(memory, values, lengths)`` that keeps the values and where each run
+    ends, and returns the last end."""
+    items, count, threads = group.items, group.count, group.threads
+    locate, sync, add = group.place, group.sync, combining("+", offset, "+")
+    get, put, convert = element.get, element.put, offset.cast
 
     @jit(device=True)
     def run_length(memory, values, lengths):
@@ -75,8 +90,8 @@ def make_run_length(
             ends[t * items + e] = total
         sync(mask)
         step = 1
-        while step < group_threads:
-            # The last end of each thread is that of all runs up to it, of some threads.
+        while step < threads:
+            # A thread's last end is that of all runs up to it, of some threads.
             before = ends[(t - step) * items + items - 1] if t >= step else convert(0)
             sync(mask)
             for e in range(items):
@@ -85,7 +100,21 @@ def make_run_length(
             step *= 2
         return ends[count - 1]
 
-    group_threads = group.threads
+    return run_length
+
+
+def _decoding(
+    group: Group,
+    element: Element,
+    offset: Element,
+    values_in: Dispatcher,
+    ends_in: Dispatcher,
+    wanted: int,
+) -> Dispatcher:
+    """The device function ``(memory, items, first)``, or with places in runs, that decodes a
+    window of kept runs."""
+    count, locate, sync = group.count, group.place, group.sync
+    get, put, convert = element.get, element.put, offset.cast
 
     @jit(device=True)
     def decode(memory, outputs, first, *places):
@@ -106,8 +135,4 @@ def make_run_length(
                 places[0][e] = i - begin
         sync(mask)
 
-    size = first_byte + count * offset.size
-    own = shared_bytes(max(1, size))
-    made = RunLength(with_memory(run_length, 2, size, own).function, size)
-    made.decode = with_memory(decode, 1, size, own)
-    return made
+    return decode

@@ -9,14 +9,14 @@ from typing import Any
 
 from gridlane import cuda
 from gridlane.algorithms.coop.elements import Element, element_of
+from gridlane.algorithms.coop.groups import Group, block_group
 from gridlane.algorithms.coop.invocable import (
     Invocable,
     StatefulFunction,
-    rank_in_block,
     with_memory,
 )
 from gridlane.algorithms.coop.operators import combining, prefixing
-from gridlane.algorithms.coop.parameters import WARP, block_of, items_of, normalize_dtype_param
+from gridlane.algorithms.coop.parameters import WARP, normalize_dtype_param
 from gridlane.algorithms.coop.scan_op import ScanOp
 from gridlane.cuda.kernels.decorators import jit
 from gridlane.cuda.kernels.dispatcher import Dispatcher
@@ -60,27 +60,47 @@ def make_scan(
     """
     if algorithm not in _ALGORITHMS:
         raise ValueError(f"Unsupported algorithm: {algorithm}")
-    items = items_of(items_per_thread)
     if mode not in ("exclusive", "inclusive"):
         raise ValueError(f"Unsupported mode: {mode}")
-    dim, threads = block_of(threads_per_block)
+    group = block_group(threads_per_block, items_per_thread)
     element = element_of(normalize_dtype_param(dtype))
     op, callback = ScanOp(scan_op), block_prefix_callback_op
-    _check_initial(initial_value, element, op, items, mode, callback is not None)
-    prefix = None if callback is None else prefixing(callback, element)
-    combine = combining(op, element, "scan_op")
+    _check_initial(initial_value, element, op, group.items, mode, callback is not None)
+    items, get, put, dtype = group.items, element.get, element.put, element.dtype
+    scan_items = _scanning(group, element, op, callback, mode == "inclusive", initial_value)
+
+    @jit(device=True)
+    def scan(memory, *arguments):
+        if items > 1:
+            scan_items(memory, arguments[0], arguments[1], arguments[2:])
+            return None
+        single = cuda.local.array(1, dtype)
+        put(single, 0, arguments[0])
+        scan_items(memory, single, single, arguments[1:])
+        return get(single, 0)
+
+    has_state = isinstance(callback, StatefulFunction)
+    arrays = 0 if items == 1 else 3 if has_state else 2
+    return with_memory(scan, arrays, 2 * group.threads * element.size)
+
+
+def _scanning(
+    group: Group, element: Element, op: ScanOp, callback: Any, inclusive: bool, initial: Any
+) -> Dispatcher:
+    """The device function ``(memory, values, outputs, rest)`` that scans a thread's items."""
+    items, threads, locate = group.items, group.threads, group.place
+    cast, get, put = element.cast, element.get, element.put
+    section, combine = group.section(element, count=2 * threads), combining(op, element, "scan_op")
     scan_threads = _scan_threads(element, combine, threads)
-    emit = _emit(element, combine, items, mode == "inclusive")
-    cast, get, put, dtype = element.cast, element.get, element.put, element.dtype
-    section, rank = element.section(0, 2 * threads), rank_in_block(dim)
-    has_initial = initial_value is not None
-    if has_initial and element.is_struct:
-        initial_value = element.argument(initial_value)
+    emit = _emit(element, combine, items, inclusive)
+    prefix = None if callback is None else prefixing(callback, element)
+    has_initial = initial is not None
+    value = element.argument(initial) if has_initial else None
 
     @jit(device=True)
     def scan_items(memory, values, outputs, rest):
         tile = section(memory)
-        t = rank()
+        t, _, _ = locate()
         total = cast(get(values, 0))
         for e in range(1, items):
             total = combine(total, get(values, e))
@@ -96,7 +116,7 @@ def make_scan(
         elif len(rest) > 0:
             start = cast(rest[0])
         elif has_initial:
-            start = cast(initial_value)
+            start = cast(value)
         if prefix is not None or len(rest) > 0 or has_initial:
             before = start
             if t > 0:
@@ -108,19 +128,7 @@ def make_scan(
             emit(values, outputs, total, False)
         cuda.syncthreads()
 
-    @jit(device=True)
-    def scan(memory, *arguments):
-        if items > 1:
-            scan_items(memory, arguments[0], arguments[1], arguments[2:])
-            return None
-        single = cuda.local.array(1, dtype)
-        put(single, 0, arguments[0])
-        scan_items(memory, single, single, arguments[1:])
-        return get(single, 0)
-
-    has_state = isinstance(callback, StatefulFunction)
-    arrays = 0 if items == 1 else 3 if has_state else 2
-    return with_memory(scan, arrays, 2 * threads * element.size)
+    return scan_items
 
 
 def _check_initial(
