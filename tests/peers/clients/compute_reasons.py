@@ -1,8 +1,9 @@
-"""Why tests of ``cuda.compute`` fail: for the page of compute_suite.py."""
+"""Why tests of ``cuda.compute`` and ``cuda.coop`` fail: for the pages of compute_suite.py."""
 
 from __future__ import annotations
 
 REASONS = {
+    "TestCudaSharedMemConfig": "`CudaSharedMemConfig`, a private name of `cuda.coop`",
     "examples_serialization": "`serialize` and `deserialize`; refused by name",
     "examples_raw_op": "`RawOp`, operators of LTO-IR; refused by name",
     "logcdf_example": "the stand-in for cupy has no `cupyx.scipy`",

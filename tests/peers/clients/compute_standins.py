@@ -1,4 +1,4 @@
-"""A plugin of pytest for CCCL's tests of ``cuda.compute``: what they use besides it.
+"""A plugin of pytest for CCCL's tests of ``cuda.compute`` and ``cuda.coop``: what they use besides.
 
 ``cuda.core`` and ``cupy`` are stand-ins over gridlane's arrays, of as much as the tests call.
 ``cuda.compute``'s own modules that tests patch to look at machine code are empty.
@@ -15,6 +15,8 @@ import numpy as np
 
 import gridlane.algorithms
 from gridlane import cuda
+from gridlane.algorithms.coop import parameters
+from gridlane.cuda.kernels.dispatcher import Dispatcher
 
 # --- cuda.core ---
 
@@ -266,17 +268,20 @@ def install() -> None:
 
     sys.meta_path.insert(0, PrivateFinder())
     sys.modules["cuda.compute"] = gridlane.algorithms
-    nvidia.compute = gridlane.algorithms
+    nvidia.compute = gridlane.algorithms  # pyright: ignore
     _module(
         "cuda.core", Device=Device, Stream=Stream, Buffer=Buffer, Program=Program,
         ProgramOptions=dict,
     )  # fmt: skip
-    nvidia.core = sys.modules["cuda.core"]
+    nvidia.core = sys.modules["cuda.core"]  # pyright: ignore
     _module("cuda.core.system", get_num_devices=lambda: 1)
     _module("cuda.compute._cccl_interop", _check_sass=False)
     _module("cuda.compute._utils")
     _module("cuda.compute._utils.temp_storage_buffer", TempStorageBuffer=TempStorageBuffer)
     sys.modules["cupy"] = _Cupy("cupy")
+    parameters.CudaSharedMemConfig = Private("CudaSharedMemConfig")  # type: ignore[attr-defined]
+    # The tests look for accesses of local memory in machine code, and gridlane shows none.
+    Dispatcher.inspect_sass = lambda self, signature=None: ""
 
 
 install()

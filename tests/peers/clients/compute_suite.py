@@ -1,4 +1,5 @@
-"""Run CCCL's tests of ``cuda.compute`` on gridlane.algorithms, and write what came of them:
+"""Run CCCL's tests of ``cuda.compute``, or with ``--package coop`` those of ``cuda.coop``, on
+gridlane.algorithms, and write what came of them:
 ``python -m tests.peers.clients.compute_suite --suite DIR --out docs/cuda-compute-suite.md``.
 
 DIR is the folder ``python/cuda_cccl/tests`` of a checkout of NVIDIA/cccl, which is read only. Each
@@ -24,13 +25,24 @@ from tests.peers.clients.compute_reasons import REASONS
 Rows = dict[str, list[tuple[str, str, str]]]
 """The outcomes of each file: pytest's word, the test, a reason."""
 _ROOT = Path(__file__).parents[3]
-_TEXT = """# CCCL's tests of cuda.compute
+_STANDINS = {
+    "compute": """`cuda.core` and
+`cupy` are stand-ins over gridlane's arrays.""",
+    "coop": """`cuda.core` is a
+stand-in over gridlane's arrays, and `inspect_sass` returns an empty text: gridlane shows no machine
+code of NVIDIA's.""",
+}
+"""What the tests of each package use that is no part of it."""
+_OPTIONS = {"compute": "", "coop": " --package coop"}
+_LARGE = "| marked as large, of sorts and of reductions of segments; left out | {} |\n"
+_TEXT = """# CCCL's tests of cuda.{package}
 
-`python -m tests.peers.clients.compute_suite --suite DIR --out docs/cuda-compute-suite.md` writes
+`python -m tests.peers.clients.compute_suite{options} --suite DIR --out
+docs/cuda-{package}-suite.md` writes
 this page. DIR is the folder `python/cuda_cccl/tests` of a checkout of
 [NVIDIA/cccl](https://github.com/NVIDIA/cccl), here at {commit}. Its tests and examples of
-`cuda.compute` run unmodified by `gridlane run -m pytest` on the device `{device}`; `cuda.core` and
-`cupy` are stand-ins over gridlane's arrays. A test is a function with one set of parameters.
+`cuda.{package}` run unmodified by `gridlane run -m pytest` on the device `{device}`; {standins}
+A test is a function with one set of parameters.
 
 | tests | |
 |---|--:|
@@ -38,7 +50,7 @@ this page. DIR is the folder `python/cuda_cccl/tests` of a checkout of
 | failed | {failed} |
 | did not end | {ended} |
 | skipped, or marked as expected to fail | {skipped} |
-| marked as large, of sorts and of reductions of segments; left out | {large} |
+{large}
 
 **{rate:.1f} %** of the tests that are not skipped pass. Of those that do not use what gridlane
 refuses by name, **{kept_rate:.1f} %**.
@@ -60,6 +72,7 @@ def main() -> None:
     parser.add_argument("--suite", type=Path, help="python/cuda_cccl/tests of a checkout")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--raw", type=Path, help="outcomes; files that have some are not run again")
+    parser.add_argument("--package", default="compute", choices=list(_STANDINS))
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--commit", default="an unknown commit", help="of the checkout")
     parser.add_argument("--limit", type=int, default=1200, help="seconds for a file")
@@ -72,10 +85,10 @@ def main() -> None:
     rows: Rows = json.loads(given.raw.read_text()) if given.raw and given.raw.exists() else {}
     for name in given.files:
         rows.pop(name, None)
-    wanted = given.files or [name for name in files(given.suite) if name not in rows]
+    wanted = given.files or [name for name in files(given.suite, given.package) if name not in rows]
 
     def one(name: str) -> None:
-        rows[name] = run(given.suite.absolute(), name, given.device, given.limit)
+        rows[name] = run(given.suite.absolute(), name, given.package, given.device, given.limit)
         print(name, dict(Counter(row[0] for row in rows[name])), flush=True)
         if given.raw:
             given.raw.write_text(json.dumps(dict(rows), indent=0))
@@ -83,16 +96,19 @@ def main() -> None:
     with ThreadPoolExecutor(given.jobs) as pool:
         list(pool.map(one, wanted))
     if given.out:
-        given.out.write_text(page(rows, given.commit, given.device))
+        given.out.write_text(page(rows, given.package, given.commit, given.device))
 
 
-def files(suite: Path) -> list[str]:
-    """The files of tests of ``cuda.compute``, and the one that runs its examples."""
-    found = [*sorted((suite / "compute").glob("test_*.py")), suite / "test_examples.py"]
+def files(suite: Path, package: str) -> list[str]:
+    """The files of tests of a package, and the one that runs its examples."""
+    pattern = "test_*.py" if package == "compute" else "**/test_*.py"
+    found = [*sorted((suite / package).glob(pattern)), suite / "test_examples.py"]
     return [str(each.relative_to(suite)) for each in found]
 
 
-def run(suite: Path, name: str, device: str, limit: int) -> list[tuple[str, str, str]]:
+def run(
+    suite: Path, name: str, package: str, device: str, limit: int
+) -> list[tuple[str, str, str]]:
     """The outcomes of a file's tests; the one that ran when the process ended has its reason."""
     with TemporaryDirectory() as room:
         out = Path(room, "outcomes")
@@ -107,6 +123,8 @@ def run(suite: Path, name: str, device: str, limit: int) -> list[tuple[str, str,
         command += ["-p", "tests.peers.clients.compute_standins", name]
         if name.removeprefix("compute/test_").removesuffix(".py") in _SMALL:
             command += ["-m", "not large"]
+        if name == "test_examples.py":
+            command += ["-k", f"test_{package}"]
         why, left_out = "", None
         try:
             done = subprocess.run(
@@ -127,12 +145,12 @@ def run(suite: Path, name: str, device: str, limit: int) -> list[tuple[str, str,
             by_test[test] = (kind, test, reason)
     if why and by_test.get(running, ("passed",))[0] == "passed":
         by_test[running] = ("ended", running, why)
-    if left_out is not None:
+    if left_out is not None and name != "test_examples.py":
         by_test["large"] = ("large", name, left_out[1].decode())
     return list(by_test.values())
 
 
-def page(rows: Rows, commit: str, device: str) -> str:
+def page(rows: Rows, package: str, commit: str, device: str) -> str:
     """The page, in Markdown."""
     tests = [(name, *row) for name, found in sorted(rows.items()) for row in found]
     large = sum(int(count) for _, kind, _, count in tests if kind == "large")
@@ -145,10 +163,13 @@ def page(rows: Rows, commit: str, device: str) -> str:
             groups[worded(test, reason)].append(Path(name).stem)
     refused = sum(len(each) for reason, each in groups.items() if reason.endswith(_REFUSED))
     text = _TEXT.format(
+        package=package,
+        options=_OPTIONS[package],
+        standins=_STANDINS[package],
         commit=commit,
         device=device,
         rate=100 * counts["passed"] / max(1, counted),
-        large=large,
+        large=_LARGE.format(large) if package == "compute" else "",
         kept_rate=100 * counts["passed"] / max(1, counted - refused),
         **{kind: counts[kind] for kind in ("passed", "failed", "ended", "skipped")},
     )
