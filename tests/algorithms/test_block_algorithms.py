@@ -158,6 +158,29 @@ def test_scans(device):
         assert (one_xor == np.bitwise_xor.accumulate(x[:n].astype(np.uint8))).all()
 
 
+@pytest.mark.parametrize("device", ALL)
+def test_scans_in_place(device):
+    """The first thread has no item in front, and writes over the items that it has read."""
+    n = 32
+    before = block.make_exclusive_sum(np.int32, n, 2)
+
+    @cuda.jit
+    def kernel(x):
+        t = cuda.threadIdx.x
+        few = cuda.local.array(2, np.int32)
+        for e in range(2):
+            few[e] = x[2 * t + e]
+        before(few, few)
+        for e in range(2):
+            x[2 * t + e] = few[e]
+
+    x = numbers(2 * n, np.int32)
+    with gridlane.device(device):
+        there = up(x)
+        kernel[1, n](there)
+        assert (there.copy_to_host() == np.cumsum(x) - x).all()
+
+
 class Running:
     """A sum of the tiles so far: the state is an array of one number."""
 

@@ -309,7 +309,7 @@ def _load_row(state: Emission, base: str, vector: str, held: str, align: int) ->
     if state.mask is None:
         return state.body.op(f"load {vector}, ptr {base}, align {align}")
     name = f"llvm.masked.load.{mangle(held, state.lanes)}.p0"
-    return state.body.call(
+    row = state.body.call(
         vector,
         name,
         [
@@ -318,6 +318,9 @@ def _load_row(state: Emission, base: str, vector: str, held: str, align: int) ->
             (vector, "zeroinitializer"),
         ],
     )
+    # LLVM 22 makes a select of a masked load, by the same mask, a masked load in the select's
+    # place, also behind a store to the same address.
+    return state.body.op(f"freeze {vector} {row}")
 
 
 def _is_packed(state: Emission, stride: int, type_: Type) -> bool:
