@@ -17,6 +17,7 @@ import gridlane.algorithms
 from gridlane import cuda
 from gridlane.algorithms.coop import parameters
 from gridlane.cuda.kernels.dispatcher import Dispatcher
+from gridlane.launch import current
 
 # --- cuda.core ---
 
@@ -262,8 +263,22 @@ def _module(name: str, **names: Any) -> ModuleType:
     return made
 
 
+class DeviceArray:
+    """Arrays of a device whose memory has no addresses that CUDA's interface could show."""
+
+    @staticmethod
+    def from_numpy(array: np.ndarray, **named: Any) -> Any:
+        return cuda.to_device(array)
+
+    @staticmethod
+    def empty(shape: Any, dtype: Any, **named: Any) -> Any:
+        return cuda.device_array(shape, dtype)
+
+
 def install() -> None:
     """Put the stand-ins where imports find them."""
+    if current.device().name not in ("cpu", "cuda"):
+        _module("_utils.device_array", DeviceArray=DeviceArray)
     import cuda as nvidia  # pyright: ignore  # gridlane's finder makes it
 
     sys.meta_path.insert(0, PrivateFinder())
