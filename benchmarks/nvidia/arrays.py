@@ -60,6 +60,24 @@ def _sorted(xp: Any, x: Any, y: Any) -> Any:
     return found[0] if isinstance(found, tuple) else found  # torch's has the places too
 
 
+def _histogram(xp: Any, x: Any, y: Any) -> Any:
+    if xp.__name__ == "torch":
+        return xp.histc(x, 256, -5.0, 5.0)
+    return xp.histogram(x, 256, (-5.0, 5.0))[0]
+
+
+def _unique(xp: Any, x: Any, y: Any) -> Any:
+    return xp.unique(y)
+
+
+def _top(xp: Any, x: Any, y: Any) -> Any:
+    if xp.__name__ == "torch":
+        return xp.topk(x, 100)[0]
+    if xp.__name__ == "cupy":
+        return xp.sort(xp.partition(x, -100)[-100:])
+    return xp.top_k(x, 100).values
+
+
 MATRICES: dict[str, Case] = {
     "copy": lambda xp, x, y: x + 0,
     "chain": chain,
@@ -75,6 +93,9 @@ VECTORS: dict[str, Case] = {
     "sum of 2^28": lambda xp, x, y: xp.sum(x),
     "cumsum of 2^28": lambda xp, x, y: xp.cumsum(x, 0),
     "sort of 2^28 int32": _sorted,
+    "histogram of 2^28": _histogram,
+    "unique of 2^28 int32": _unique,
+    "top 100 of 2^28": _top,
 }
 CASES = MATRICES | VECTORS
 """Of two float32 matrices, and of a float32 and an int32 vector."""

@@ -15,6 +15,7 @@ from gridlane.xp.creation import asarray
 from gridlane.xp.exporting import over
 from gridlane.xp.nodes import Node
 from gridlane.xp.reductions.functions import apply, node_of, reduced
+from gridlane.xp.sorting.binning import counted_between, counted_by_value
 from gridlane.xp.sorting.ordering import INT64, gathered, in_order, numbers, permutation
 from gridlane.xp.sorting.searching import comparable, contiguous_leaf, places_in
 
@@ -54,12 +55,12 @@ def bincount(x: Array, /, weights: Array | None = None, minlength: int = 0) -> A
     count = max(most + 1, minlength)
     if not leaf.size:  # integers, of weights too, as NumPy has it
         return Array(cast(numbers(leaf, (count,), (0,)), INT64))
-    order = None if heavy is None else permutation(leaf)
-    ordered = contiguous_leaf(in_order(leaf) if order is None else gathered(leaf, order))
+    if heavy is None:
+        return Array(counted_by_value(leaf, count))
+    order = permutation(leaf)
+    ordered = contiguous_leaf(gathered(leaf, order))
     wanted = views.computed(numbers(leaf, (count,), (1,)))
     ends = [places_in(ordered, wanted, is_upper) for is_upper in (True, False)]
-    if heavy is None or order is None:
-        return Array(apply("subtract", *ends))
     return Array(_sums(gathered(contiguous_leaf(cast(heavy, _SUMS)), order), ends[1], ends[0]))
 
 
@@ -122,7 +123,9 @@ def histogram(
     host = _edges(node, bins, range)
     edges = asarray(host, device=x.device)
     heavy = None if weights is None else _weights(weights, node, "histogram")
-    counts = _in_bins(node, edges, heavy)
+    counts = counted_between(node, host) if heavy is None and node.size else None
+    if counts is None:
+        counts = _in_bins(node, edges, heavy)
     if density:
         total = reduced("sum", counts, (0,), counts.dtype)
         widths = asarray(np.diff(host).astype(np.float64), device=x.device)
