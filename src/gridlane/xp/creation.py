@@ -194,6 +194,7 @@ def arange(
 
     Raises:
         ZeroDivisionError: the step is 0.
+        TypeError: the dtype is bool.
     """
     if stop is None:
         start, stop = 0, start
@@ -205,6 +206,8 @@ def arange(
         count = len(range(start, stop, step))
     (count,) = shape_of(count)
     own = dtypes.checked(np.result_type(start, stop, step) if dtype is None else dtype)
+    if own.kind == "b":
+        raise TypeError("arange: the dtype is one of numbers, not bool")
     return Array(_ramp(count, start, start + step, own, _device(device)))
 
 
@@ -248,7 +251,7 @@ def linspace(
     count = operator.index(num)
     if count < 0:
         raise ValueError(f"Number of samples, {count}, must be non-negative.")
-    computing = np.result_type(start, stop, np.float64)
+    computing = dtypes.result_type(start, stop, 1.0)
     own = dtypes.checked(computing if dtype is None else dtype)
     first, last = computing.type(start), computing.type(stop)
     steps = count - 1 if endpoint else count

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
 from itertools import pairwise
@@ -33,9 +34,11 @@ def shape(a: Array, /) -> tuple[int, ...]:
 
 
 @of_array
-def size(a: Array, /, axis: int | None = None) -> int:
-    """The number of elements, or those along a dimension."""
-    return a.size if axis is None else a.shape[views.axis_of(axis, a.ndim)]
+def size(a: Array, /, axis: int | tuple[int, ...] | None = None) -> int:
+    """The number of elements, or those along dimensions."""
+    if axis is None:
+        return a.size
+    return math.prod([a.shape[each] for each in views.axes_of(axis, a.ndim)])
 
 
 # --- copies ---

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from gridlane.xp.applying import cast
 from gridlane.xp.arrays import Array
 from gridlane.xp.nodes import Node
+from gridlane.xp.operations.loops import promoted
 from gridlane.xp.reductions import functions, scans, statistics
 from gridlane.xp.reductions.functions import Axes, apply, delivered, node_of, reduced, reduced_axes
 from gridlane.xp.views import axis_of
@@ -167,13 +169,15 @@ def average(
             raise ValueError("Length of weights not compatible with specified axis.")
         after = len(node.shape) - 1 - along
         given = weights.reshape((given.shape[0], *[1] * after)).node
-    own = np.result_type(node.dtype, given.dtype)
-    wide = own if functions.is_floating(own) else np.dtype(np.float64)
-    ones = functions.filled(node, 1, given.dtype, node.shape)
-    whole = Array(apply("multiply", given, ones))
-    scale = functions.sum(whole, axis=axis, dtype=wide, keepdims=keepdims)
+    wide = promoted((node.dtype, given.dtype))
+    if node.dtype.kind in "biu":
+        wide = promoted((wide, np.dtype(np.float64)))
+    elements, factors = cast(node, wide), cast(given, wide)
+    ones = functions.filled(node, 1, wide, node.shape)
+    whole = Array(apply("multiply", factors, ones))
+    scale = functions.sum(whole, axis=axis, keepdims=keepdims)
     if bool(functions.any(Array(apply("equal", scale.node, 0)))):
         raise ZeroDivisionError("Weights sum to zero, can't be normalized")
-    product = Array(apply("multiply", node, whole.node))
-    total = functions.sum(product, axis=axis, dtype=wide, keepdims=keepdims)
+    product = Array(apply("multiply", elements, factors))
+    total = functions.sum(product, axis=axis, keepdims=keepdims)
     return Array(apply("divide", total.node, scale.node))
