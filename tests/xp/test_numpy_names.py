@@ -221,3 +221,16 @@ def test_norms_are_numpys():
         result = xp.linalg.norm(xp.asarray(MATRIX), **options)
         assert result.shape == expected.shape
         assert np.allclose(result, expected)
+
+
+def test_rounding_has_the_dtypes_of_numpy():
+    for x in (np.array([True, False]), np.array([15, -25], np.int8), np.array([0.125, 2.5])):
+        for decimals in (-1, 0, 2) if x.dtype != bool else (0,):
+            result, expected = xp.round(xp.asarray(x), decimals), np.round(x, decimals)
+            assert result.dtype == expected.dtype
+            assert np.array_equal(result, expected)
+    assert xp.round(2.5).item() == 2
+    out = xp.zeros(2)
+    assert xp.round(xp.asarray([1.26, 2.5]), 1, out) is out
+    with pytest.raises(TypeError, match="array of NumPy's"):
+        xp.round(np.ones(2))

@@ -192,3 +192,18 @@ def test_stores_after_a_result_is_asked_for():
     assert taken.tolist() == [2]
     assert int(total) == 6
     assert scanned.tolist() == [3, 4, 6]
+
+
+def test_methods_sort_in_place():
+    x = np.random.default_rng(3).integers(0, 9, (4, 5))
+    own = xp.asarray(x)
+    view = own[1:]
+    own.sort(0)
+    assert np.array_equal(own, np.sort(x, 0))
+    assert np.array_equal(view, np.sort(x, 0)[1:])
+    own = xp.asarray(x)
+    own.partition(2)
+    assert np.array_equal(own[:, 2], np.sort(x)[:, 2])
+    places = np.asarray(xp.asarray(x).argpartition(1))
+    assert np.array_equal(np.take_along_axis(x, places, 1)[:, 1], np.sort(x)[:, 1])
+    assert np.array_equal(xp.asarray(x * 1j).conjugate(), x * -1j)

@@ -300,6 +300,14 @@ class Array(Signatures):
             raise TypeError("iteration over an array of no dimensions")
         return (self[number] for number in range(len(self)))
 
+    def sort(self, axis: int = -1) -> None:
+        """Sort the elements along a dimension in place; see ``xp.sort``."""
+        self[...] = protocols.namespace().sort(self, axis=axis)
+
+    def partition(self, kth: Any, axis: int = -1) -> None:
+        """Partition the elements along a dimension in place; see ``xp.partition``."""
+        self[...] = protocols.namespace().partition(self, kth, axis=axis)
+
     # --- shapes ---
 
     @property
@@ -469,8 +477,8 @@ _COMPARISONS = {
 _UNARY = {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "bitwise_invert"}
 
 _METHODS = (
-    "all any argmax argmin argsort clip conj cumprod cumsum diagonal dot max mean min nonzero prod "
-    "repeat round searchsorted std sum swapaxes take trace var"
+    "all any argmax argmin argpartition argsort clip conj conjugate cumprod cumsum diagonal dot max "
+    "mean min nonzero prod repeat round searchsorted std sum swapaxes take trace var"
 )
 """The methods that are functions of the namespace, by NumPy's names."""
 

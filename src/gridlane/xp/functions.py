@@ -13,6 +13,7 @@ import numpy as np
 from gridlane.xp import dtypes, protocols, transport, views
 from gridlane.xp.applying import NUMBERS, broadcast, cast, loop_of
 from gridlane.xp.arrays import Array, called
+from gridlane.xp.creation import asarray
 from gridlane.xp.indexing import assign
 from gridlane.xp.operations import OPERATIONS
 from gridlane.xp.operations.record import Operation
@@ -215,7 +216,6 @@ def clip(
     /,
     min: Any = None,
     max: Any = None,
-    *,
     out: Array | None = None,
 ) -> Array:
     """The elements, none less than ``min`` or greater than ``max``; None for no bound."""
@@ -228,16 +228,22 @@ def clip(
     return result if out is None else _write("clip", result, out, True, "same_kind")
 
 
-def round(x: Array, /, decimals: int = 0, *, out: Array | None = None) -> Array:
+def round(x: Array, /, decimals: int = 0, out: Array | None = None) -> Array:
     """The elements rounded to decimals, halves to the even one, by the way of NumPy: they are
-    scaled, rounded to integers and scaled back.
+    scaled, rounded to integers and scaled back. Those of bool become float16, as NumPy's.
 
     >>> from gridlane import xp
     >>> round(xp.asarray([0.125, 2.5]), 2)
     array([0.12, 2.5 ])
     """
     places = operator.index(decimals)
-    if places == 0 or (isinstance(x, Array) and x.dtype.kind in "iub" and places > 0):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if isinstance(x, (*NUMBERS, np.generic)):  # pyright: ignore[reportUnnecessaryIsInstance]
+        x = asarray(x)
+    if not isinstance(x, Array):  # pyright: ignore[reportUnnecessaryIsInstance]
+        _refuse("round", (x,))
+    if x.dtype.kind == "b":
+        x = x.astype(np.float16)
+    if places == 0 or (x.dtype.kind in "iu" and places > 0):
         result = function("round")(x)
     elif x.dtype.kind in "iu":
         scale = 10.0**-places
