@@ -477,8 +477,8 @@ _COMPARISONS = {
 _UNARY = {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "bitwise_invert"}
 
 _METHODS = (
-    "all any argmax argmin argpartition argsort clip conj conjugate cumprod cumsum diagonal dot max "
-    "mean min nonzero prod repeat round searchsorted std sum swapaxes take trace var"
+    "all any argmax argmin argpartition argsort clip conj conjugate cumprod cumsum diagonal dot "
+    "max mean min nonzero prod repeat round searchsorted std sum swapaxes take trace var"
 )
 """The methods that are functions of the namespace, by NumPy's names."""
 

@@ -17,9 +17,9 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from tests.peers.clients.array_api_reasons import reason_of
+from tests.peers.clients.pytest_runs import outcomes
 
 _HERE = Path(__file__).parent
 _TEXT = """# The array API standard
@@ -57,8 +57,8 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("modules", nargs="*", help="such as test_dlpack; all without one")
     given = parser.parse_args()
-    outcomes = _kept(given.raw)
-    ran = {(each.device, each.module) for each in outcomes}
+    found = _kept(given.raw)
+    ran = {(each.device, each.module) for each in found}
     files = sorted((given.suite / "array_api_tests").glob("test_*.py"))
     modules = given.modules or [each.stem for each in files]
 
@@ -66,7 +66,7 @@ def main() -> None:
         own = run(given.suite.absolute(), *place, given.examples, given.limit)
         counts = Counter(each.kind for each in own)
         print(*place, dict(counts), flush=True)
-        outcomes.extend(own)
+        found.extend(own)
         if given.raw:
             with given.raw.open("a") as out:
                 lines = [[e.device, e.module, e.test, e.kind, e.reason] for e in own]
@@ -76,7 +76,7 @@ def main() -> None:
     with ThreadPoolExecutor(given.jobs) as threads:
         list(threads.map(add, [each for each in places if each not in ran]))
     if given.out:
-        given.out.write_text(page(outcomes, _commit(given.suite), given.examples))
+        given.out.write_text(page(found, _commit(given.suite), given.examples))
 
 
 def _kept(raw: Path | None) -> list[Outcome]:
@@ -92,45 +92,17 @@ def _commit(suite: Path) -> str:
 
 def run(suite: Path, device: str, module: str, examples: int, limit: int) -> list[Outcome]:
     """What comes of a module's tests on a device."""
-    with TemporaryDirectory() as room:
-        out = Path(room) / "outcomes"
-        out.touch()
-        path = os.pathsep.join([str(_HERE), os.environ.get("PYTHONPATH", "")])
-        environment = os.environ | {
-            "ARRAY_API_TESTS_MODULE": "gridlane.xp",
-            "GRIDLANE_DEVICE": device,
-            "OUTCOMES": str(out),
-            "PYTHONPATH": path,
-        }
-        words = ["-m", "pytest", "-q", "-p", "outcomes", "-p", "no:cacheprovider"]
-        words += ["--max-examples", str(examples), "--disable-deadline"]
-        command = [sys.executable, *words, f"array_api_tests/{module}.py"]
-        why = ""
-        try:
-            done = subprocess.run(
-                command, cwd=suite, env=environment, capture_output=True, timeout=limit
-            )
-            if done.returncode not in (0, 1, 5):
-                why = f"pytest's status {done.returncode}"
-        except subprocess.TimeoutExpired:
-            why = f"no end in {limit} s"
-        return _outcomes(device, module, out.read_text(), why)
-
-
-def _outcomes(device: str, module: str, text: str, why: str) -> list[Outcome]:
-    """The outcomes of a module from the plugin's lines; the test that ran when the process ended
-    has the reason of that."""
-    by_test: dict[str, Outcome] = {}
-    running = module
-    for kind, test, reason in map(json.loads, text.splitlines()):
-        if kind == "starts":
-            running = test
-            continue
-        if by_test.get(test) is None or by_test[test].kind == "passed":
-            by_test[test] = Outcome(device, module, _short(test), kind, reason)
-    if why:
-        by_test[running] = Outcome(device, module, _short(running), "ended", why)
-    return list(by_test.values())
+    path = os.pathsep.join([str(_HERE), os.environ.get("PYTHONPATH", "")])
+    environment = os.environ | {
+        "ARRAY_API_TESTS_MODULE": "gridlane.xp",
+        "GRIDLANE_DEVICE": device,
+        "PYTHONPATH": path,
+    }
+    words = ["-m", "pytest", "-q", "-p", "outcomes", "-p", "no:cacheprovider"]
+    words += ["--max-examples", str(examples), "--disable-deadline"]
+    command = [sys.executable, *words, f"array_api_tests/{module}.py"]
+    rows, _ = outcomes(command, suite, environment, limit, module)
+    return [Outcome(device, module, _short(test), kind, why) for kind, test, why in rows]
 
 
 def _short(test: str) -> str:

@@ -13,7 +13,6 @@ import argparse
 import json
 import os
 import re
-import subprocess
 import sys
 from collections import Counter, defaultdict
 from concurrent.futures import ThreadPoolExecutor
@@ -21,8 +20,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.peers.clients.compute_reasons import REASONS
+from tests.peers.clients.pytest_runs import Row, outcomes, worded
 
-Rows = dict[str, list[tuple[str, str, str]]]
+Rows = dict[str, list[Row]]
 """The outcomes of each file: pytest's word, the test, a reason."""
 _ROOT = Path(__file__).parents[3]
 _STANDINS = {
@@ -106,18 +106,13 @@ def files(suite: Path, package: str) -> list[str]:
     return [str(each.relative_to(suite)) for each in found]
 
 
-def run(
-    suite: Path, name: str, package: str, device: str, limit: int
-) -> list[tuple[str, str, str]]:
+def run(suite: Path, name: str, package: str, device: str, limit: int) -> list[Row]:
     """The outcomes of a file's tests; the one that ran when the process ended has its reason."""
     with TemporaryDirectory() as room:
-        out = Path(room, "outcomes")
-        out.touch()
         # Examples are programs of their own, and import cupy first.
         Path(room, "cupy.py").write_text("import tests.peers.clients.compute_standins\n")
         folders = [str(_ROOT), str(Path(__file__).parent), room, str(suite)]
         path = os.pathsep.join([*folders, os.environ.get("PYTHONPATH", "")])
-        environment = {**os.environ, "PYTHONPATH": path, "OUTCOMES": str(out)}
         command = [sys.executable, "-m", "gridlane", "run", "--device", device, "-m", "pytest"]
         command += ["-q", "-p", "no:cacheprovider", "-p", "outcomes"]
         command += ["-p", "tests.peers.clients.compute_standins", name]
@@ -125,29 +120,12 @@ def run(
             command += ["-m", "not large"]
         if name == "test_examples.py":
             command += ["-k", f"test_{package}"]
-        why, left_out = "", None
-        try:
-            done = subprocess.run(
-                command, cwd=suite, env=environment, capture_output=True, timeout=limit
-            )
-            left_out = re.search(rb"(\d+) deselected", done.stdout)
-            if done.returncode not in (0, 1, 5):
-                why = f"pytest's status {done.returncode}"
-        except subprocess.TimeoutExpired:
-            why = f"no end in {limit} s"
-        lines = [json.loads(line) for line in out.read_text().splitlines()]
-    by_test: dict[str, tuple[str, str, str]] = {}
-    running = name
-    for kind, test, reason in lines:
-        if kind == "starts":
-            running = test
-        elif by_test.get(test, ("passed",))[0] == "passed":
-            by_test[test] = (kind, test, reason)
-    if why and by_test.get(running, ("passed",))[0] == "passed":
-        by_test[running] = ("ended", running, why)
-    if left_out is not None and name != "test_examples.py":
-        by_test["large"] = ("large", name, left_out[1].decode())
-    return list(by_test.values())
+        environment = {**os.environ, "PYTHONPATH": path}
+        rows, printed = outcomes(command, suite, environment, limit, name)
+    left_out = re.search(r"(\d+) deselected", printed)
+    if left_out and name != "test_examples.py":
+        rows.append(("large", name, left_out[1]))
+    return rows
 
 
 def page(rows: Rows, package: str, commit: str, device: str) -> str:
@@ -160,7 +138,7 @@ def page(rows: Rows, package: str, commit: str, device: str) -> str:
     groups: dict[str, list[str]] = defaultdict(list)
     for name, kind, test, reason in tests:
         if kind in ("failed", "ended"):
-            groups[worded(test, reason)].append(Path(name).stem)
+            groups[worded(REASONS, test, reason)].append(Path(name).stem)
     refused = sum(len(each) for reason, each in groups.items() if reason.endswith(_REFUSED))
     text = _TEXT.format(
         package=package,
@@ -181,14 +159,6 @@ def page(rows: Rows, package: str, commit: str, device: str) -> str:
         text += f"| {Path(name).stem} | {own['passed']} | {own['failed'] + own['ended']} "
         text += f"| {own['skipped']} |\n"
     return text
-
-
-def worded(test: str, reason: str) -> str:
-    """The reason of a failure in the words of compute_reasons.py, or the test's own."""
-    for pattern, words in REASONS.items():
-        if re.search(pattern, f"{test} {reason}"):
-            return words
-    return "`" + re.sub(r"[|<>`\s]+", " ", reason)[:110].strip() + "`"
 
 
 if __name__ == "__main__":

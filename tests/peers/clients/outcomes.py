@@ -56,6 +56,11 @@ def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:
     lines = [each for each in str(crash.message if crash else report.longrepr).splitlines() if each]
     # An error that numba wraps says what happened at its end.
     told = [each for each in lines if re.search(r"CUDA_ERROR|CudaAPIError|LinkerError", each)]
+    if any(each.startswith("Traceback (most recent call last)") for each in lines):
+        # A test that repeats another error's text.
+        told += [each.strip() for each in lines if re.match(r"\s*[\w.]*(Error|Exception): ", each)][
+            -1:
+        ]
     return (told or lines or [""])[0]
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.peers.clients.array_api_suite import Outcome, _outcomes, page
+from tests.peers.clients.array_api_suite import Outcome, page
+from tests.peers.clients.pytest_runs import rows_of
 
 LINES = """["starts", "array_api_tests/test_a.py::test_one", ""]
 ["passed", "array_api_tests/test_a.py::test_one", ""]
@@ -14,18 +15,18 @@ LINES = """["starts", "array_api_tests/test_a.py::test_one", ""]
 
 
 def test_the_test_that_ran_when_the_process_ended_has_its_reason():
-    kinds = {each.test: each.kind for each in _outcomes("cpu", "test_a", LINES, "no end in 9 s")}
-    assert kinds == {
-        "test_a.py::test_one": "passed",
-        "test_a.py::test_two": "skipped",
-        "test_a.py::test_three": "ended",
-    }
+    assert rows_of(LINES, "no end in 9 s", "test_a") == [
+        ("passed", "array_api_tests/test_a.py::test_one", ""),
+        ("skipped", "array_api_tests/test_a.py::test_two", "an extension"),
+        ("ended", "array_api_tests/test_a.py::test_three", "no end in 9 s"),
+    ]
+    assert rows_of("", "no end in 9 s", "test_a") == [("ended", "test_a", "no end in 9 s")]
 
 
 def test_counts_and_reasons():
     test = "test_dlpack.py::test_dlpack_device"
     outcomes = [
-        *_outcomes("cpu", "test_a", LINES, ""),
+        *[Outcome("cpu", "test_a", test, kind, why) for kind, test, why in rows_of(LINES, "", "")],
         Outcome("webgpu", "test_dlpack", test, "failed", "ValueError"),
     ]
     text = page(outcomes, "1234567", 20)

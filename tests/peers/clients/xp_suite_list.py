@@ -1,0 +1,137 @@
+"""The public suites that run on gridlane.xp; ``xp_suites`` runs them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+_HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """A suite whose tests pytest runs.
+
+    Attributes:
+        title, text: its section of the page; the text may contain ``{commit}``.
+        place: the environment variable that its plugin finds the checkout by.
+        files: what pytest gets, each in a process of its own, from a checkout.
+        folder: where pytest runs, in the checkout.
+        options, environment: of pytest.
+        reasons: words by a pattern of a test's name and error.
+        has_table: whether the page lists the counts of files.
+    """
+
+    title: str
+    text: str
+    place: str
+    files: Callable[[Path], list[str]]
+    folder: str = "."
+    options: tuple[str, ...] = ()
+    environment: dict[str, str] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+    has_table: bool = True
+
+    @property
+    def anchor(self) -> str:
+        """The link to its section."""
+        return re.sub(r"[^\w -]", "", self.title).lower().replace(" ", "-")
+
+    def label(self, name: str) -> str:
+        """A file in the words of the page."""
+        return re.sub(r"^.*\[(.*)\]$", r"\1", name).removeprefix("cupy_tests/").removesuffix(".py")
+
+
+def _npbench(checkout: Path) -> list[str]:
+    file = _HERE / "npbench_programs.py"
+    names = sorted(each.stem for each in checkout.glob("bench_info/*.json"))
+    return [f"{file}::test_program[{each}]" for each in names]
+
+
+_CUPY = "math_tests", "sorting_tests"
+_CUPY_CORE = (
+    "ndarray_complex_ops ndarray_elementwise_op ndarray_math ndarray_reduction ndarray_ufunc "
+    "ndarray_unary_op nep50_examples reduction ufunc_methods"
+)
+
+
+def _cupy(checkout: Path) -> list[str]:
+    tests = checkout / "tests"
+    files = [each for name in _CUPY for each in sorted(tests.glob(f"cupy_tests/{name}/test_*.py"))]
+    core = [f"cupy_tests/core_tests/test_{each}.py" for each in _CUPY_CORE.split()]
+    return [*[str(each.relative_to(tests)) for each in files], *core]
+
+
+_SCIPY = """
+cluster/tests/test_vq cluster/tests/test_hierarchy fft/tests/test_basic fft/tests/test_helper
+fft/tests/test_real_transforms fft/tests/test_fftlog special/tests/test_logsumexp
+special/tests/test_support_alternative_backends signal/tests/test_windows
+signal/tests/test_fir_filter_design signal/tests/test_upfirdn signal/tests/test_savitzky_golay
+signal/tests/test_bsplines signal/tests/test_splines stats/tests/test_entropy
+stats/tests/test_variation stats/tests/test_rank stats/tests/test_quantile
+stats/tests/test_correlation
+"""
+
+
+def _scipy(folder: Path) -> list[str]:
+    return [f"{each}.py" for each in _SCIPY.split() if (folder / f"{each}.py").exists()]
+
+
+_REASONS = {
+    "complex numbers have no order": "an order of complex numbers, which the standard leaves out",
+    r"cupy\._core|get_compute_type|create_reduction_func": "CuPy's own modules",
+    "get_default_memory_pool|is_hip|cupy\\.cuda": "CuPy's own modules",
+    r"gridlane\.xp has no|'gridlane\.xp\.\w+' has no": "functions of NumPy's that gridlane.xp "
+    "lacks: `interp`, `unwrap`, `real_if_close`, `fix`, windows and others",
+    r"attribute '(get|view|at|types|reduceat|base|put)'|np\.\w+\.\w+: gridlane": "attributes and "
+    "methods of CuPy's arrays and ufuncs: `get`, `view`, `at`, `types`, `reduceat`",
+    "unexpected keyword|has no parameter|positional argument|takes \\d operands": "parameters of "
+    "NumPy's that functions here lack, as `axes`, `dtype` of `argmax`, `where` of one operand",
+    "Namespace": "an array of NumPy's is expected, or one of the library's",
+    "DID NOT WARN": "warnings that SciPy gives for NumPy's arrays",
+    r"XPASS": "passes, and CuPy expects a failure",
+    "different type of return value|truth value": "comparisons with objects that are no arrays",
+    "DID NOT RAISE": "an error of CuPy's that gridlane.xp does not raise",
+    "different dtypes": "another dtype for bool",
+    "OUT_OF_MEMORY": "more memory than the machine has",
+    "AxisError": "sorts of arrays of no dimensions",
+    "pytest's status|no end in": "ended with its file, by an import or the limit of time",
+}
+
+
+SUITES = {
+    "npbench": Suite(
+        "npbench",
+        "The programs of [npbench](https://github.com/spcl/npbench) at {commit}: each one's "
+        "version for NumPy, with `gridlane.xp` in NumPy's place and the arguments of the size S. "
+        "Every result is within 1e-9 of NumPy's (nbody's 1e-6), or 1e-4 in single precision.",
+        place="NPBENCH",
+        files=_npbench,
+        has_table=False,
+    ),
+    "cupy": Suite(
+        "CuPy",
+        "[CuPy's tests](https://github.com/cupy/cupy) of mathematical functions, reductions, "
+        "ufuncs and sorting at {commit}. `cupy` is `gridlane.xp`, with NumPy's scalar types and "
+        "CuPy's own `cupy.testing`, which compares each result with NumPy's.",
+        place="CUPY",
+        files=_cupy,
+        folder="tests",
+        options=("--noconftest", "-p", "tests.peers.clients.cupy_standins"),
+        reasons=_REASONS,
+    ),
+    "scipy": Suite(
+        "SciPy",
+        "SciPy's own tests that take an array library, with `SCIPY_ARRAY_API`, of the version "
+        "{commit}: DIR is the package in an environment. `gridlane.xp` is behind the name of "
+        "`array_api_strict`, for which SciPy runs the tests that need the standard alone.",
+        place="SCIPY",
+        files=_scipy,
+        options=("-m", "array_api_backends", "-p", "tests.peers.clients.scipy_standins"),
+        environment={"SCIPY_ARRAY_API": '["array_api_strict"]'},
+        reasons=_REASONS,
+    ),
+}
+"""The suites by their names on the command line, in the order of the page."""
