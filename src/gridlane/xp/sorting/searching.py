@@ -101,13 +101,14 @@ def searchsorted(x1: Array, x2: Any, /, side: str = "left", sorter: Array | None
 def true_places(node: Node) -> Node:
     """The places in C's order of elements that are not zero: the k-th one is where their count
     becomes k."""
-    flags = cast(apply("not_equal", node, 0) if node.dtype.kind != "b" else node, INT64)
+    own = np.dtype(np.int32) if node.size < 2**31 else INT64
+    flags = cast(apply("not_equal", node, 0) if node.dtype.kind != "b" else node, own)
     if not node.size:
         return numbers(node, (0,), (1,))
-    flat = views.reshaped(views.computed(flags), (node.size,))
-    counts = views.computed(scanned("sum", flat, 0, INT64))
+    flat = flags if len(node.shape) == 1 else views.reshaped(views.computed(flags), (node.size,))
+    counts = views.computed(scanned("sum", flat, 0, own))
     count = int(Array(counts)[-1])
-    wanted = views.computed(apply("add", numbers(node, (count,), (1,)), 1))
+    wanted = views.computed(cast(apply("add", numbers(node, (count,), (1,)), 1), own))
     return places_in(counts, wanted, False)
 
 

@@ -14,7 +14,7 @@ from gridlane.xp.creation import asarray
 from gridlane.xp.manipulation import concat
 from gridlane.xp.reductions.functions import apply, filled, node_of
 from gridlane.xp.reductions.scans import scanned
-from gridlane.xp.sorting.ordering import INT64, gathered, permutation
+from gridlane.xp.sorting.ordering import INT64, gathered, in_order, permutation
 from gridlane.xp.sorting.searching import comparable, contiguous_leaf, places_in, true_places
 
 
@@ -45,21 +45,26 @@ class _Groups:
     """The equal elements of an array, in order. Each NaN is distinct from all, also from NaN.
 
     Attributes:
-        order: places among all elements, sorted by these.
+        order: places among all elements, sorted by these, if they are needed.
         starts: whether an element in order differs from the one before.
         first: the places in order of the first element of each group.
         values: the elements in order.
     """
 
-    def __init__(self, x: Any, name: str, equal_nan: bool = False) -> None:
+    def __init__(
+        self, x: Any, name: str, equal_nan: bool = False, needs_places: bool = True
+    ) -> None:
         node = node_of(x, name)
         self.shape, self.size = node.shape, node.size
         leaf = contiguous_leaf(views.reshaped(contiguous_leaf(node), (node.size,)))
         self.leaf = leaf
         if not self.size:
             return
-        self.order = views.computed(permutation(leaf))
-        self.values = views.computed(gathered(leaf, self.order))
+        if needs_places:
+            self.order = views.computed(permutation(leaf))
+            self.values = views.computed(gathered(leaf, self.order))
+        else:  # a sort of the elements alone takes half the time
+            self.values = contiguous_leaf(in_order(leaf))
         array = Array(self.values)
         before, after = array[:-1].node, array[1:].node
         differs = apply("not_equal", after, before)
@@ -113,7 +118,7 @@ def unique_all(x: Array, /) -> UniqueAll:
 
 def unique_counts(x: Array, /) -> UniqueCounts:
     """The distinct elements in order, and how often each is there; see ``unique_all``."""
-    groups = _Groups(x, "unique_counts")
+    groups = _Groups(x, "unique_counts", needs_places=False)
     return UniqueCounts(groups.distinct(), groups.counts())
 
 
@@ -125,7 +130,7 @@ def unique_inverse(x: Array, /) -> UniqueInverse:
 
 def unique_values(x: Array, /) -> Array:
     """The distinct elements in order; every NaN is distinct."""
-    return _Groups(x, "unique_values").distinct()
+    return _Groups(x, "unique_values", needs_places=False).distinct()
 
 
 def unique(
@@ -138,7 +143,7 @@ def unique(
     equal_nan: bool = True,
 ) -> Any:
     """NumPy's ``unique`` of all elements: as ``unique_all``, but NaN are equal by default."""
-    groups = _Groups(x, "unique", equal_nan)
+    groups = _Groups(x, "unique", equal_nan, return_index or return_inverse)
     results = [groups.distinct()]
     results += [groups.indices()] if return_index else []
     results += [groups.inverse()] if return_inverse else []
