@@ -26,31 +26,27 @@ Rows = dict[str, list[Row]]
 """The outcomes of each file: pytest's word, the test, a reason."""
 _ROOT = Path(__file__).parents[3]
 _STANDINS = {
-    "compute": """`cuda.core` and
-`cupy` are stand-ins over gridlane's arrays.""",
-    "coop": """`cuda.core` is a
-stand-in over gridlane's arrays, and `inspect_sass` returns an empty text: gridlane shows no machine
-code of NVIDIA's.""",
+    "compute": "`cuda.core` and `cupy` are stand-ins over gridlane's arrays.",
+    "coop": """`cuda.core` is a stand-in over gridlane's arrays, and `inspect_sass` returns an empty
+text: gridlane shows no machine code of NVIDIA's.""",
 }
 """What the tests of each package use that is no part of it."""
 _OPTIONS = {"compute": "", "coop": " --package coop"}
-_LARGE = "| marked as large, of sorts and of reductions of segments; left out | {} |\n"
+_LARGE = "\n| marked as large, of sorts and of reductions of segments; left out | {} |"
 _TEXT = """# CCCL's tests of cuda.{package}
 
 `python -m tests.peers.clients.compute_suite{options} --suite DIR --out
-docs/cuda-{package}-suite.md` writes
-this page. DIR is the folder `python/cuda_cccl/tests` of a checkout of
-[NVIDIA/cccl](https://github.com/NVIDIA/cccl), here at {commit}. Its tests and examples of
-`cuda.{package}` run unmodified by `gridlane run -m pytest` on the device `{device}`; {standins}
-A test is a function with one set of parameters.
+docs/cuda-{package}-suite.md` writes this page. DIR is the folder `python/cuda_cccl/tests` of a
+checkout of [NVIDIA/cccl](https://github.com/NVIDIA/cccl), here at {commit}. Its tests and examples
+of `cuda.{package}` run unmodified by `gridlane run -m pytest` on the device `{device}`;
+{standins} A test is a function with one set of parameters.
 
 | tests | |
 |---|--:|
 | passed | {passed} |
 | failed | {failed} |
 | did not end | {ended} |
-| skipped, or marked as expected to fail | {skipped} |
-{large}
+| skipped, or marked as expected to fail | {skipped} |{large}
 
 **{rate:.1f} %** of the tests that are not skipped pass. Of those that do not use what gridlane
 refuses by name, **{kept_rate:.1f} %**.
