@@ -29,6 +29,8 @@ def _bins(d_histogram: Any, levels: int) -> Pointer:
         raise TypeError(f"d_histogram has the dtype {bins.item.dtype}; 32 or 64-bit integers count")
     if levels < 2:
         raise ValueError(f"num_output_levels is {levels}; one bin has two levels")
+    if levels >= 1 << 32:
+        raise ValueError(f"num_output_levels is {levels}; there are less than 2**32")
     if bins.size() != levels - 1:
         raise ValueError(
             f"d_histogram has {bins.size()} items; num_output_levels={levels} makes "

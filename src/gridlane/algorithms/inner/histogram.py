@@ -75,16 +75,16 @@ def _by_levels(levels: Code, common: ItemType) -> Operator:
 
     def bin_of(state, value, bins):
         sample = cast(value)
-        low = np.int64(0)
-        high = np.int64(bins + 1)
+        low = np.uint32(0)  # unsigned: an index that may be negative costs a check
+        high = np.uint32(bins + 1)
         while low < high:
-            middle = (low + high) // 2
+            middle = np.uint32(low + np.uint32(np.uint32(high - low) >> np.uint32(1)))
             if sample < cast(level_of(state, middle)):
                 high = middle
             else:
-                low = middle + 1
+                low = np.uint32(middle + np.uint32(1))
         # A sample that is no number is not less than the last level.
-        return low - 1 if low <= bins else np.int64(-1)
+        return np.int64(low) - 1 if low <= bins else np.int64(-1)
 
     return Operator(("by levels", levels, common), jit(bin_of, device=True))
 

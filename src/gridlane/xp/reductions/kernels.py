@@ -21,6 +21,7 @@ from gridlane.xp.reductions.rows import Rows, scalars
 
 _TURNS = 4
 """The states of a thread while it combines elements."""
+_MANY_TURNS = 4 * _TURNS
 _FANS = {1: (), 32: (8, 4), 256: (8, 8, 4)}
 """How many states combine at each level of a part's tree, by its threads."""
 
@@ -54,7 +55,7 @@ class Folding(Rows):
         """Do something for each element of a thread.
 
         Args:
-            take: does it, with a number of the turn, below ``_TURNS``, and the element's index.
+            take: does it, with a number of the turn, and the element's index.
             near: gets the index behind the part's first element of the first one.
         """
         b, fold = self.b, self.fold
@@ -71,13 +72,15 @@ class Folding(Rows):
             b.write(near, b.cast(b.sub(b.add(start, own), self.start), i32))
         place = b.variable("place", i64)
         b.write(place, start)
-        with b.loop():
-            at = b.read(place)
-            following = b.add(at, self.integer(_TURNS * stride))
-            b.break_if(b.lt(end, following))
-            for turn in range(_TURNS):
-                take(turn, b.add(b.add(at, self.integer(turn * stride)), own))
-            b.write(place, following)
+        # States of parts have few blocks, each of whose threads then waits for one load less often.
+        for turns in (_TURNS,) if fold.is_first else (_MANY_TURNS, _TURNS):
+            with b.loop():
+                at = b.read(place)
+                following = b.add(at, self.integer(turns * stride))
+                b.break_if(b.lt(end, following))
+                for turn in range(turns):
+                    take(turn, b.add(b.add(at, self.integer(turn * stride)), own))
+                b.write(place, following)
         with b.loop(unroll=1):
             at = b.read(place)
             b.break_if(b.not_(b.lt(at, end)))
