@@ -230,3 +230,30 @@ def test_pythons_round_and_iteration() -> None:
     assert round(xp.sum(xp.asarray([1.25, 2.5]))) == 4
     with pytest.raises(TypeError, match="iteration over an array of no dimensions"):
         iter(xp.asarray(1.0))
+
+
+@pytest.mark.parametrize("operand", [np.eye(2), [[1.0, 0.0], [0.0, 1.0]], None, "ab"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("clip", "explain", "fft.fftshift", "fft.ifftshift", "linalg.diagonal", "linalg.inv"),
+        *("linalg.matrix_norm", "linalg.norm", "linalg.pinv", "linalg.trace", "linalg.vector_norm"),
+    ],
+)
+def test_operands_that_are_no_arrays_are_refused(name: str, operand: Any) -> None:
+    with pytest.raises(TypeError, match=r"array of gridlane\.xp"):
+        functools.reduce(getattr, name.split("."), xp)(operand)
+
+
+def test_second_operands_of_the_host_are_refused() -> None:
+    with pytest.raises(TypeError, match="solve: an operand is a list of the host"):
+        xp.linalg.solve(xp.eye(2), [1.0, 2.0])
+    with pytest.raises(TypeError, match=r"outer: an operand is an array of gridlane\.xp"):
+        xp.linalg.outer(xp.ones(2), np.ones(2))
+
+
+def test_views_whose_elements_share_memory_are_not_changed_in_place() -> None:
+    view = xp.broadcast_to(xp.asarray([1.0, 2.0]), (3, 2))
+    with pytest.raises(ValueError, match="read-only"):
+        view += 1
+    assert view.tolist() == [[1, 2]] * 3

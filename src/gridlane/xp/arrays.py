@@ -10,7 +10,7 @@ import numpy as np
 from gridlane.launch.devices import get_device
 from gridlane.xp import dtypes, indexing, layout, protocols, transport, views
 from gridlane.xp.applying import NUMBERS, applied, cast, scalar
-from gridlane.xp.computing import compute, compute_exposed, copied, expose, store
+from gridlane.xp.computing import check_target, compute, compute_exposed, copied, expose, store
 from gridlane.xp.nodes import Node
 from gridlane.xp.operations import OPERATIONS
 from gridlane.xp.signatures import Signatures
@@ -436,6 +436,8 @@ def _in_place(name: str, array: Array, other: Any) -> Any:
     if result is NotImplemented:
         return NotImplemented
     node = array.leaf() if array.node.storage is not None else array.node
+    if node.storage is not None:
+        check_target(node)
     if result.shape != array.shape:
         raise ValueError(f"{name}: the result's shape {result.shape} is not {array.shape}")
     if not np.can_cast(result.dtype, array.dtype, "same_kind"):

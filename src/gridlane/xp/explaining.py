@@ -8,6 +8,7 @@ from gridlane.core.frozen import frozen
 from gridlane.xp.arrays import Array
 from gridlane.xp.computing import planned
 from gridlane.xp.groups import Group
+from gridlane.xp.operands import of_array
 from gridlane.xp.reductions.record import Fold
 
 
@@ -51,6 +52,7 @@ class Plan:
         return str(self)
 
 
+@of_array
 def explain(x: Array, /) -> Plan:
     """The plan of an array that is still to be computed. It computes nothing.
 

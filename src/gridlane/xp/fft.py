@@ -12,6 +12,7 @@ import numpy as np
 from gridlane.xp import creation, dtypes, manipulation
 from gridlane.xp.arrays import Array
 from gridlane.xp.hosts import on_host
+from gridlane.xp.operands import of_array
 from gridlane.xp.protocols import lacking
 
 __all__ = [
@@ -142,12 +143,14 @@ def _real(frequencies: Array, dtype: Any) -> Array:
     return frequencies.astype(wanted, copy=False)
 
 
+@of_array
 def fftshift(x: Array, /, axes: int | Sequence[int] | None = None) -> Array:
     """Move the frequency zero to the middle of dimensions, by default all."""
     own = _axes(x, axes)
     return manipulation.roll(x, tuple([x.shape[each] // 2 for each in own]), axis=own)
 
 
+@of_array
 def ifftshift(x: Array, /, axes: int | Sequence[int] | None = None) -> Array:
     """The inverse of ``fftshift``."""
     own = _axes(x, axes)

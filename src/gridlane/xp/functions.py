@@ -15,6 +15,7 @@ from gridlane.xp.applying import NUMBERS, broadcast, cast, loop_of
 from gridlane.xp.arrays import Array, called
 from gridlane.xp.creation import asarray
 from gridlane.xp.indexing import assign
+from gridlane.xp.operands import of_array
 from gridlane.xp.operations import OPERATIONS
 from gridlane.xp.operations.record import Operation
 
@@ -211,6 +212,7 @@ def _mask(name: str, where: Any, like: Array) -> Array:
     return mask
 
 
+@of_array
 def clip(
     x: Array,
     /,

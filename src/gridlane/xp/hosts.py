@@ -28,6 +28,11 @@ def on_host(function: Callable[..., Any], *operands: Any, **options: Any) -> Any
             "others with xp.asarray"
         )
     for each in operands:
+        if isinstance(each, (np.ndarray, list, tuple)):
+            raise TypeError(
+                f"{name}: an operand is a {type(each).__name__} of the host; copy it with "
+                "xp.asarray"
+            )
         if isinstance(each, Array) and each.node.device is not first.node.device:
             raise ValueError(
                 f"{name}: the operands are on the devices {first.device} and {each.device}; copy "

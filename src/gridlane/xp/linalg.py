@@ -15,6 +15,7 @@ from gridlane.xp.arrays import Array
 from gridlane.xp.functions import function
 from gridlane.xp.hosts import on_host
 from gridlane.xp.manipulation import matrix_transpose
+from gridlane.xp.operands import of_array, of_arrays
 from gridlane.xp.products import matmul, tensordot, vecdot
 from gridlane.xp.protocols import lacking
 from gridlane.xp.reductions import functions as reductions
@@ -134,6 +135,7 @@ def matrix_rank(x: Array, /, *, rtol: float | Array | None = None) -> Array:
     return on_host(np.linalg.matrix_rank, x, rtol=rtol)
 
 
+@of_array
 def pinv(x: Array, /, *, rtol: float | Array | None = None) -> Array:
     """The pseudo-inverses of matrices, without singular values below a part of the largest one."""
     if rtol is None:
@@ -196,16 +198,19 @@ def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     return manipulation.stack(parts, axis=along)
 
 
+@of_array
 def diagonal(x: Array, /, *, offset: int = 0) -> Array:
     """A view of the diagonals of matrices, ``offset`` above the main ones."""
     return Array(views.diagonal(x.node, operator.index(offset)))
 
 
+@of_array
 def trace(x: Array, /, *, offset: int = 0, dtype: Any = None) -> Array:
     """The sums of the diagonals of matrices."""
     return reductions.sum(diagonal(x, offset=offset), axis=-1, dtype=dtype)
 
 
+@of_arrays
 def outer(x1: Array, x2: Array, /) -> Array:
     """The products of each element of a vector with each of another."""
     if x1.ndim != 1 or x2.ndim != 1:
@@ -237,6 +242,7 @@ def matrix_power(x: Array, n: int, /) -> Array:
     return result.copy() if result is x else result
 
 
+@of_array
 def vector_norm(
     x: Array,
     /,
@@ -267,6 +273,7 @@ def _magnitudes(x: Array) -> Array:
     return abs(floats)
 
 
+@of_array
 def norm(
     x: Array,
     ord: Any = None,
@@ -290,6 +297,7 @@ def norm(
     return manipulation.expand_dims(result, axes) if keepdims else result
 
 
+@of_array
 def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: Any = "fro") -> Array:
     """The norms of matrices: "fro", "nuc", or 1, 2, infinity and their negatives.
 
