@@ -260,3 +260,12 @@ def test_the_text_of_a_large_array_copies_its_edges(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(transport, "downloaded", noting)
     assert "9998, 9999" in repr(xp.arange(10000))
     assert max(sizes) == 3
+
+
+@pytest.mark.parametrize("device", ["interp", *DEVICES])
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", "uint64"])
+def test_floats_beyond_an_integer_dtype_convert_to_its_limits(dtype: str, device: str) -> None:
+    facts = np.iinfo(dtype)
+    x = xp.asarray(np.float32([np.nan, np.inf, -np.inf, 1e30, -1e30, -0.5, 2.75]), device=device)
+    expected = [0, facts.max, facts.min, facts.max, facts.min, 0, 2]
+    assert x.astype(dtype).tolist() == expected
