@@ -133,5 +133,15 @@ SUITES = {
         environment={"SCIPY_ARRAY_API": '["array_api_strict"]'},
         reasons=_REASONS,
     ),
+    "sklearn": Suite(
+        "scikit-learn",
+        "Estimators and metrics of scikit-learn {commit} with `array_api_dispatch=True` "
+        "(`sklearn_estimators.py`), beside their results for NumPy's arrays: scalers, principal "
+        "components, ridge regression, linear discriminants, Gaussian mixtures.",
+        place="SKLEARN",
+        files=lambda folder: [str(_HERE / "sklearn_estimators.py")],
+        environment={"SCIPY_ARRAY_API": "1"},
+        has_table=False,
+    ),
 }
 """The suites by their names on the command line, in the order of the page."""
