@@ -223,6 +223,26 @@ def test_norms_are_numpys():
         assert np.allclose(result, expected)
 
 
+def test_angles_in_degrees_are_numpys():
+    for x in (np.array([1 + 1j, -2j]), np.array([-1.0, 2]), np.array([True, False]), CUBE):
+        for deg in (False, True):
+            result, expected = xp.angle(xp.asarray(x), deg), np.angle(x, deg)
+            assert result.dtype == expected.dtype
+            assert np.allclose(np.asarray(result), expected, rtol=1e-15)
+    out = xp.zeros(2)
+    assert xp.angle(xp.asarray([1j, -1j]), True, out=out) is out
+    assert out.tolist() == [90, -90]
+    xp.angle(xp.asarray([-1j, 1j]), True, out=out, where=xp.asarray([True, False]))
+    assert out.tolist() == [-90, -90]
+
+
+def test_numbers_alone_have_the_dtype_that_is_stated():
+    result = xp.floor_divide(7, 2, dtype=np.float32)
+    assert (result.dtype, result.item()) == (np.float32, 3)
+    with pytest.raises(TypeError, match="cannot cast"):
+        xp.add(1.5, 2, dtype=np.int32)
+
+
 def test_rounding_has_the_dtypes_of_numpy():
     for x in (np.array([True, False]), np.array([15, -25], np.int8), np.array([0.125, 2.5])):
         for decimals in (-1, 0, 2) if x.dtype != bool else (0,):

@@ -31,7 +31,7 @@ _MODULES = {
     "dtypes": "can_cast finfo iinfo isdtype result_type",
     "einstein": "einsum",
     "explaining": "explain",
-    "functions": "clip round",
+    "functions": "angle clip round",
     "neighbours": "convolve gradient",
     "numpy_names": (
         "append array_split atleast_1d atleast_2d column_stack copy copyto diag diagonal "

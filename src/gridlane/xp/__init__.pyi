@@ -36,6 +36,7 @@ from gridlane.xp.dtypes import isdtype as isdtype
 from gridlane.xp.dtypes import result_type as result_type
 from gridlane.xp.einstein import einsum as einsum
 from gridlane.xp.explaining import explain as explain
+from gridlane.xp.functions import angle as angle
 from gridlane.xp.functions import clip as clip
 from gridlane.xp.functions import round as round
 from gridlane.xp.grids import indices as indices
@@ -300,7 +301,6 @@ acoth: _Function2
 acsc: _Function2
 acsch: _Function2
 add: _Function4
-angle: _Function2
 arccos: _Function2
 arccosh: _Function2
 arcsin: _Function2

@@ -113,11 +113,12 @@ def _converted(
     converted: list[Any] = []
     if not all(isinstance(each, (Array, np.generic, *NUMBERS)) for each in operands):
         _refuse(name, operands)
+    is_typed = any(isinstance(each, (Array, np.generic)) for each in operands)
     for each, wanted in zip(operands, _inputs(operation, operands, dtype), strict=True):
         if not isinstance(each, (Array, np.generic)):
             if casting != "unsafe" and _rank(each) > _RANKS[dtypes.letter(wanted)]:
                 raise TypeError(f"{name}: cannot cast {each!r} to {wanted} with rule {casting!r}")
-            converted.append(each)
+            converted.append(each if is_typed else wanted.type(each))
             continue
         if not np.can_cast(each.dtype, wanted, casting):  # type: ignore[arg-type]  # NumPy checks it
             raise TypeError(
@@ -228,6 +229,24 @@ def clip(
     else:
         result = x.copy() if max is None else function("minimum")(x, max)
     return result if out is None else _write("clip", result, out, True, "same_kind")
+
+
+def angle(
+    z: Any, /, deg: bool = False, *, out: Any = None, where: Any = True, **options: Any
+) -> Array:
+    """The angles in radians, or in degrees; 0 or pi of real numbers, by the sign bit.
+
+    Args:
+        options: ``dtype`` and ``casting``, as those of other functions.
+    """
+    if isinstance(z, (bool, np.bool_)):
+        z = float(z)
+    elif isinstance(z, Array) and z.dtype.kind == "b":
+        z = z.astype(np.float64)
+    if not deg:
+        return function("angle")(z, out=out, where=where, **options)
+    degrees = function("angle")(z, **options) * (180 / np.pi)
+    return degrees if out is None else _write("angle", degrees, out, where, "same_kind")
 
 
 def round(x: Array, /, decimals: int = 0, out: Array | None = None) -> Array:
