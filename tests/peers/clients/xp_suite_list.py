@@ -115,11 +115,12 @@ SUITES = {
         "CuPy",
         "[CuPy's tests](https://github.com/cupy/cupy) of mathematical functions, reductions, "
         "ufuncs and sorting at {commit}. `cupy` is `gridlane.xp`, with NumPy's scalar types and "
-        "CuPy's own `cupy.testing`, which compares each result with NumPy's.",
+        "CuPy's own `cupy.testing`, which compares each result with NumPy's; tests that CuPy "
+        "marks as slow are left out.",
         place="CUPY",
         files=_cupy,
         folder="tests",
-        options=("--noconftest", "-p", "tests.peers.clients.cupy_standins"),
+        options=("-m", "not slow", "--noconftest", "-p", "tests.peers.clients.cupy_standins"),
         reasons=_REASONS,
     ),
     "scipy": Suite(
