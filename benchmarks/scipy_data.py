@@ -149,9 +149,9 @@ def main() -> None:
     for rows in SETS:
         outcome = compared(rows, chosen.device, chosen.step)
         name = rows.name.rpartition("-")[2]
-        results.add(f"{rows.function}, {name}", "rows", outcome.count, "")
-        results.add(f"{rows.function}, {name}", "beyond the tolerance", len(outcome.wrong), "")
-        results.add(f"{rows.function}, {name}", "worst, of the tolerance", outcome.worst, "")
+        results.add(f"{rows.function}, {name}", "compared", outcome.count, "rows")
+        results.add(f"{rows.function}, {name}", "beyond the tolerance", len(outcome.wrong), "rows")
+        results.add(f"{rows.function}, {name}", "worst", outcome.worst, "of the tolerance")
         few = ", ".join(repr(each) for each in outcome.wrong[:5])
         print(
             f"{rows.function:9}{name:22}{outcome.count:7} rows {len(outcome.wrong):5} wrong"

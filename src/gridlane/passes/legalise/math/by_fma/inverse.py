@@ -1,4 +1,4 @@
-"""atan, atan2, asin, acos: odd polynomials of quotients up to 1, and of sqrt((1 - x) / 2) later."""
+"""atan, atan2, asin, acos: odd polynomials, also of 1 / x and of sqrt((1 - x) / 2)."""
 
 from __future__ import annotations
 
