@@ -10,8 +10,17 @@ from gridlane.xp.arrays import Array
 from gridlane.xp.computing import copied
 from gridlane.xp.nodes import Node
 from gridlane.xp.reductions.functions import apply, filled, node_of
-from gridlane.xp.sorting.ordering import INT64, back, in_order, offsets, permutation, rows_of
-from gridlane.xp.sorting.searching import take_along_axis
+from gridlane.xp.sorting.ordering import (
+    INT64,
+    back,
+    gathered,
+    in_order,
+    offsets,
+    permutation,
+    rows_of,
+)
+from gridlane.xp.sorting.searching import contiguous_leaf, take_along_axis
+from gridlane.xp.sorting.selecting import candidates
 
 KINDS = (None, "quicksort", "heapsort", "mergesort", "stable")
 
@@ -128,6 +137,14 @@ def top_k(x: Array, k: int, /, *, axis: int = -1, mode: str = "largest") -> TopK
     along = views.axis_of(axis, len(node.shape))
     if not 0 <= k <= node.shape[along]:
         raise ValueError(f"top_k: k is {k}, and there are {node.shape[along]} elements")
-    order = argsort(x, axis=along, descending=mode == "largest")
+    descending = mode == "largest"
+    if len(node.shape) == 1:
+        leaf = contiguous_leaf(node)
+        places = candidates(leaf, k, descending)
+        if places is not None:
+            few = Array(gathered(leaf, views.computed(places)))
+            order = argsort(few, descending=descending)[:k]
+            return TopK(take_along_axis(few, order), take_along_axis(Array(places), order))
+    order = argsort(x, axis=along, descending=descending)
     indices = order[(slice(None),) * along + (slice(0, k),)]
     return TopK(take_along_axis(x, indices, axis=along), indices)
