@@ -232,7 +232,7 @@ def test_loads_and_stores(device):
     dim, items = (5, 9), 3
     n = threads_of(dim)
     names = "direct striped vectorize transpose warp_transpose warp_transpose_timesliced".split()
-    for name in names[1:5] if device == "cpu" else names[3:5]:
+    for name in (names[1], *names[3:5]) if device == "cpu" else names[4:5]:
         load = block.make_load(np.int16, dim, items, name)
         store = block.make_store(np.int16, dim, items, name)
         size = load.temp_storage_bytes
@@ -412,7 +412,7 @@ def test_merge_sorts(device):
 def test_radix_sorts_of_types(device):
     n, items = 33, 2
     count = n * items
-    for name in ("i1", "u4", "f4", "f8") if device == "cpu" else ("f4", "i8"):
+    for name in ("i1", "f4", "u8") if device == "cpu" else ("f8",):
         dtype = np.dtype(name)
         pairs = block.make_radix_sort_pairs_descending(dtype, np.int32, n, items)
         size = pairs.temp_storage_bytes
