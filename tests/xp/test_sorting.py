@@ -207,3 +207,13 @@ def test_methods_sort_in_place():
     places = np.asarray(xp.asarray(x).argpartition(1))
     assert np.array_equal(np.take_along_axis(x, places, 1)[:, 1], np.sort(x)[:, 1])
     assert np.array_equal(xp.asarray(x * 1j).conjugate(), x * -1j)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_unique_integers_are_stored_by_their_groups(device):
+    """Without the places of the first of each; also of no elements, and of one group."""
+    for host in (np.array([3, 1, 3, 1, 2], np.int8), np.zeros(300, np.uint32), np.arange(0)):
+        x = xp.asarray(host, device=device)
+        for function in (xp.unique, xp.unique_values):
+            result = np.asarray(function(x))
+            assert np.array_equal(result, np.unique(host)) and result.dtype == host.dtype

@@ -101,14 +101,23 @@ def searchsorted(x1: Array, x2: Any, /, side: str = "left", sorter: Array | None
 def true_places(node: Node) -> Node:
     """The places in C's order of elements that are not zero: the k-th one is where their count
     becomes k."""
-    own = np.dtype(np.int32) if node.size < 2**31 else INT64
-    flags = cast(apply("not_equal", node, 0) if node.dtype.kind != "b" else node, own)
     if not node.size:
         return numbers(node, (0,), (1,))
+    return places_of(true_counts(node))
+
+
+def true_counts(node: Node) -> Node:
+    """How many elements are not zero, up to each one in C's order; there is one at least."""
+    own = np.dtype(np.int32) if node.size < 2**31 else INT64
+    flags = cast(apply("not_equal", node, 0) if node.dtype.kind != "b" else node, own)
     flat = flags if len(node.shape) == 1 else views.reshaped(views.computed(flags), (node.size,))
-    counts = views.computed(scanned("sum", flat, 0, own))
+    return views.computed(scanned("sum", flat, 0, own))
+
+
+def places_of(counts: Node) -> Node:
+    """Where counts become 1, 2 and so on."""
     count = int(Array(counts)[-1])
-    wanted = views.computed(cast(apply("add", numbers(node, (count,), (1,)), 1), own))
+    wanted = views.computed(cast(apply("add", numbers(counts, (count,), (1,)), 1), counts.dtype))
     return places_in(counts, wanted, False)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,10 +13,16 @@ from gridlane.xp.arrays import Array
 from gridlane.xp.computing import new_leaf, store
 from gridlane.xp.creation import asarray
 from gridlane.xp.manipulation import concat
+from gridlane.xp.nodes import Node
 from gridlane.xp.reductions.functions import apply, filled, node_of
-from gridlane.xp.reductions.scans import scanned
 from gridlane.xp.sorting.ordering import INT64, gathered, in_order, permutation
-from gridlane.xp.sorting.searching import comparable, contiguous_leaf, places_in, true_places
+from gridlane.xp.sorting.searching import (
+    comparable,
+    contiguous_leaf,
+    places_in,
+    places_of,
+    true_counts,
+)
 
 
 class UniqueAll(NamedTuple):
@@ -47,7 +54,7 @@ class _Groups:
     Attributes:
         order: places among all elements, sorted by these, if they are needed.
         starts: whether an element in order differs from the one before.
-        first: the places in order of the first element of each group.
+        numbers: of the group of each element in order, from 1.
         values: the elements in order.
     """
 
@@ -74,11 +81,32 @@ class _Groups:
         bool_ = np.dtype(bool)
         first = Array(filled(leaf, True, bool_, (1,)))
         self.starts = views.computed(concat([first, Array(differs)]).node)
-        self.first = views.computed(true_places(self.starts))
+        self.numbers = true_counts(self.starts)
+
+    @cached_property
+    def first(self) -> Node:
+        """The places in order of the first element of each group."""
+        return views.computed(places_of(self.numbers))
 
     def distinct(self) -> Array:
         """An element of each group."""
-        return Array(gathered(self.values, self.first)) if self.size else Array(self.leaf)
+        if not self.size:
+            return Array(self.leaf)
+        if self.values.dtype.kind not in "iub":
+            return Array(gathered(self.values, self.first))
+        # The elements of a group are one integer, so it is no matter which one is stored last.
+        places = apply("subtract", cast(self.numbers, INT64), 1)
+        return self._spread(self.values, places, int(Array(self.numbers)[-1]))
+
+    def _spread(self, node: Node, places: Node, count: int) -> Array:
+        """A vector with elements at places."""
+        assert self.leaf.device is not None
+        # An array: what a store finds without one keeps its old elements.
+        target = Array(new_leaf(self.leaf.device, node.dtype, (count,)))
+        storage = target.node.storage
+        assert storage is not None
+        store(node, storage.leaf(node.dtype, node.shape, (0,), 0), ((places, 1, count),))
+        return target
 
     def indices(self) -> Array:
         """The place of the first element of each group."""
@@ -96,16 +124,10 @@ class _Groups:
 
     def inverse(self) -> Array:
         """The group of each element, in the array's shape."""
-        assert self.leaf.device is not None
-        # An array: what a store finds without one keeps its old elements.
-        target = Array(new_leaf(self.leaf.device, INT64, (self.size,)))
-        if self.size:
-            numbers = scanned("sum", cast(self.starts, INT64), 0, INT64)
-            storage = target.node.storage
-            assert storage is not None
-            spread = storage.leaf(INT64, (self.size,), (0,), 0)
-            places = cast(self.order, INT64)
-            store(apply("subtract", numbers, 1), spread, ((places, 1, self.size),))
+        if not self.size:
+            return Array(views.reshaped(cast(self.leaf, INT64), self.shape))
+        numbers = apply("subtract", cast(self.numbers, INT64), 1)
+        target = self._spread(numbers, cast(self.order, INT64), self.size)
         return Array(views.reshaped(target.node, self.shape))
 
 
