@@ -48,6 +48,7 @@ TITLES = {
     "ptx": "Reading PTX",
     "cpp": "Compiling CUDA C++",
     "compile_memory": "Memory of compilations",
+    "growth": "Growth of compilation and memory of arrays",
     "page": "Web pages",
     "simulator": "Beside numba's simulator",
     "nvidia": "NVIDIA GPUs",
