@@ -94,9 +94,12 @@ _REASONS = {
     r"XPASS": "passes, and CuPy expects a failure",
     "different type of return value|truth value": "comparisons with objects that are no arrays",
     "DID NOT RAISE": "an error of CuPy's that gridlane.xp does not raise",
-    "different dtypes": "another dtype for bool",
+    "different dtypes": "another dtype, of numbers alone or of bool",
     "OUT_OF_MEMORY": "more memory than the machine has",
     "AxisError": "sorts of arrays of no dimensions",
+    r"has no setter|\] is array\(|assert array\(False\)": "`real`, `imag`, `conj` that are views",
+    "Regex pattern": "another wording of an error",
+    "Integers to negative|operand is an array of gridlane": "operands that CuPy takes",
     "pytest's status|no end in": "ended with its file, by an import or the limit of time",
 }
 
