@@ -21,6 +21,7 @@ from gridlane.ir.values import Function, Module, Param, Region, Value
 from gridlane.passes.legalise.library import library_function
 from gridlane.passes.legalise.math.functions import (
     BY_FMA,
+    DOUBLE_ONLY,
     FUNCTIONS,
     UNWIDENED,
     Formula,
@@ -105,7 +106,7 @@ def function_for(module: Module, op: type[Op], dtype: DType, fuses: bool = False
     formula, others = FUNCTIONS[op]
     name = f"gridlane.{op.name}.{dtype}"
     fuses = fuses and dtype is f32
-    if fuses or dtype is f64:
+    if dtype is f64 or (fuses and op not in DOUBLE_ONLY):
         formula = BY_FMA.get(op, formula)
     name = f"{name}.fused" if fuses else name
     types = (dtype, *others(dtype))

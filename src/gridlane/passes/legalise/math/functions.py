@@ -120,5 +120,8 @@ BY_FMA: dict[type[Op], Formula] = {
 }
 """Functions of f64, and of f32 where a fused multiply-add rounds once."""
 
+DOUBLE_ONLY = frozenset((math.Exp10, math.Log10))
+"""Those of ``BY_FMA`` that are more than 1 ulp off for a few floats of f32."""
+
 UNWIDENED = frozenset((math.Nextafter,))
 """Ops whose f16 and bf16 results are not f32's rounded: they have functions of their own."""
