@@ -71,8 +71,8 @@ def generate(module: Module, target: Target, options: KernelOptions) -> Artifact
     """PTX for any block shape. Changes the module."""
     machine = machine_of(target)
     slots, size = lay_out(module.kernel)
-    errors = error_sites(module)
     code = _emit(module, target, options, machine)
+    errors = error_sites(module)  # inlining adds some
     text = _ptx(code, machine, options)
     return Artifact(
         target=target.name,

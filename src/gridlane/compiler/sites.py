@@ -8,16 +8,22 @@ from gridlane.core.artifact import KernelErrorSite, PrintSite
 from gridlane.core.dtypes import DType
 from gridlane.ir.op import Op
 from gridlane.ir.ops.control import Print
-from gridlane.ir.values import Module
+from gridlane.ir.values import ErrorSite, Module
 
 
 def error_sites(module: Module, own: int | None = None) -> tuple[KernelErrorSite, ...]:
-    """The module's error table. The first ``own`` errors, by default all, are the program's."""
-    own = len(module.errors) if own is None else own
+    """The module's error table. The first ``own`` errors, by default all, are the program's, and so
+    are those that inlining has made of them for other places."""
+    errors = module.errors
+    known = {_told(each) for each in errors[:own]}
     return tuple(
-        KernelErrorSite(e.exception, e.message, e.loc, number >= own, e.detail)
-        for number, e in enumerate(module.errors)
+        KernelErrorSite(e.exception, e.message, e.loc, _told(e) not in known, e.detail)
+        for e in errors
     )
+
+
+def _told(error: ErrorSite) -> tuple[str, str, str]:
+    return error.exception, error.message, error.detail
 
 
 def print_sites(ops: Iterable[Op]) -> tuple[PrintSite, ...]:
