@@ -184,3 +184,10 @@ def test_random_expressions(data: st.DataObject) -> None:
             assert np.array_equal(result, wanted, equal_nan=True)
         for array, numbers in held:
             assert np.array_equal(array, numbers, equal_nan=True)
+
+
+def test_numbers_of_python_and_bfloat16():
+    x = xp.asarray(np.arange(6), dtype=xp.bfloat16)
+    for value in (1.5, 1, True):
+        for _ in range(3):
+            assert np.array_equal(np.asarray(x + value).astype(np.float32), np.arange(6) + value)

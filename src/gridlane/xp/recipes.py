@@ -255,7 +255,7 @@ def _packer(plan: Plan) -> Any:
     def pack(*values: Any) -> bytes:
         listed = list(values)
         for place in narrow:
-            listed[place] = int(np.asarray(values[place]).view(np.uint16))
+            listed[place] = int(np.asarray(values[place], bf16.numpy).view(np.uint16))
         return block(*listed)
 
     return pack
