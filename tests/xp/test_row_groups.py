@@ -120,6 +120,52 @@ def test_reductions_of_other_rows_are_computed_first(monkeypatch):
     assert np.array_equal(np.asarray(result), expected) and len(found) == 1
 
 
+@pytest.mark.parametrize("name", ["sum", "any", "mean", "max"])
+def test_masks(monkeypatch, name):
+    """The last reduction, and one inside, have a mask."""
+    host = np.random.default_rng(6).standard_normal((18, 70))
+    x = xp.asarray(host)
+    more = {"initial": -9.0} if name == "max" else {}
+
+    def masked():
+        middle = x - getattr(xp, name)(x, axis=1, keepdims=True, where=x > 0.5, **more)
+        return [getattr(xp, name)(middle, axis=1, where=x * middle > 0, **more)]
+
+    expected = apart(monkeypatch, masked)[0]
+    found = groups_of(monkeypatch)
+    assert np.asarray(*masked()).tobytes() == expected.tobytes() and len(found) == 1
+    own = getattr(host, name)(axis=1, keepdims=True, where=host > 0.5, **more)
+    middle = host - own
+    own = getattr(middle, name)(axis=1, where=host * middle > 0, **more)
+    assert np.allclose(expected, own, rtol=1e-12)
+
+
+def test_a_scan_of_rows_less_their_maximum():
+    host = np.random.default_rng(7).standard_normal((20, 100))
+    x = xp.asarray(host)
+    result = np.asarray(xp.cumulative_sum(x - xp.max(x, axis=1, keepdims=True), axis=1))
+    expected = np.cumsum(host - host.max(axis=1, keepdims=True), axis=1)
+    assert np.allclose(result, expected, rtol=1e-13)
+
+
+def test_many_reductions_share_memory(monkeypatch):
+    """Apart, the shared memory of each would be more than 16 KiB, which WebGPU has."""
+    x = xp.asarray(np.random.default_rng(8).standard_normal((16, 1100)))
+
+    def places():
+        result = x
+        for number in range(9):
+            result = result - xp.argmax(x * float(number - 4), axis=1, keepdims=True)
+        return [result]
+
+    expected = apart(monkeypatch, places)[0]
+    found = groups_of(monkeypatch)
+    assert np.asarray(*places()).tobytes() == expected.tobytes() and len(found) == 1
+    kernel = computing._kernels[found[0].form]
+    arrays = kernel.source.translate((), kernel.options).globals.values()
+    assert sum(each.size for each in arrays) < 16 << 10
+
+
 def test_complex_rows(monkeypatch):
     host = np.random.default_rng(5).standard_normal((20, 50, 2)).view(complex)[..., 0]
     x = xp.asarray(host)

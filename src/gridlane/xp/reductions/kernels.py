@@ -39,17 +39,14 @@ def module_of(form: Form) -> Module:
 class Folding(Rows):
     """A kernel whose threads reduce parts of rows."""
 
-    def reduce(self, tiles: str = "tile") -> State:
-        """The state of a part, in its first thread.
-
-        Args:
-            tiles: the beginning of the names of shared memory.
-        """
+    def reduce(self) -> State:
+        """The state of a part, in its first thread. A barrier is needed before the next one: they
+        share memory."""
         self._advance = self.kind.advance if self.fold.is_first else None
         self._states = self._variables()
         with self.b.if_(self.is_row):
             self._walk()
-        return self._combined_threads(self._read(self._states[0]), tiles)
+        return self._combined_threads(self._read(self._states[0]))
 
     def each(self, take: Callable[[int, Value], None], near: Var | None = None) -> None:
         """Do something for each element of a thread.
@@ -132,13 +129,13 @@ class Folding(Rows):
             states = [self.kind.combine(self.w, a, b) for a, b in pairs]
         return states[0]
 
-    def _combined_threads(self, state: State, names: str) -> State:
+    def _combined_threads(self, state: State) -> State:
         """The state of a part, in its first thread."""
         b, fold = self.b, self.fold
         if fold.width == 1:
             return state
         tiles = [
-            self.shared(f"{names}{number}", each.dtype, THREADS)
+            self.shared(f"tile{number}_{each.dtype}", each.dtype, THREADS)
             for number, each in enumerate(scalars(state))
         ]
         for tile, each in zip(tiles, scalars(state), strict=True):

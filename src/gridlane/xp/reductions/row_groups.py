@@ -45,6 +45,8 @@ def _axes_of(root: Node) -> tuple[int, ...]:
     """The axes of the reductions that one kernel can compute with the root; none if there are no
     such reductions."""
     shape = _shape_of(root)
+    if isinstance(root.operation, Scan):
+        return ()
     for node in ordered(root)[:-1]:
         if isinstance(node.operation, Gather | Scatter) or node.operation is INDEX:
             return ()
@@ -70,7 +72,6 @@ def _is_of_rows(node: Node, shape: Shape, axes: tuple[int, ...]) -> bool:
         isinstance(own, Reduction)
         and own.axes == axes
         and own.keepdims
-        and len(node.operands) == 1
         and node.operands[0].shape == shape
     )
 
@@ -124,8 +125,8 @@ def _group(root: Node, axes: tuple[int, ...]) -> Group | None:
                 accumulator=reduction.accumulator,
                 result=nodes[place].dtype,
                 kept=len(kept),
-                operands=(position[id(nodes[place].operands[0])],),
-                is_masked=False,
+                operands=tuple([position[id(each)] for each in nodes[place].operands]),
+                is_masked=len(nodes[place].operands) > 1,
                 width=width_of(math.prod(along)),
                 is_last=True,
             )

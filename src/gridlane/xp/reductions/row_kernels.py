@@ -47,7 +47,7 @@ class _Rows(Folding):
         self.dtypes = self.kind.states(fold.accumulator)
         self._wanted = self._needed(fold.operands)
         number = len(self._folded)
-        state = self.reduce(f"tile{number}_")
+        state = self.reduce()
         size = THREADS // fold.width
         part = part_of(fold.result)
         shared = [
@@ -85,10 +85,7 @@ class _Rows(Folding):
         return super().value(step, parameters, strides, indices, values)
 
     def element(self, at: Value) -> State:
-        fold, w = self.fold, self.w
-        values = self.values(self.indices(at), self._wanted)
-        own = converted(w, values[fold.operands[0]], fold.accumulator)
-        return self.kind.element(w, own, w.wrap(at))
+        return self.state_of(self.values(self.indices(at), self._wanted), at)
 
     # --- results ---
 

@@ -128,7 +128,7 @@ class Rows(Emission):
 
     def element(self, at: Value) -> State:
         """The state of an element of the thread's row; what else is stored of it is stored."""
-        fold, w = self.fold, self.w
+        fold = self.fold
         indices = self.indices(at)
         values = self.values(indices)
         if self.outputs and fold.scan != "totals":
@@ -137,6 +137,11 @@ class Rows(Emission):
                 self.store(address, linear, values[place])
         if not fold.is_first:
             return tuple([values[place] for place in fold.operands])
+        return self.state_of(values, at)
+
+    def state_of(self, values: list[Operand], at: Value) -> State:
+        """The state of an element, of the values of the steps; without it if it takes no part."""
+        fold, w = self.fold, self.w
         own = converted(w, values[fold.operands[0]], fold.accumulator)
         state = self.kind.element(w, own, w.wrap(at))
         if not fold.is_masked:
