@@ -37,9 +37,10 @@ _ITEMS = 8
 _TILE = _THREADS * _ITEMS
 MOST_CHUNKS = 1024
 _PART_BITS = 8
+_PART_DIGITS = 1 << _PART_BITS
 _LEAST_PART = 1024
 _MOST_PARTS = 256
-_COUNTS = max(_DIGITS * MOST_CHUNKS, (1 << _PART_BITS) * _MOST_PARTS, one_sweep.COUNTS)
+_COUNTS = max(_DIGITS * MOST_CHUNKS, _PART_DIGITS * _MOST_PARTS, one_sweep.COUNTS)
 """The most counts: of each digit in each block's chunk, or part."""
 
 
@@ -51,7 +52,7 @@ def ordered_bits(kind: str, bits: int) -> Operator:
         kind: numpy's letter: ``u`` and ``b``, ``i``, ``f``.
     """
     word = np.dtype(f"u{bits // 8}").type
-    sign, zero = word(1 << (bits - 1)), word(0)
+    sign, zero, last = word(1 << (bits - 1)), word(0), word(bits - 1)
     wide = np.uint64 if bits == 64 else np.uint32
 
     def of_unsigned(x):
@@ -63,7 +64,9 @@ def ordered_bits(kind: str, bits: int) -> Operator:
     def of_float(x):
         if x == sign:  # -0.0
             x = zero
-        return wide(word(~x) if x & sign else word(x | sign))
+        # Without a branch, which half of random signs would mispredict.
+        negative = word(zero - word(x >> last))
+        return wide(word(x ^ word(negative | sign)))
 
     function = of_float if kind == "f" else of_signed if kind == "i" else of_unsigned
     return Operator(("ordered bits", kind, bits), jit(function, device=True))
@@ -183,11 +186,14 @@ def _counting_parts(source: Code, digit_of: Dispatcher) -> Dispatcher:
     @kernel
     def count_parts(ins, counts, count, part, shift, mask, flip):
         """Store how often each digit is in block b's part, by one thread."""
+        own = cuda.shared.array(_PART_DIGITS, np.int64)  # other threads' counts are in no line
         b, parts = cuda.blockIdx.x, cuda.gridDim.x
-        for d in range(np.int32(mask) + 1):
-            counts[d * parts + b] = 0
+        for d in range(_PART_DIGITS):
+            own[d] = 0
         for i in range(b * part, min((b + 1) * part, count)):
-            counts[np.int32(digit_of(load(ins, i), shift, mask, flip)) * parts + b] += 1
+            own[digit_of(load(ins, i), shift, mask, flip)] += 1
+        for d in range(np.int32(mask) + 1):
+            counts[d * parts + b] = own[d]
 
     return count_parts
 
@@ -201,12 +207,15 @@ def _moving_parts(
     @kernel
     def move_parts(ins, values, outs, out_values, places, count, part, shift, mask, flip):
         """Write block b's part to the places of its digits, in order, by one thread."""
+        own = cuda.shared.array(_PART_DIGITS, np.int64)
         b, parts = cuda.blockIdx.x, cuda.gridDim.x
+        for d in range(np.int32(mask) + 1):
+            own[d] = places[d * parts + b]
         for i in range(b * part, min((b + 1) * part, count)):
             key = load(ins, i)
-            own = np.int32(digit_of(key, shift, mask, flip)) * parts + b
-            place = places[own]
-            places[own] = place + 1
+            digit = digit_of(key, shift, mask, flip)
+            place = own[digit]
+            own[digit] = place + 1
             store(outs, place, key)
             store_value(out_values, place, load_value(values, i))
 
