@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from gridlane.core.dtypes import i32
 from gridlane.ir.expressions import Expression, Writer
@@ -45,6 +46,14 @@ def signed(w: Writer, x: Expression, y: Expression, size: Expression) -> Express
 
 def cbrt(w: Writer, x: Expression) -> Expression:
     """The cube root: a polynomial, Newton steps, and one with the exact residue."""
+    return cube_root(w, x, _root)
+
+
+def cube_root(
+    w: Writer, x: Expression, root_of: Callable[[Writer, Expression, Expression], Expression]
+) -> Expression:
+    """The cube root of any number, by that of ``m * 2**rest`` for m from 1 to 2 and rest from 0 to
+    2, which ``root_of`` computes of both."""
     form = w.form
     size = abs(x)
     small = size < form.tiny
@@ -53,20 +62,23 @@ def cbrt(w: Writer, x: Expression) -> Expression:
     m = w.from_bits((bits & ((1 << form.fraction) - 1)) | (form.bias << form.fraction))
     # size = m * 2**(3 third + rest); the sum is positive so that the quotient rounds down.
     third = (e + 3 * 1024) / 3 - 1024
-    rest = e - third * 3
-    start = w.polynomial(m, known.CBRT[form.dtype])
+    root = root_of(w, m, e - third * 3)
+    result = root * w.power_of_two(third - w.select(small, 18, w.const(0, i32)))
+    result = w.with_sign(result, x)
+    return w.select((size < math.inf) & x.differs(0.0), result, x)
+
+
+def _root(w: Writer, m: Expression, rest: Expression) -> Expression:
+    start = w.polynomial(m, known.CBRT[w.form.dtype])
     factor = w.select(rest.equals(1), 2 ** (1 / 3), w.real(4 ** (1 / 3)))
     root = w.select(rest.equals(0), start, start * factor)
     m = m * w.power_of_two(rest)
-    for _ in range(1 if form.precision == 24 else 2):
+    for _ in range(1 if w.form.precision == 24 else 2):
         root = root - (root - m / (root * root)) * (1 / 3)
     square = product(root, root)
     cube = product(square.hi, root)
     over = ((cube.hi - m) + cube.lo) + square.lo * root
-    root = root - over / (square.hi * 3.0)
-    result = root * w.power_of_two(third - w.select(small, 18, w.const(0, i32)))
-    result = w.with_sign(result, x)
-    return w.select((size < math.inf) & x.differs(0.0), result, x)
+    return root - over / (square.hi * 3.0)
 
 
 def hypot(w: Writer, x: Expression, y: Expression) -> Expression:
