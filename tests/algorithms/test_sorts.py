@@ -49,6 +49,34 @@ def test_one_sweep(monkeypatch, large):
         clear_all_caches()
 
 
+def test_values_beyond_the_shared_memory_of_one_sweep(monkeypatch):
+    """A tile of 256 values of 200 bytes is more than a block's 48 KiB."""
+    monkeypatch.setattr(inner, "_makes_progress", lambda: True)
+    tiles = one_sweep.sort
+    sorted_by_tiles = []
+    monkeypatch.setattr(
+        one_sweep, "sort", lambda *args: (sorted_by_tiles.append(args[3]), tiles(*args))
+    )
+    keys = numbers(600, np.int16)
+    for fields in (5, 25):
+        values = np.zeros(keys.size, np.dtype([(f"f{n}", np.int64) for n in range(fields)]))
+        values["f1"] = values[f"f{fields - 1}"] = np.arange(keys.size)
+        with gridlane.device("cpu"):
+            out, moved = room(keys.size, keys.dtype), room(keys.size, values.dtype)
+            algorithms.radix_sort(
+                d_in_keys=up(keys),
+                d_out_keys=out,
+                d_in_values=up(values),
+                d_out_values=moved,
+                num_items=keys.size,
+                order=SortOrder.ASCENDING,
+            )
+            order = np.argsort(keys, kind="stable")
+            assert np.array_equal(out.copy_to_host(), keys[order])
+            assert np.array_equal(moved.copy_to_host(), values[order])
+    assert [sum(each.size for each in items) for items in sorted_by_tiles] == [42]
+
+
 @pytest.mark.parametrize("device", ALL)
 def test_merge_sort_is_stable(device):
     with gridlane.device(device):

@@ -57,6 +57,11 @@ def _items_of(items: Sequence[ItemType]) -> int:
     return max(1, min(_MOST_ITEMS, _MOST_BYTES // size))
 
 
+def fits(items: Sequence[ItemType]) -> bool:
+    """Whether a tile with an item for each thread is within the shared memory of a block."""
+    return sum(each.size for each in items) <= _MOST_BYTES
+
+
 def states_of(count: int, items: Sequence[ItemType]) -> tuple[int, ItemType]:
     """How many words the tiles publish in two passes, and their type.
 

@@ -299,7 +299,7 @@ def radix_sort(
         return
     counts, carries, states = scratch
     digit_of = _digit(ordered_bits(kind, items[0].size * 8), items[0].size * 8)
-    if _makes_progress():
+    if _makes_progress() and one_sweep.fits(items):
         passes = _passes(*bits, one_sweep.BITS)
         stages = [source, *[sink if n % 2 else other for n in range(len(passes))]]
         last = last_key(kind, items[0].size * 8, descending)
