@@ -23,6 +23,7 @@ from gridlane.algorithms.inner.launching import kernel
 from gridlane.algorithms.inner.merge_sort import Pairs
 from gridlane.algorithms.item_types import ItemType, item_type
 from gridlane.algorithms.sequences import Access, Code
+from gridlane.cuda.kernels.decorators import jit
 from gridlane.cuda.kernels.dispatcher import Dispatcher
 from gridlane.frontends.python.volatile_stubs import load_volatile, store_volatile
 
@@ -40,6 +41,8 @@ _BLOCKS = 3
 _MOST_ITEMS = 32
 _MOST_BYTES = 144
 """Of a thread in a tile; blocks have 48 KiB of shared memory."""
+_WARP_NUMBERS = tuple(range(_WARPS))
+_BITS_OF_DIGIT = tuple(range(BITS))
 _ALL = np.uint32(0xFFFFFFFF)
 _NONE = np.uint32(0)
 _HALF = np.uint32(16)
@@ -147,6 +150,72 @@ def _scan_digits(counts):
     counts[place] = sums[t] - own
 
 
+@jit(device=True)
+def _peers(digit):
+    """The lanes of the warp whose items have the same digit. In 32 bits: the dialect's rule for
+    operators is 64."""
+    others = _NONE
+    for bit in _BITS_OF_DIGIT:
+        sign = np.int32(np.int32(digit << np.uint32(31 - bit)) >> np.int32(31))
+        differ = np.uint32(cuda.ballot_sync(_ALL, sign < 0) ^ np.uint32(sign))
+        others = np.uint32(others | differ)
+    return np.uint32(~others)
+
+
+@jit(device=True)
+def _scan_warps(counters, t):
+    """Replace each warp's count of digit t by those of the warps before; return the sum."""
+    total = np.uint32(0)
+    for k in _WARP_NUMBERS:
+        found = np.uint32(counters[np.uint32(k * DIGITS + t)])
+        counters[np.uint32(k * DIGITS + t)] = np.uint16(total)
+        total = np.uint32(total + found)
+    return total
+
+
+@jit(device=True)
+def _sum_below(value, sums, lane, warp):
+    """The sum of the values of the threads before this one, in its block."""
+    running = value
+    for step in (1, 2, 4, 8, 16):
+        below = cuda.shfl_up_sync(_ALL, running, step)
+        if lane >= step:
+            running = np.uint32(running + below)
+    if lane == 31:
+        sums[warp] = running
+    cuda.syncthreads()
+    start = np.uint32(running - value)
+    for k in _WARP_NUMBERS:
+        if k < warp:
+            start = np.uint32(start + sums[k])
+    return start
+
+
+def _flags(word: ItemType) -> tuple[Any, Any]:
+    """What a word has besides a count: of a tile, or of all tiles up to one."""
+    top = word.size * 8 - 2
+    return word.dtype.type(1 << top), word.dtype.type(2 << top)
+
+
+@cached
+def _looking_back(word: ItemType) -> Dispatcher:
+    """The device function that sums counts up to the word at a place, a tile's after the other."""
+    own_tile, all_tiles = _flags(word)
+    count, nothing = word.dtype.type(int(own_tile) - 1), word.dtype.type(0)
+
+    def look_back(states, at):
+        seen = nothing
+        while True:
+            state = load_volatile(states, at)
+            if state >= own_tile:
+                seen += state & count
+                if state >= all_tiles:
+                    return seen
+                at -= DIGITS
+
+    return jit(look_back, device=True)
+
+
 @cached
 def _sorting(
     source: tuple[Code, Code],
@@ -159,15 +228,13 @@ def _sorting(
     (load, load_value), (store, store_value) = ((s.load for s in source), (s.store for s in sink))
     items = _items_of([key] if value is None else [key, value])
     tile_items = items * _THREADS
-    turns, bits, warps = tuple(range(items)), tuple(range(BITS)), tuple(range(_WARPS))
+    turns = tuple(range(items))
     is_paired = value is not None
     item = value or key
     put, get = item.store, item.load
     number = word.dtype.type
-    top = word.size * 8 - 2
-    own_tile, all_tiles = number(1 << top), number(2 << top)
-    value_mask = number((1 << top) - 1)
-    nothing = number(0)
+    own_tile, all_tiles, nothing = *_flags(word), number(0)
+    look_back = _looking_back(word)
     key_dtype, item_dtype, word_dtype = key.dtype, item.dtype, word.dtype
 
     def sort_tiles(
@@ -199,7 +266,7 @@ def _sorting(
         lane, warp = np.uint32(t & np.uint32(31)), np.uint32(t >> np.uint32(5))
         if t == 0:
             turn[0] = cuda.atomic.add(counts, TICKETS + n, 1)
-        for k in warps:
+        for k in _WARP_NUMBERS:
             counters[np.uint32(k * DIGITS + t)] = 0
         cuda.syncthreads()
         b = turn[0]
@@ -220,12 +287,7 @@ def _sorting(
         upper = np.uint32(~(lower | (np.uint32(1) << lane)))
         for k in turns:
             digit = digit_of(keys[k], shift, mask, flip)
-            others = _NONE
-            for bit in bits:
-                sign = np.int32(np.int32(digit << np.uint32(31 - bit)) >> np.int32(31))
-                differ = np.uint32(cuda.ballot_sync(_ALL, sign < 0) ^ np.uint32(sign))
-                others = np.uint32(others | differ)
-            peers = np.uint32(~others)
+            peers = _peers(digit)
             place = np.uint32(column + digit)
             before = np.uint32(counters[place])
             cuda.syncwarp()
@@ -235,40 +297,17 @@ def _sorting(
             cuda.syncwarp()
             ranks[k] = np.uint32(rank | np.uint32(digit << _HALF))
         cuda.syncthreads()
-        total = np.uint32(0)
-        for k in warps:
-            found = np.uint32(counters[np.uint32(k * DIGITS + t)])
-            counters[np.uint32(k * DIGITS + t)] = np.uint16(total)
-            total = np.uint32(total + found)
+        total = _scan_warps(counters, t)
         flag = own_tile if b > 0 else all_tiles
         store_volatile(states, own + b * DIGITS + np.int64(t), number(total) | flag)
-        running = total
-        for step in (1, 2, 4, 8, 16):
-            below = cuda.shfl_up_sync(_ALL, running, step)
-            if lane >= step:
-                running = np.uint32(running + below)
-        if lane == 31:
-            sums[warp] = running
-        cuda.syncthreads()
-        start = np.uint32(running - total)
-        for k in warps:
-            if k < warp:
-                start = np.uint32(start + sums[k])
-        for k in warps:
+        start = _sum_below(total, sums, lane, warp)
+        for k in _WARP_NUMBERS:
             counters[np.uint32(k * DIGITS + t)] += np.uint16(start)
         seen = nothing
         if b > 0:
-            at = own + (b - 1) * DIGITS + np.int64(t)
-            while True:
-                state = load_volatile(states, at)
-                if state >= own_tile:
-                    seen += state & value_mask
-                    if state >= all_tiles:
-                        break
-                    at -= DIGITS
-            store_volatile(
-                states, own + b * DIGITS + np.int64(t), (seen + number(total)) | all_tiles
-            )
+            seen = look_back(states, own + (b - 1) * DIGITS + np.int64(t))
+            whole = (seen + number(total)) | all_tiles
+            store_volatile(states, own + b * DIGITS + np.int64(t), whole)
         before = number(number(counts[n * DIGITS + np.int64(t)]) + number(seen))
         places[t] = number(before - number(start))  # of the tile's first item; it may wrap around
         cuda.syncthreads()
