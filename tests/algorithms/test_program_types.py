@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.algorithms.on_devices import ALL, room, up
+from tests.registrations import restored
 
 import gridlane
 from gridlane import cuda
@@ -67,7 +68,11 @@ def register():
         return made._getvalue()
 
 
-register()
+@pytest.fixture(autouse=True, scope="module")
+def _registrations():
+    with restored():
+        register()
+        yield
 
 
 def joined(result, x, y):
