@@ -47,13 +47,21 @@ def made(source=SAXPY.encode(), called=b"program.cu", headers=(), names=(), libr
 
 def text(program, what, library=nvrtc):
     size = good(getattr(library, f"nvrtcGet{what}Size")(program))
-    data = b" " * size
+    data = b" " * max(size, 2)  # of one byte there is one object in the process
     good(getattr(library, f"nvrtcGet{what}")(program, data))
-    return data
+    return data[:size]
 
 
 def log(program):
     return text(program, "ProgramLog").rstrip(b"\0").decode()
+
+
+def test_an_empty_log_changes_no_other_text(primary):
+    """``b" " * 1`` is the process's own ``b" "``, which a final zero must not go into."""
+    program = made()
+    assert good(nvrtc.nvrtcGetProgramLogSize(program)) == 1
+    good(nvrtc.nvrtcGetProgramLog(program, b" " * 1))
+    assert bytes([32]) == "a b".encode()[1:2] == b" " and " ".encode()[0] == 32
 
 
 def test_saxpy_as_in_the_documentation(primary):

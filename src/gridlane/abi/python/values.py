@@ -206,6 +206,11 @@ def address_of(value: Any, kind: CType) -> tuple[int, Any]:
     if isinstance(value, str):
         value = value.encode()
     if isinstance(value, bytes):
+        if len(value) < 2:
+            # Python has one object for each, as for b" " * 1: a log of no text would write its
+            # final zero into every b" " of the process.
+            alone = ctypes.create_string_buffer(value)
+            return ctypes.addressof(alone), alone
         cell = ctypes.c_char_p(value)
         return ctypes.cast(cell, ctypes.c_void_p).value or 0, (cell, value)
     if isinstance(value, Handle) and kind.to == type(value).__name__:
