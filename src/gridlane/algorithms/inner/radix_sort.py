@@ -38,7 +38,7 @@ _TILE = _THREADS * _ITEMS
 MOST_CHUNKS = 1024
 _PART_BITS = 8
 _PART_DIGITS = 1 << _PART_BITS
-_LEAST_PART = 1024
+_LEAST_PART = 1 << 14
 _MOST_PARTS = 256
 _COUNTS = max(_DIGITS * MOST_CHUNKS, _PART_DIGITS * _MOST_PARTS, one_sweep.COUNTS)
 """The most counts: of each digit in each block's chunk, or part."""
