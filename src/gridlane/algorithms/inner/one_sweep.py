@@ -19,6 +19,7 @@ import numpy as np
 
 from gridlane import cuda
 from gridlane.algorithms.caching import cached
+from gridlane.algorithms.inner.block import block_scan
 from gridlane.algorithms.inner.launching import kernel
 from gridlane.algorithms.inner.merge_sort import Pairs
 from gridlane.algorithms.item_types import ItemType, item_type
@@ -137,16 +138,7 @@ def _scan_digits(counts):
     place = cuda.blockIdx.x * DIGITS + t
     own = counts[place]
     sums[t] = own
-    cuda.syncthreads()
-    step = 1
-    while step < DIGITS:
-        value = sums[t]
-        if t >= step:
-            value += sums[t - step]
-        cuda.syncthreads()
-        sums[t] = value
-        cuda.syncthreads()
-        step *= 2
+    block_scan(sums, t)
     counts[place] = sums[t] - own
 
 
