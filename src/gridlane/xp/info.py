@@ -37,11 +37,11 @@ class Information:
             "indexing": DTYPES["int64"],
         }
 
-    def devices(self) -> list[str]:
-        """The names of the devices of this machine."""
-        return [
-            f"{kind}:{each}" if each else kind for kind in names() for each in range(_count(kind))
-        ]
+    def devices(self) -> tuple[str, ...]:
+        """The names of the devices of this machine: a tuple since the standard's 2025.12."""
+        return tuple(
+            [f"{kind}:{each}" if each else kind for kind in names() for each in range(_count(kind))]
+        )
 
     def dtypes(
         self, *, device: str | None = None, kind: str | tuple[str, ...] | None = None
