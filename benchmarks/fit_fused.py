@@ -201,7 +201,7 @@ FITS = (
         precisely(lambda r: mpmath.expm1(r * LN_10) / r),
         lambda r: r * mpmath.exp(-r * LN_10),
         (-HALF_LN_2 / LN_10, HALF_LN_2 / LN_10),
-        limits(-27, -56),
+        {"f64": 2.0**-56},
     ),
     Fit(
         *("LOG", "(log(1 + f) - f) / f**2, |f| <= 1/3"),
@@ -210,10 +210,6 @@ FITS = (
     Fit(
         *("LOG2", "(log2(1 + f) - f log2(e)) / f**2, |f| <= 1/3"),
         *(_log_part(2), _log_weight(2), (-THIRD, THIRD), {"f32": 2.0**-27}),
-    ),
-    Fit(
-        *("LOG10", "(log10(1 + f) - f log10(e)) / f**2, |f| <= 1/3"),
-        *(_log_part(10), _log_weight(10), (-THIRD, THIRD), {"f32": 2.0**-27}),
     ),
     Fit(
         *("SIN", "(sin(r) - r) / r**3 at z = r**2, |r| <= pi / 4"),

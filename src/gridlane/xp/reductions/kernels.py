@@ -93,7 +93,7 @@ class Folding(Rows):
         """Combine the elements of a thread into the first of its states."""
         b = self.b
         near = b.variable("near", i32) if self._advance is not None else None
-        self.each(lambda turn, at: self._take(turn % len(self._states), near, at), near)
+        self.each(lambda turn, place: self._take(turn % len(self._states), near, place), near)
         if near is not None:
             b.write(self._states[0][1], b.add(self.start, b.cast(b.read(near), i64)))
         states = [self._read(each) for each in self._states]

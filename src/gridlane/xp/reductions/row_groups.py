@@ -47,21 +47,23 @@ def _axes_of(root: Node) -> tuple[int, ...]:
     shape = _shape_of(root)
     if isinstance(root.operation, Scan):
         return ()
-    for node in ordered(root)[:-1]:
+    nodes = ordered(root)[:-1]
+    for node in nodes:
         if isinstance(node.operation, Gather | Scatter) or node.operation is INDEX:
             return ()
     own = root.operation.axes if isinstance(root.operation, Reduction) else None
-    for node in ordered(root)[:-1]:
-        found = node.operation
-        if not isinstance(found, Reduction) or not _is_of_rows(node, shape, found.axes):
+    for node in nodes:
+        reduction = node.operation
+        if not isinstance(reduction, Reduction) or not _is_of_rows(node, shape, reduction.axes):
             continue
-        if own is not None and found.axes != own:
+        axes = reduction.axes
+        if own is not None and axes != own:
             continue
-        rows = rows_of(shape, found.axes)
-        is_last = found.axes == tuple(range(len(shape) - len(found.axes), len(shape)))
+        rows = rows_of(shape, axes)
+        is_last = axes == tuple(range(len(shape) - len(axes), len(shape)))
         fits = SERIAL < rows.length <= MOST and rows.count >= LEAST_ROWS
         if is_last and fits and not rows.by_columns:
-            return found.axes
+            return axes
     return ()
 
 

@@ -26,15 +26,16 @@ def pow(w: Writer, x: Expression, y: Expression) -> Expression:
     whole = limited(w, exponent.hi)
     power, n = parts(w, whole, w.select(whole.equals(exponent.hi), low, 0.0))
     result = w.scaled(power.rounded(), n)
-    # Up to here zero and infinity have the logarithms of the numbers next to them.
-    grows = (y > 0.0) ^ size.equals(0.0)
-    extreme = size.equals(0.0) | size.equals(math.inf)
-    result = w.select(extreme, w.select(grows, math.inf, w.real(0.0)), result)
-    return signed(w, x, y, result)
+    return completed(w, x, y, result)
 
 
-def signed(w: Writer, x: Expression, y: Expression, size: Expression) -> Expression:
-    """The power from its magnitude, with the sign and the special values."""
+def completed(w: Writer, x: Expression, y: Expression, size: Expression) -> Expression:
+    """The power from its magnitude, in which zero and infinity have the logarithms of the numbers
+    next to them: with the sign and the special values."""
+    base = abs(x)
+    grows = (y > 0.0) ^ base.equals(0.0)
+    extreme = base.equals(0.0) | base.equals(math.inf)
+    size = w.select(extreme, w.select(grows, math.inf, w.real(0.0)), size)
     half = y * 0.5
     integral = y.trunc().equals(y)
     odd = integral & half.trunc().differs(half)

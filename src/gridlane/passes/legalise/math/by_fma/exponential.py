@@ -55,9 +55,8 @@ def exp2(w: Writer, x: Expression) -> Expression:
 
 
 def exp10(w: Writer, x: Expression) -> Expression:
-    """10 to the x."""
-    low, high = (-46.0, 39.0) if w.form.dtype is f32 else (-325.0, 309.0)
-    inside = x.most(low).least(high)
+    """10 to the x, of f64."""
+    inside = x.most(-325.0).least(309.0)
     first, second = pieces(coefficients.LOG10_2, w.form.precision, w.form.precision)
     n = nearest(w, inside, float(1 / coefficients.LOG10_2))
     r = w.fma(n.value, w.real(-second), w.fma(n.value, w.real(-first), inside))

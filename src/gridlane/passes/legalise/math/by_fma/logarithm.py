@@ -21,7 +21,6 @@ _ONE = Fraction(1)
 _SERIES = {
     _ONE: known.LOG[f32],
     coefficients.LOG2_E: known.LOG2[f32],
-    coefficients.LOG10_E: known.LOG10[f32],
 }
 
 
@@ -108,7 +107,7 @@ def log2(w: Writer, x: Expression) -> Expression:
 
 
 def log10(w: Writer, x: Expression) -> Expression:
-    """The logarithm to base 10."""
+    """The logarithm to base 10, of f64."""
     return _based(w, x, coefficients.LOG10_E, coefficients.LOG10_2)
 
 

@@ -10,7 +10,7 @@ from gridlane.passes.legalise.math.by_fma.exponential import LIMITS, one_plus, r
 from gridlane.passes.legalise.math.by_fma.logarithm import split
 from gridlane.passes.legalise.math.by_fma.turning import scaled
 from gridlane.passes.legalise.math.doubled import Pair, constant, pieces, product, quick_sum
-from gridlane.passes.legalise.math.power import signed
+from gridlane.passes.legalise.math.power import completed
 
 
 def _log(w: Writer, x: Expression) -> Pair:
@@ -54,8 +54,4 @@ def pow(w: Writer, x: Expression, y: Expression) -> Expression:
     n, r, of_r, rest = reduced(w, whole)
     of_r = of_r + of_whole
     result = scaled(w, one_plus(r, rest + w.fma(of_r, r + rest, of_r)), n)
-    # Up to here zero and infinity have the logarithms of the numbers next to them.
-    grows = (y > 0.0) ^ size.equals(0.0)
-    extreme = size.equals(0.0) | size.equals(math.inf)
-    result = w.select(extreme, w.select(grows, math.inf, w.real(0.0)), result)
-    return signed(w, x, y, result)
+    return completed(w, x, y, result)
