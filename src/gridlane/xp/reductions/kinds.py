@@ -94,8 +94,10 @@ def _by(name: str) -> Callable[[Writer, State, State], State]:
 
 def _better(a: Expression, b: Expression, is_most: bool) -> Expression:
     """Whether b is before a in order; NaN is before all numbers."""
-    is_before = b > a if is_most else b < a
-    return is_before | (b.is_nan() & ~a.is_nan()) if a.dtype.is_float else is_before
+    if not a.dtype.is_float:
+        return b > a if is_most else b < a
+    # LLVM holds the conjunction of two comparisons in vectors of floats, and longer ones in bytes.
+    return ~(b <= a if is_most else b >= a) & ~a.is_nan()
 
 
 def _extremes(is_most: bool) -> Callable[[Writer, State, State], State]:
