@@ -14,6 +14,7 @@ from tests.effort import examples
 
 from gridlane import xp
 from gridlane.xp import computing, groups
+from gridlane.xp.computing import planned
 from gridlane.xp.nodes import Node
 
 ANYWHERE = pytest.mark.parametrize("device", ["interp", *DEVICES])
@@ -89,6 +90,41 @@ def test_the_same_bits_on_every_device():
             for device in ("interp", *DEVICES)
         }
         assert len(results) == 1
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int8, np.complex64])
+@pytest.mark.parametrize("length", [9, 300, 2_048, 6_151])
+def test_a_cpus_ways_have_the_order_of_a_block(dtype: Any, length: int) -> None:
+    rng = np.random.default_rng(length)
+    x = (rng.normal(size=(length, 2)) * [1, 3]).astype(dtype)
+    if x.dtype.kind == "c":
+        x.imag = rng.normal(size=x.shape)
+    scans = [lambda x: xp.cumulative_sum(x * 3, axis=0), lambda x: xp.cumulative_sum(x[:, 0])]
+    scans += [lambda x: xp.cumulative_prod(x[:, 1], dtype=x.dtype)]
+    for scan in scans:
+        got, expected = [np.asarray(scan(xp.asarray(x, device=each))) for each in ("cpu", "interp")]
+        assert got.tobytes() == expected.tobytes()
+
+
+def test_what_a_cpu_scans_in_series_is_stored_beside():
+    x = np.arange(5_000, dtype=np.int32)
+    whole = xp.asarray(x)
+    product = whole * 3
+    assert planned(xp.cumsum(product).node)[-1].form.fold.in_series
+    same(xp.cumulative_sum(product, dtype=np.int32), np.cumsum(x * 3, dtype=np.int32))
+    same(product, x * 3)
+
+
+@pytest.mark.parametrize("columns", [70, 1_100])
+def test_columns_of_a_cpu_in_step_have_the_order_of_a_thread(columns: int) -> None:
+    x = np.random.default_rng(4).normal(size=(130, columns)).astype(np.float32)
+    assert planned(xp.sum(xp.asarray(x), axis=0).node)[0].form.fold.in_step
+    for name in ("sum", "argmin", "cumulative_sum"):
+        got, expected = [
+            np.asarray(getattr(xp, name)(xp.asarray(x, device=each), axis=0))
+            for each in ("cpu", "interp")
+        ]
+        assert got.tobytes() == expected.tobytes(), name
 
 
 def test_sums_are_within_their_bound():

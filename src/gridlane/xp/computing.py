@@ -28,13 +28,12 @@ from gridlane.xp.recipes import Recipe, Recorder, parts_of
 from gridlane.xp.reductions import kernels as reductions
 from gridlane.xp.reductions import row_kernels, scan_kernels
 from gridlane.xp.reductions.folding import fold_into, scan_into
-from gridlane.xp.reductions.record import Reduction, Scan, blocks_of
+from gridlane.xp.reductions.record import Reduction, Scan, blocks_of, threads_of
 from gridlane.xp.reductions.row_groups import row_group_of
 
 OPTIONS = KernelOptions(fp64="exact", fma=False, own_functions=True)
 """float64 is exact on devices without it, products and sums round as NumPy's do, and functions are
 our own, but for ``interp``: they differ between devices only where multiply-adds are fused."""
-_BLOCK = (THREADS, 1, 1)
 _lock = threading.RLock()
 _kernels: dict[Form, Kernel] = {}
 _plans: dict[tuple[Form, Device, bool], Plan] = {}
@@ -344,7 +343,8 @@ def _launch(device: Device, group: Group, leaves: list[Node]) -> None:
         blocks, coarse = _coarsened(form, blocks, device)
     plan = _plans.get((form, device, coarse))
     if plan is None:
-        plan = kernel.plan(_BLOCK, Variant(compact=True, coarse=coarse), device)
+        threads = threads_of(form.fold, THREADS) if form.fold else THREADS
+        plan = kernel.plan((threads, 1, 1), Variant(compact=True, coarse=coarse), device)
         _plans[form, device, coarse] = plan
     values: list[Any] = []
     keep: list[Any] = [leaf.storage for leaf in leaves]
@@ -402,7 +402,8 @@ def _blocks(form: Form, extents: tuple[int, ...]) -> int:
     if form.product is not None:
         return product_kernels.blocks_of(extents)
     if form.fold is not None:
-        return blocks_of(form.fold, form.by_rows, extents, THREADS)
+        threads = threads_of(form.fold, THREADS)
+        return blocks_of(form.fold, form.by_rows, extents, threads)
     if form.by_rows:
         return math.prod(extents[:-1]) * -(-extents[-1] // THREADS)
     return -(-math.prod(extents) // THREADS)

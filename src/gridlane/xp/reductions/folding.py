@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gridlane.core.frozen import frozen
+from gridlane.launch.devices import kind_of
 from gridlane.xp.groups import (
     ROW,
     Form,
@@ -22,7 +23,9 @@ from gridlane.xp.groups import (
     steps_of,
     stored_beside,
 )
+from gridlane.xp.kernels import THREADS
 from gridlane.xp.nodes import Node, Shape, contiguous
+from gridlane.xp.operations import OPERATIONS
 from gridlane.xp.reductions.kinds import KINDS
 from gridlane.xp.reductions.record import (
     MANY_ROWS,
@@ -35,6 +38,10 @@ from gridlane.xp.reductions.record import (
 
 if TYPE_CHECKING:
     from gridlane.runtime.protocol import Device
+
+
+_LINE = 1024
+"""The threads along long lines on a CPU: a page of floats, which it fetches ahead."""
 
 
 @frozen
@@ -136,7 +143,8 @@ def scan_into(
 def _first_group(root: Node, compute: Callable[[Node], object]) -> tuple[Group, Rows]:
     """The group of a pending reduction or scan."""
     reduction = root.operation
-    assert isinstance(reduction, Reduction | Scan)
+    device = root.device
+    assert isinstance(reduction, Reduction | Scan) and device is not None
     is_scan = isinstance(reduction, Scan)
     compute_apart(root, compute)
     shape = root.operands[0].shape
@@ -165,7 +173,9 @@ def _first_group(root: Node, compute: Callable[[Node], object]) -> tuple[Group, 
         ),
         rows,
     )
-    form = Form(len(kept) + len(along), _in_lines(fold, kept), steps, stored, target, fold)
+    in_lines = _in_lines(fold, kept)
+    fold = _for_vectors(fold, device, steps, kept[-1] if in_lines else 0)
+    form = Form(len(kept) + len(along), in_lines, steps, stored, target, fold)
     further = (*further, *_counts(fold, rows.length))
     return Group(form, nodes, (*kept, *along), (*arguments, *further)), rows
 
@@ -178,7 +188,12 @@ def _next_group(fold: Fold, rows: Rows, states: list[Node], length: int) -> Grou
     along, below = joined_axes(shape, layouts, (0,) if rows.by_columns else (1,))
     steps, arguments = steps_of(states, [(*a, *b) for a, b in zip(above, below, strict=True)])
     fold = replace(
-        fold, kept=len(kept), is_first=False, is_masked=False, operands=tuple(range(len(states)))
+        fold,
+        kept=len(kept),
+        is_first=False,
+        is_masked=False,
+        operands=tuple(range(len(states))),
+        in_step=0,
     )
     fold = _fold(fold, rows)
     form = Form(len(kept) + len(along), _in_lines(fold, kept), steps, (), None, fold)
@@ -204,6 +219,27 @@ def _fold(fold: Fold, rows: Rows) -> Fold:
     # A scan of parts reads all elements twice, which many rows need not.
     is_whole = bool(fold.scan) and rows.by_columns and rows.count >= MANY_ROWS
     return replace(fold, is_last=is_whole or rows.length <= fold.span)
+
+
+def _for_vectors(fold: Fold, device: Device, steps: tuple[Any, ...], line: int) -> Fold:
+    """A fold in the way that a CPU's vectors are best at, on such a device.
+
+    Args:
+        line: the elements that a block's threads are along; 0 if they are not.
+    """
+    if kind_of(device) != "cpu":
+        return fold
+    if line:
+        return replace(fold, in_step=_LINE if line >= _LINE else THREADS)
+    in_series = bool(fold.scan) and fold.width > 1 and all([_is_light(each[0]) for each in steps])
+    return replace(fold, in_series=in_series)
+
+
+def _is_light(step: str) -> bool:
+    """Whether a step takes a scalar about the time of a vector: no function that is approximated,
+    nor random numbers."""
+    row = OPERATIONS.get(step)
+    return row.bound is None if row else step in ("leaf", "number", "index", "gather", "cast")
 
 
 def joined_axes(shape: Shape, layouts: list[Shape], axes: Shape) -> tuple[Shape, list[Shape]]:

@@ -44,8 +44,11 @@ class Folding(Rows):
         share memory."""
         self._advance = self.kind.advance if self.fold.is_first else None
         self._states = self._variables()
-        with self.b.if_(self.is_row):
+        if self.fold.in_step:
             self._walk()
+        else:
+            with self.b.if_(self.is_row):
+                self._walk()
         return self._combined_threads(self._read(self._states[0]))
 
     def each(self, take: Callable[[int, Value], None], near: Var | None = None) -> None:
@@ -75,15 +78,17 @@ class Folding(Rows):
                 at = b.read(place)
                 following = b.add(at, self.integer(turns * stride))
                 b.break_if(b.lt(end, following))
-                for turn in range(turns):
-                    take(turn, b.add(b.add(at, self.integer(turn * stride)), own))
+                with self.in_step():
+                    for turn in range(turns):
+                        take(turn, b.add(b.add(at, self.integer(turn * stride)), own))
                 b.write(place, following)
         with b.loop(unroll=1):
             at = b.read(place)
             b.break_if(b.not_(b.lt(at, end)))
             mine = b.add(at, own)
             if stride == 1:
-                take(0, mine)
+                with self.in_step():
+                    take(0, mine)
             else:
                 with b.if_(b.lt(mine, end)):
                     take(0, mine)

@@ -70,6 +70,10 @@ class Fold:
         is_first: whether the elements are an expression's, not the states of parts.
         is_last: whether a row has one part.
         scan: "" for a reduction; what a scan's kernel stores: "totals" of parts, or "results".
+        in_step: the threads of a block that meet at a barrier behind each turn, so that the vectors
+            of a CPU walk along memory instead of across; 0 if they do not meet.
+        in_series: whether one thread has a part of several threads, of a scan on a CPU, whose
+            vectors would gather and scatter. The order of combinations is the same.
     """
 
     kind: str
@@ -83,6 +87,8 @@ class Fold:
     is_first: bool = True
     is_last: bool = False
     scan: str = ""
+    in_step: int = 0
+    in_series: bool = False
 
     @property
     def span(self) -> int:
@@ -129,6 +135,11 @@ def scan_width_of(elements: int) -> int:
     return 1 if elements <= SERIAL else 256
 
 
+def threads_of(fold: Fold, threads: int) -> int:
+    """The threads of a block, which are so many if the fold has no number of its own."""
+    return 1 if fold.in_series else fold.in_step or threads
+
+
 def blocks_of(fold: Fold, by_rows: bool, extents: tuple[int, ...], threads: int) -> int:
     """The blocks of a launch, of so many threads each; see ``Form.by_rows``."""
     rows, length = math.prod(extents[: fold.kept]), math.prod(extents[fold.kept :])
@@ -137,4 +148,4 @@ def blocks_of(fold: Fold, by_rows: bool, extents: tuple[int, ...], threads: int)
         parts = 1 if fold.is_last else -(-length // fold.span)
         return math.prod(outer) * -(-last // threads) * parts
     parts = 1 if fold.is_last else -(-length // fold.span)
-    return -(-rows * parts // (threads // fold.width))
+    return -(-rows * parts // (1 if fold.in_series else threads // fold.width))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,7 @@ import numpy as np
 from gridlane.core.dtypes import DType, i64
 from gridlane.ir.expressions import Expression
 from gridlane.ir.ops import arith
-from gridlane.ir.ops.grid import Axis, BlockIdx, ThreadIdx
+from gridlane.ir.ops.grid import Axis, Barrier, BlockIdx, ThreadIdx
 from gridlane.ir.ops.memory import GlobalAddress
 from gridlane.ir.types import Space, pointer
 from gridlane.ir.values import Global, Value
@@ -17,7 +19,7 @@ from gridlane.xp.groups import Form
 from gridlane.xp.kernels import THREADS, Emission, converted, part_of
 from gridlane.xp.operations.record import Complex, Operand
 from gridlane.xp.reductions.kinds import KINDS, State, is_true
-from gridlane.xp.reductions.record import WARP, Fold
+from gridlane.xp.reductions.record import WARP, Fold, threads_of
 
 
 class Rows(Emission):
@@ -102,8 +104,9 @@ class Rows(Emission):
         b, fold = self.b, self.fold
         block = b.cast(b.value(BlockIdx(Axis.X)), i64)
         self.thread = thread = b.cast(b.value(ThreadIdx(Axis.X)), i64)
-        last, threads = self.extents[fold.kept - 1], self.integer(THREADS)
-        blocks = b.div(b.add(last, self.integer(THREADS - 1)), threads)
+        size = threads_of(fold, THREADS)
+        last, threads = self.extents[fold.kept - 1], self.integer(size)
+        blocks = b.div(b.add(last, self.integer(size - 1)), threads)
         line = b.div(block, blocks)
         column = b.add(b.mul(b.sub(block, b.mul(line, blocks)), threads), thread)
         part, parts = self.integer(0), self.integer(1)
@@ -120,6 +123,16 @@ class Rows(Emission):
         self._kept = [*(self.parts(line, outer) if outer else []), column]
         self.part, self.parts_of_row = part, parts
         self.start = b.mul(part, self.integer(fold.span))
+
+    @contextmanager
+    def in_step(self) -> Generator[None, None, None]:
+        """What the threads of a block do before they meet, if the fold is in step."""
+        if not self.fold.in_step:
+            yield
+            return
+        with self.b.if_(self.is_row):
+            yield
+        self.b.emit(Barrier())
 
     def indices(self, at: Value) -> list[Value]:
         """The index along each dimension of an element of the thread's row."""

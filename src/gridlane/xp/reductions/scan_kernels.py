@@ -52,7 +52,12 @@ class _Scan(Rows):
         if not fold.is_last:
             end = b.add(self.start, self.integer(fold.span))
             self._end = self.least(end, self.count)
-        if fold.width == 1:
+        if fold.in_step:
+            self._walk()
+        elif fold.in_series:
+            with b.if_(self.is_row):
+                self._walk_part()
+        elif fold.width == 1:
             with b.if_(self.is_row):
                 self._walk()
         else:
@@ -70,13 +75,73 @@ class _Scan(Rows):
         with b.loop():
             at = b.read(place)
             b.break_if(b.not_(b.lt(at, self._end)))
-            after = self.kind.combine(self.w, self._get(state), self.element(at))
-            self._set(state, after)
-            if not self._is_total:
-                self._put(at, after)
+            with self.in_step():
+                after = self.kind.combine(self.w, self._get(state), self.element(at))
+                self._set(state, after)
+                if not self._is_total:
+                    self._put(at, after)
             b.write(place, b.add(at, self.integer(1)))
         if self._is_total:
-            self.store(self.more[0], self.number, self._get(state)[0])
+            with b.if_(self.is_row):
+                self.store(self.more[0], self.number, self._get(state)[0])
+
+    def _walk_part(self) -> None:
+        """Scan a block's part by one thread, which combines in the order of ``_scan_block``."""
+        b = self.b
+        each = self.fold.span // THREADS
+        place = b.variable("place", i64)
+        b.write(place, self.start)
+        before, inner = self._states("before"), self._states("inner")
+        self._set(before, self._carry())
+        with b.loop():  # groups of threads
+            b.break_if(b.not_(b.lt(b.read(place), self._end)))
+            behind = self.least(b.add(b.read(place), self.integer(each * _GROUP)), self._end)
+            self._set(inner, self.identity())
+            with b.loop():
+                at = b.read(place)
+                following = b.add(at, self.integer(each))
+                b.break_if(b.lt(behind, following))
+                self._walk_thread(at, each, before, inner)
+                b.write(place, following)
+            with b.if_(b.lt(b.read(place), behind)):
+                self._walk_rest(place, behind, before, inner)
+            self._set(before, self.kind.combine(self.w, self._get(before), self._get(inner)))
+        if self._is_total:
+            self.store(self.more[0], self.number, self._get(before)[0])
+
+    def _walk_thread(self, at: Value, each: int, before: list[Var], inner: list[Var]) -> None:
+        """Scan the elements of a thread that has all of them."""
+        w, combine = self.w, self.kind.combine
+        start = combine(w, self._get(before), self._get(inner))
+        own = self.identity()
+        for number in range(each):
+            place = self.b.add(at, self.integer(number))
+            own = combine(w, own, self.element(place))
+            if not self._is_total:
+                self._put(place, combine(w, start, own))
+        self._set(inner, combine(w, self._get(inner), own))
+
+    def _walk_rest(self, place: Var, end: Value, before: list[Var], inner: list[Var]) -> None:
+        """Scan the elements of a thread that has some of them, the last one of a row. Nothing is
+        behind these: what they are in all is not used."""
+        if self._is_total:
+            self.b.write(place, end)
+            return
+        b, w, combine = self.b, self.w, self.kind.combine
+        start = combine(w, self._get(before), self._get(inner))
+        own = self._states("own")
+        self._set(own, self.identity())
+        with b.loop():
+            at = b.read(place)
+            b.break_if(b.not_(b.lt(at, end)))
+            after = combine(w, self._get(own), self.element(at))
+            self._set(own, after)
+            self._put(at, combine(w, start, after))
+            b.write(place, b.add(at, self.integer(1)))
+
+    def _states(self, name: str) -> list[Var]:
+        """Variables for a state."""
+        return [self.b.variable(name, each.dtype) for each in scalars(self.identity())]
 
     def _carry(self) -> State:
         """What the elements before the part are in all."""
@@ -85,7 +150,8 @@ class _Scan(Rows):
             return self.identity()
         result = [b.variable("carry", each.dtype) for each in scalars(self.identity())]
         self._set(result, self.identity())
-        with b.if_(b.lt(self.integer(0), self.part)):
+        is_behind = b.lt(self.integer(0), self.part)
+        with b.if_(b.and_(self.is_row, is_behind) if fold.in_step else is_behind):
             distance = self.rows if fold.by_columns else self.integer(1)
             before = self.load(self.more[1], b.sub(self.number, distance), fold.accumulator)
             self._set(result, (before,))
