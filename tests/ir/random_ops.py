@@ -17,10 +17,12 @@ from gridlane.ir.types import (
     Role,
     Space,
     StructType,
+    TileType,
     Type,
     VectorType,
     pointer,
     struct,
+    tile,
     vector,
 )
 from gridlane.ir.values import (
@@ -38,6 +40,8 @@ NAMES = ["x", "", "x", "7", "a b", "weiß", "x.1", "if", "loc", "_", 'q"', "step
 PAIR = struct("a pair", {"first": f32, "the second": vector(i32, 2)})
 TYPES: list[Type] = [*ALL, pointer(f32), pointer(PAIR, Space.SHARED), vector(f32, 4), PAIR]
 TYPES += [FragmentType(Role.A, 64, 16, f16), FragmentType(Role.ACC, 16, 48, i32)]
+TILES: list[Type] = [tile((4, 2), f32), tile((8,), pointer(f32)), tile((1,), i32)]
+TYPES += TILES
 
 
 def number(rng: random.Random) -> bool | int | float:
@@ -66,6 +70,7 @@ MAKERS: dict[str, Callable[[random.Random], Any]] = {
     "DType": lambda rng: rng.choice(ALL),
     "PointerType": lambda rng: rng.choice([t for t in TYPES if str(t).startswith("ptr")]),
     "FragmentType": lambda rng: rng.choice([t for t in TYPES if isinstance(t, FragmentType)]),
+    "TileType": lambda rng: rng.choice([t for t in TYPES if isinstance(t, TileType)]),
     "StructType | VectorType": lambda rng: rng.choice(
         [t for t in TYPES if isinstance(t, StructType | VectorType)]
     ),
@@ -85,7 +90,7 @@ class Maker:
 
     def module(self, classes: list[type[Op]]) -> Module:
         rng, function = self.rng, self.function
-        for type_ in rng.sample(TYPES, 6) + [pointer(f32), pointer(PAIR), PAIR]:
+        for type_ in rng.sample(TYPES, 6) + [pointer(f32), pointer(PAIR), PAIR, *TILES]:
             path = rng.choice(((), ("data",), ("shape", 1), (0, "real")))
             value = Value(type_, name=rng.choice(NAMES))
             flags = [rng.random() < 0.5 for _ in range(2)]

@@ -10,7 +10,7 @@ from gridlane.core.source import Loc
 from gridlane.ir.op import REGISTRY
 from gridlane.ir.ops.arith import Add
 from gridlane.ir.parser import parse_module
-from gridlane.ir.stages import CFG, COMMON, KERNEL
+from gridlane.ir.stages import CFG, COMMON, KERNEL, TILE
 from gridlane.ir.types import ArrayType
 from gridlane.ir.values import Region, Value, Var
 from gridlane.ir.verifier import verify
@@ -311,8 +311,8 @@ def test_recursion_when_allowed():
 
 
 def test_stages():
-    assert CFG == set(REGISTRY)
-    assert COMMON < KERNEL < CFG
+    assert CFG | TILE == set(REGISTRY)
+    assert COMMON < KERNEL == CFG & TILE
     module = parse_module(kernel("%0: i32 = call @f, (%n)", before=F))
     with pytest.raises(VerifyError, match="call: is not legal at this stage"):
         verify(module, COMMON)

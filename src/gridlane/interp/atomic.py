@@ -53,8 +53,13 @@ def _ranks(addresses: Array) -> Array:
 
 
 def _atomic(frame: Frame, op: atomic.Atomic, mask: Array, pointer: Array, value: Array) -> Array:
+    return read_modify_write(frame, op.kind, mask, pointer, value)
+
+
+def read_modify_write(frame: Frame, kind: Kind, mask: Array, pointer: Array, value: Array) -> Array:
+    """Update the scalars at addresses where the mask holds; return the old ones."""
     operands = value[mask]
-    combine = STORED[op.kind]
+    combine = STORED[kind]
 
     def change(old: Array, positions: Array) -> Array:
         return combine(old, operands[positions])
@@ -62,9 +67,10 @@ def _atomic(frame: Frame, op: atomic.Atomic, mask: Array, pointer: Array, value:
     return _update(frame, mask, pointer, change, value.dtype)
 
 
-def _cas(
+def compare_and_swap(
     frame: Frame, op: Op, mask: Array, pointer: Array, expected: Array, desired: Array
 ) -> Array:
+    """Store the desired bits where memory has the expected ones; return the old scalars."""
     bits = f"u{desired.dtype.itemsize}"
     wanted, new = expected[mask].view(bits), desired[mask].view(bits)
 
@@ -133,6 +139,6 @@ STORED: dict[Kind, Callable[[Array, Array], Array]] = {
 
 OBSERVE: dict[type[Op], Callable[..., Lanes | None]] = {
     atomic.Atomic: _atomic,
-    atomic.AtomicCas: _cas,
+    atomic.AtomicCas: compare_and_swap,
     atomic.AtomicCasPair: _cas_pair,
 }

@@ -12,7 +12,10 @@ from gridlane.interp.state import Exits, Frame
 from gridlane.interp.values import Array, Lanes, filled, merged
 from gridlane.ir.op import Op
 from gridlane.ir.ops import control
+from gridlane.ir.ops.tile_memory import TileStopIf
 from gridlane.ir.values import Value
+
+Reported = control.Raise | control.Report | control.StopIf | control.CheckAccess | TileStopIf
 
 
 def _if(frame: Frame, op: control.If, mask: Array) -> Array:
@@ -84,16 +87,17 @@ def _exit(frame: Frame, op: control.Exit, mask: Array) -> Array:
 
 
 def _raise(frame: Frame, op: control.Raise, mask: Array) -> Array:
-    _report(frame, op, mask)
+    report(frame, op, mask)
     frame.block.end(mask)
     return _none(mask)
 
 
-def _report(
+def report(
     frame: Frame,
-    op: control.Raise | control.Report | control.StopIf | control.CheckAccess,
+    op: Reported,
     mask: Array,
 ) -> Array:
+    """Record the error of an op, if it is the grid's first, for the first lane of the mask."""
     block = frame.block
     if block.launch.error is None and mask.any():
         thread = block.thread(int(mask.argmax()))
@@ -102,13 +106,11 @@ def _report(
     return mask
 
 
-def _numbers_of(
-    op: control.Raise | control.Report | control.StopIf | control.CheckAccess,
-) -> tuple[Value, ...]:
+def _numbers_of(op: Reported) -> tuple[Value, ...]:
     """The numbers of an error's detail."""
     if isinstance(op, control.CheckAccess):
         return (op.pointer,)
-    return () if isinstance(op, control.Report) else op.numbers
+    return () if isinstance(op, control.Report | TileStopIf) else op.numbers
 
 
 def _number(frame: Frame, value: Value, mask: Array) -> int:
@@ -121,7 +123,7 @@ def _stop_if(frame: Frame, op: control.StopIf, mask: Array) -> Array:
     condition = frame.values[op.condition]
     assert isinstance(condition, np.ndarray)
     failed = mask & condition
-    _report(frame, op, failed)
+    report(frame, op, failed)
     frame.block.end(failed)
     return mask & ~failed
 
@@ -131,7 +133,7 @@ def _check_access(frame: Frame, op: control.CheckAccess, mask: Array) -> Array:
     assert isinstance(addresses, np.ndarray)
     failed = mask.copy()
     failed[mask] = ~frame.block.launch.memory.holds(addresses[mask], op.bytes)
-    _report(frame, op, failed)
+    report(frame, op, failed)
     frame.block.end(failed)
     return mask & ~failed
 
@@ -182,7 +184,7 @@ CONTROL: dict[type[Op], Callable[[Any, Any, Array], Array]] = {
     control.Raise: _raise,
     control.StopIf: _stop_if,
     control.CheckAccess: _check_access,
-    control.Report: _report,
+    control.Report: report,
     control.Call: _call,
     control.Print: _print,
 }

@@ -30,6 +30,8 @@ from gridlane.interp import (
     math,
     matrix,
     products,
+    tile_memory,
+    tiles,
     warp,
 )
 from gridlane.interp.cooperative import Meeting, waits_for_grid
@@ -53,7 +55,7 @@ COMPUTE: dict[type[Op], Callable[..., Lanes]] = (
 """Ops whose results follow from the operands alone."""
 
 COMPUTE_WITH_OP: dict[type[Op], Callable[..., Lanes]] = (
-    arith.WITH_OP | flushing.WITH_OP | integer.WITH_OP | access.WITH_OP
+    arith.WITH_OP | flushing.WITH_OP | integer.WITH_OP | access.WITH_OP | tiles.WITH_OP
 )
 """Ops whose results follow from the operands and attributes."""
 
@@ -65,11 +67,15 @@ OBSERVE: dict[type[Op], Callable[..., Lanes | None]] = (
     | grid.OBSERVE
     | matrix.OBSERVE
     | products.OBSERVE
+    | tile_memory.OBSERVE
+    | tiles.OBSERVE
     | warp.OBSERVE
 )
 """Ops that read or change the state of the frame: (frame, op, mask, *operands) to results."""
 
-CONTROL: dict[type[Op], Callable[[Frame, Op, Array], Array]] = control.CONTROL | grid.CONTROL
+CONTROL: dict[type[Op], Callable[[Frame, Op, Array], Array]] = (
+    control.CONTROL | grid.CONTROL | tile_memory.CONTROL
+)
 """Ops that change which lanes are alive: (frame, op, mask) to the mask after the op."""
 
 

@@ -1,5 +1,6 @@
 """Values of the interpreter: a numpy array with one element per lane, a tuple of them for the parts
-of structs and vectors, one matrix per warp for fragments. Pointers are uint64 addresses."""
+of structs and vectors, one matrix per warp for fragments, a ``Tile``. Pointers are uint64
+addresses."""
 
 from __future__ import annotations
 
@@ -10,11 +11,33 @@ import numpy as np
 from gridlane.core import dtypes
 from gridlane.core.dtypes import DType
 from gridlane.ir.ops.memory import part_types
-from gridlane.ir.types import FragmentType, PointerType, Type
+from gridlane.ir.types import FragmentType, PointerType, TileType, Type
 
 Array = np.ndarray[Any, Any]
+
+
 Lanes: TypeAlias = "Array | tuple[Lanes, ...]"
-"""An array, or a tuple of these for the parts of a struct or vector."""
+"""An array, or a tuple of these for the parts of a struct or vector; or a tile."""
+
+
+class Tile(np.ndarray[Any, Any]):
+    """The value of a tile, in its shape. The program is one thread, and has it as a whole or not
+    at all.
+
+    >>> Tile.of(np.arange(4).reshape(2, 2)).elements.shape
+    (2, 2)
+    """
+
+    @staticmethod
+    def of(elements: Array) -> Tile:
+        """The tile with these elements."""
+        return elements.view(Tile)
+
+    @property
+    def elements(self) -> Array:
+        """The elements as a plain array."""
+        return self.view(np.ndarray)
+
 
 WARP = 32
 
@@ -32,6 +55,8 @@ def filled(type_: Type, lanes: int, value: bool | int | float = 0) -> Lanes:
         return np.full(lanes, value, numpy_of(type_))
     if isinstance(type_, FragmentType):
         return fragments(type_, lanes, value)
+    if isinstance(type_, TileType):
+        return Tile.of(np.full(type_.shape, value, numpy_of(type_.element)))
     return tuple([filled(part, lanes, value) for part in part_types(type_)])
 
 
@@ -42,6 +67,8 @@ def fragments(type_: FragmentType, lanes: int, value: bool | int | float = 0) ->
 
 def merged(mask: Array, new: Lanes, old: Lanes) -> Lanes:
     """``new`` in the lanes in ``mask``, ``old`` in the others."""
+    if isinstance(new, Tile):
+        return new
     if isinstance(new, tuple):
         return tuple([merged(mask, n, o) for n, o in zip(new, old, strict=True)])
     assert isinstance(old, np.ndarray)

@@ -13,8 +13,8 @@ import numpy as np
 from gridlane.core.dtypes import DType, b1
 from gridlane.core.source import UNKNOWN, Loc
 from gridlane.ir.op import FastMath, Op
-from gridlane.ir.ops import arith, control, matrix, memory
-from gridlane.ir.types import FragmentType, PointerType, Type
+from gridlane.ir.ops import arith, control, matrix, memory, tiles
+from gridlane.ir.types import FragmentType, PointerType, TileType, Type
 from gridlane.ir.values import Function, Module, Region, Value, Var
 
 Number = bool | int | float
@@ -64,11 +64,13 @@ class Builder:
         return result
 
     def zero(self, type_: Type) -> Value:
-        """The zero of a scalar, pointer, struct, vector or fragment type."""
+        """The zero of a scalar, pointer, struct, vector, fragment or tile type."""
         if isinstance(type_, DType | PointerType):
             return self.const(0, type_)
         if isinstance(type_, FragmentType):
             return self.value(matrix.FragmentFill(self.const(0, type_.element), type_))
+        if isinstance(type_, TileType):
+            return self.value(tiles.TileSplat(self.const(0, type_.element), type_))
         parts = tuple([self.zero(part) for part in memory.part_types(type_)])
         return self.value(memory.Pack(parts, type_))  # type: ignore[arg-type]  # no array values
 

@@ -58,4 +58,11 @@ EXITS = frozenset(("exit",))
 
 GRAPH = frozenset(("graph", "block", "branch", "branch_if", "switch"))
 
+TILES = frozenset((
+    "tile_splat", "tile_iota", "tile_map", "tile_broadcast", "tile_reshape", "tile_transpose",
+    "tile_join", "tile_split", "tile_cat", "tile_gather", "tile_item", "tile_reduce", "tile_scan",
+    "tile_sort", "tile_histogram", "tile_dot", "tile_load", "tile_store", "tile_load_block",
+    "tile_store_block", "tile_atomic", "tile_atomic_cas", "tile_print", "tile_stop_if",
+))
+
 # fmt: on

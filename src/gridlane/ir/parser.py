@@ -27,7 +27,15 @@ from gridlane.ir.op import REGISTRY, FastMath, FieldKind, Op
 from gridlane.ir.ops.graph import Graph
 from gridlane.ir.textform import PARAM_DEFAULTS, FieldForm, text_form
 from gridlane.ir.typeparser import parse_type
-from gridlane.ir.types import FragmentType, PointerType, Space, StructType, Type, VectorType
+from gridlane.ir.types import (
+    FragmentType,
+    PointerType,
+    Space,
+    StructType,
+    TileType,
+    Type,
+    VectorType,
+)
 from gridlane.ir.values import ErrorSite, Function, Global, Module, Param, Region, Value, Var
 
 
@@ -426,6 +434,7 @@ _READERS: dict[str, Reader] = {
     "DType": _typed(DType, "scalar"),
     "PointerType": _typed(PointerType, "pointer"),
     "FragmentType": _typed(FragmentType, "fragment"),
+    "TileType": _typed(TileType, "tile"),
     "StructType | VectorType": _typed(StructType | VectorType, "struct or vector"),
     "tuple[int, ...]": _tuple_of(Tokens.integer),
     "tuple[str, ...]": _tuple_of(Tokens.string),

@@ -1,8 +1,8 @@
 """The ops that are legal at each stage of IR, by name.
 
-Frontends make ``KERNEL``, or ``CFG``, which ``passes/structure/structurize.py`` turns into
-``KERNEL``. The ops that a code generator emits are in the record of its backend.
-``ir/families.py`` has the families.
+Frontends make ``KERNEL``; or ``CFG``, which ``passes/structure/structurize.py`` turns into
+``KERNEL``; or ``TILE``, programs over whole tiles. The ops that a code generator emits are in the
+record of its backend. ``ir/families.py`` has the families.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from gridlane.ir.families import (
     PARTS,
     PRODUCTS,
     REPORTS,
+    TILES,
     WARP,
 )
 from gridlane.ir.op import REGISTRY
@@ -56,3 +57,6 @@ KERNEL = COMMON.union(
 
 CFG = KERNEL | GRAPH
 """Ops that frontends make whose input is a control-flow graph."""
+
+TILE = KERNEL | TILES
+"""Ops that frontends make where a block is one thread of control over whole tiles."""

@@ -13,9 +13,11 @@ from gridlane.ir.types import (
     Role,
     Space,
     StructType,
+    TileType,
     Type,
     VectorType,
     pointer,
+    tile,
     vector,
 )
 
@@ -83,6 +85,21 @@ def _vector(tokens: Tokens, depth: int) -> VectorType:
     return vector(element, count)
 
 
+def _tile(tokens: Tokens, depth: int) -> TileType:
+    """``extent, extent, element``"""
+    shape: list[int] = []
+    while tokens.current.kind == "number":
+        shape.append(tokens.count())
+        tokens.expect(",")
+    token = tokens.current
+    element = parse_type(tokens, depth)
+    if not shape or min(shape) < 1:
+        raise tokens.error("a tile has one extent or more, each 1 or more", token)
+    if not isinstance(element, dtypes.DType | PointerType):
+        raise tokens.error(f"a tile of {element}: its elements are scalars or pointers", token)
+    return tile(tuple(shape), element)
+
+
 def _array(tokens: Tokens, depth: int) -> ArrayType:
     element = parse_type(tokens, depth)
     tokens.expect(",")
@@ -123,4 +140,5 @@ _COMPOUND: dict[str, Callable[[Tokens, int], Type]] = {
     "array": _array,
     "struct": _struct,
     "frag": _fragment,
+    "tile": _tile,
 }

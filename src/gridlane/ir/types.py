@@ -1,9 +1,10 @@
-"""Types of IR values: scalars (core.dtypes), pointers, vectors, structs, fragments of matrices;
-arrays in memory only."""
+"""Types of IR values: scalars (core.dtypes), pointers, vectors, structs, fragments of matrices,
+tiles; arrays in memory only."""
 
 from __future__ import annotations
 
 import json
+import math
 import re
 from enum import Enum, IntEnum
 from functools import cache
@@ -143,7 +144,40 @@ class FragmentType:
         return f"frag<{self.role.value}, {self.rows}, {self.cols}, {self.element}>"
 
 
-Type = DType | PointerType | VectorType | StructType | ArrayType | FragmentType
+@frozen
+class TileType:
+    """An array of scalars or pointers that a program of stage ``tile`` computes with as a whole.
+
+    ``shape`` is static, of one extent or more. It exists as a value and in variables only; see
+    ``ir.ops.tiles``.
+    """
+
+    shape: tuple[int, ...]
+    element: DType | PointerType
+
+    align = 16
+
+    @property
+    def count(self) -> int:
+        """How many elements it has."""
+        return math.prod(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Bytes of all elements."""
+        return self.count * self.element.size
+
+    def __str__(self) -> str:
+        return f"tile<{', '.join(map(str, self.shape))}, {self.element}>"
+
+
+Type = DType | PointerType | VectorType | StructType | ArrayType | FragmentType | TileType
+
+
+@cache
+def tile(shape: tuple[int, ...], element: DType | PointerType) -> TileType:
+    """The tile type; one object for each pair."""
+    return TileType(shape, element)
 
 
 @cache

@@ -257,7 +257,8 @@ class Module:
     the kernel is a function that other code calls, and its first parameter is the address of its
     result. ``stack_bytes``: how large the stacks of functions that call themselves are.
     ``stack_holds_addresses``: so does an alloca's. ``constants_at``: the offset from the parameter
-    block at which the constant data lies; 0 where it is in the code.
+    block at which the constant data lies; 0 where it is in the code. ``program_warps``: the warps
+    that a block of stage ``tile`` is asked to have where a target has threads; 0: at its choice.
     """
 
     functions: dict[str, Function] = field(default_factory=dict[str, Function])
@@ -275,6 +276,7 @@ class Module:
     stack_bytes: int = 0
     stack_holds_addresses: bool = True
     constants_at: int = 0
+    program_warps: int = 0
 
     @property
     def kernel(self) -> Function:

@@ -13,9 +13,18 @@ from gridlane.ir.op import FieldKind, Op, Scope
 from gridlane.ir.ops.control import Break, Call, If, Leave, Loop, ScopeOp
 from gridlane.ir.ops.floating import FLUSHING, flushes
 from gridlane.ir.ops.graph import Block, Graph, successors
+from gridlane.ir.ops.tiles import TileMap, TileReduce, TileScan
 from gridlane.ir.printer import print_op
 from gridlane.ir.stages import KERNEL
-from gridlane.ir.types import ArrayType, FragmentType, PointerType, Space, StructType, Type
+from gridlane.ir.types import (
+    ArrayType,
+    FragmentType,
+    PointerType,
+    Space,
+    StructType,
+    TileType,
+    Type,
+)
 from gridlane.ir.values import Function, Global, Module, Region, Value
 
 
@@ -48,7 +57,7 @@ def _verify_global(item: Global) -> None:
     name = f"global @{item.name}"
     known = item.space in (Space.SHARED, Space.CONSTANT)
     _require(known, f"{name} is in {item.space.name.lower()} memory, not shared or constant")
-    inside = isinstance(item.element, FragmentType) or keeps_fragment(item.element)
+    inside = isinstance(item.element, FragmentType | TileType) or keeps_fragment(item.element)
     _require(not inside, f"{name} holds a fragment, which is a value only")
     _require(item.count >= 0, f"{name} has {item.count} elements")
     _require(item.align > 0 and not item.align & (item.align - 1), f"{name} aligns to {item.align}")
@@ -59,10 +68,15 @@ def _verify_global(item: Global) -> None:
     _require(size == item.size, f"{name} takes {item.size} bytes and has {size} of data")
 
 
+_CALLS = Call, TileMap, TileReduce, TileScan
+
+
 def _verify_no_recursion(module: Module) -> None:
     """Walk the calls depth first: a function on the current path must not recur."""
     calls = {
-        name: list(dict.fromkeys(op.callee for op in function.body.walk() if isinstance(op, Call)))
+        name: list(
+            dict.fromkeys(op.callee for op in function.body.walk() if isinstance(op, _CALLS))
+        )
         for name, function in module.functions.items()
     }
     done: set[str] = set()
@@ -247,14 +261,14 @@ def holds_array(type_: Type) -> bool:
 
 
 def keeps_fragment(type_: Type) -> bool:
-    """Whether a type other than a fragment contains one: no memory and no struct holds it."""
+    """Whether a type other than a fragment or tile contains one: no memory and no struct does."""
     if isinstance(type_, StructType):
         inner = type_.types
     elif isinstance(type_, PointerType | ArrayType):
         inner = (type_.element,)
     else:
         return False
-    return any(isinstance(item, FragmentType) or keeps_fragment(item) for item in inner)
+    return any(isinstance(item, FragmentType | TileType) or keeps_fragment(item) for item in inner)
 
 
 def falls_through(region: Region) -> bool:

@@ -15,6 +15,8 @@ from gridlane.ir.ops import (
     memory,
     mma_memory,
     products,
+    tile_memory,
+    tiles,
     warp,
 )
 
@@ -33,5 +35,7 @@ __all__ = [
     "memory",
     "mma_memory",
     "products",
+    "tile_memory",
+    "tiles",
     "warp",
 ]
