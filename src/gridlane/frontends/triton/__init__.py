@@ -1,0 +1,1 @@
+"""Triton's language: tile programs of Python to IR of stage ``tile``."""

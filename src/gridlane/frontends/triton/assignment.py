@@ -1,0 +1,31 @@
+"""Targets of assignments."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any, cast
+
+from gridlane.frontends.triton.translator import Translator
+from gridlane.frontends.triton.values import shown
+
+
+def bind(t: Translator, target: ast.expr, value: Any) -> None:
+    """Bind a target."""
+    if isinstance(target, ast.Name):
+        t.frame.scope[target.id] = value
+        return
+    if isinstance(target, (ast.Tuple, ast.List)):
+        if not isinstance(value, tuple):
+            raise TypeError(f"cannot unpack {shown(value)}: a tuple is required")
+        values = cast("tuple[Any, ...]", value)
+        if len(values) != len(target.elts):
+            raise ValueError(f"{len(target.elts)} names for {len(values)} values")
+        for each, part in zip(target.elts, values, strict=True):
+            bind(t, each, part)
+        return
+    if isinstance(target, ast.Subscript):
+        raise NotImplementedError(
+            "__setitem__ is not supported in triton: tensors do not change; use tl.where, or store "
+            "to memory"
+        )
+    raise NotImplementedError("Attribute assignment is not supported in triton")

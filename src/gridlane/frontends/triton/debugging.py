@@ -1,0 +1,162 @@
+"""The grid, hints, and what programs print and assert."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gridlane.frontends.triton.casting import to_bool
+from gridlane.frontends.triton.constants import unwrapped
+from gridlane.frontends.triton.context import builder, builtin, unit
+from gridlane.frontends.triton.errors import CompileTimeAssertionFailure
+from gridlane.frontends.triton.numbers import to_tensor
+from gridlane.frontends.triton.types import int32
+from gridlane.frontends.triton.values import tensor
+from gridlane.ir.op import Op
+from gridlane.ir.ops import control, grid, tile_memory
+from gridlane.ir.ops.grid import Axis, BlockIdx, GridDim
+from gridlane.ir.values import ErrorSite
+
+
+def _of_grid(op: Any, axis: Any, name: str) -> tensor:
+    number = unwrapped(axis)
+    if number not in (0, 1, 2):
+        raise ValueError(f"{name} axis must be 0, 1, or 2 but got {number}")
+    made: Op = op(Axis(number))
+    return tensor(builder().value(made), int32)
+
+
+@builtin
+def program_id(axis: Any) -> tensor:
+    """The program's index in the grid."""
+    return _of_grid(BlockIdx, axis, "program_id")
+
+
+@builtin
+def num_programs(axis: Any) -> tensor:
+    """The extent of the grid."""
+    return _of_grid(GridDim, axis, "num_programs")
+
+
+# ---- hints, which change no answer
+
+
+def _checked_hint(values: Any) -> None:
+    plain = unwrapped(values)
+    for number, each in enumerate(plain if isinstance(plain, (tuple, list)) else (plain,)):
+        if type(unwrapped(each)) is not int:
+            raise TypeError(f"values element {number} must have type `constexpr[int]`")
+
+
+@builtin
+def multiple_of(input: Any, values: Any) -> Any:
+    """The values, of which the program says that they are multiples of a number."""
+    _checked_hint(values)
+    return input
+
+
+@builtin
+def max_contiguous(input: Any, values: Any) -> Any:
+    """The values, of which the program says that so many are contiguous."""
+    _checked_hint(values)
+    return input
+
+
+@builtin
+def max_constancy(input: Any, values: Any) -> Any:
+    """The values, of which the program says that so many are equal."""
+    _checked_hint(values)
+    return input
+
+
+@builtin
+def assume(cond: Any) -> None:
+    """Nothing: what the program says that holds."""
+    to_tensor(cond)
+
+
+@builtin
+def debug_barrier() -> None:
+    """Wait for all threads of the program."""
+    builder().emit(grid.Barrier())
+
+
+# ---- at compile time
+
+
+@builtin
+def static_assert(cond: Any, msg: Any = "") -> None:
+    """Refuse to compile unless a condition holds."""
+    truth = unwrapped(cond)
+    if not isinstance(truth, bool):
+        raise NotImplementedError(
+            "Assertion condition could not be determined at compile-time. Make sure that it "
+            "depends only on `constexpr` values"
+        )
+    if not truth:
+        raise CompileTimeAssertionFailure(str(unwrapped(msg)), builder().loc)
+
+
+@builtin
+def static_print(*values: Any, sep: str = " ", end: str = "\n", **options: Any) -> None:
+    """Print values when the program is compiled."""
+    print(*[unwrapped(each) for each in values], sep=sep, end=end)
+
+
+# ---- at run time
+
+
+@builtin
+def device_print(prefix: Any, *args: Any, hex: Any = False) -> None:
+    """Print values when the program runs."""
+    text = unwrapped(prefix)
+    if not isinstance(text, str):
+        raise TypeError(f"{text} is not string: a text comes first, then what is printed")
+    if not text.isascii():
+        raise ValueError(f"{text} is not an ascii string")
+    if args and not text.endswith(" "):
+        text += " "
+    if args and not text.endswith(": "):
+        text = text[:-1] + ": "
+    b, as_bits = builder(), bool(unwrapped(hex))
+    if not args:
+        b.emit(control.Print((text,), ()))
+    for each in args:
+        value = to_tensor(each)
+        if value.shape:
+            b.emit(tile_memory.TilePrint(text, value.handle, as_bits))
+        else:
+            _print_scalar(text, value)
+
+
+def _print_scalar(text: str, value: tensor) -> None:
+    b = builder()
+    ids = [b.value(BlockIdx(axis)) for axis in Axis]
+    parts = "pid (", "", ", ", "", ", ", "", ") ", text, ""
+    b.emit(control.Print(parts, (*ids, value.handle)))
+
+
+@builtin
+def device_assert(cond: Any, msg: Any = "", mask: Any = None) -> None:
+    """End the launch with an error unless a condition holds for all elements, where the mask does;
+    only in programs that are compiled for debugging."""
+    u = unit()
+    truth = to_bool(to_tensor(cond))
+    if not u.options.debug:
+        return
+    failed: Any = ~truth  # type: ignore[operator]  # arithmetic.py defines the operators
+    if unwrapped(mask) is not None:
+        failed = failed & to_bool(to_tensor(mask))
+    code = u.error(ErrorSite("AssertionError", str(unwrapped(msg)), u.b.loc))
+    if failed.shape:
+        u.b.emit(tile_memory.TileStopIf(failed.handle, code))
+    else:
+        u.b.emit(control.StopIf(failed.handle, code))
+
+
+@builtin
+def inline_asm_elementwise(*args: Any, **keywords: Any) -> tensor:
+    """Instructions of PTX on elements: not there yet."""
+    raise NotImplementedError(
+        "tl.inline_asm_elementwise is not supported yet: write the function in the language, or "
+        "call tl.extra.libdevice's"
+    )

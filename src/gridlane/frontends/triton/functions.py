@@ -1,0 +1,76 @@
+"""Functions of tile programs: of the language, and of Python at compile time."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from gridlane.frontends.python.scope import lookup
+from gridlane.frontends.python.source import FunctionSource, source_of
+from gridlane.frontends.triton.constants import constexpr, unwrapped
+
+_CONSTANT = ("constexpr",)
+
+
+class TileFunction:
+    """A function that is written in the language.
+
+    Attributes:
+        fn: the Python function.
+        noinline: whether the program asks for a function of its own; it may be inlined.
+    """
+
+    def __init__(self, fn: Callable[..., Any], noinline: bool = False) -> None:
+        assert isinstance(fn, types.FunctionType)
+        self.fn = fn
+        self.noinline = noinline
+        self.__name__, self.__qualname__ = fn.__name__, fn.__qualname__
+        self.__module__, self.__doc__, self.__wrapped__ = fn.__module__, fn.__doc__, fn
+        self.signature = inspect.signature(fn)
+        self.arg_names = [*self.signature.parameters]
+
+    @property
+    def source(self) -> FunctionSource:
+        """The function's ast with the places of its nodes."""
+        return source_of(self.fn)
+
+    def is_constant(self, name: str) -> bool:
+        """Whether a parameter's annotation is ``tl.constexpr``."""
+        annotation = self.signature.parameters[name].annotation
+        if isinstance(annotation, str):
+            return annotation.rpartition(".")[2] in _CONSTANT
+        return annotation is constexpr
+
+    def constant_names(self) -> Iterator[str]:
+        """The parameters that are known at compile time."""
+        return (name for name in self.arg_names if self.is_constant(name))
+
+    def lookup(self, name: str) -> tuple[bool, Any]:
+        """Whether a name is bound in the closure or module around the function, and its value."""
+        known, value = lookup(self.fn, name)
+        is_global = name in self.fn.__code__.co_freevars or name in self.fn.__globals__
+        return known and is_global, value
+
+
+class ConstexprFunction:
+    """A Python function that runs when a program is compiled, on plain values."""
+
+    def __init__(self, fn: Callable[..., Any]) -> None:
+        self.fn = fn
+        functools.update_wrapper(self, fn, updated=())
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """The function's result."""
+        plain = {name: unwrapped(value) for name, value in keywords.items()}
+        return unwrapped(self.fn(*[unwrapped(each) for each in args], **plain))
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+
+def constexpr_function(fn: Callable[..., Any]) -> ConstexprFunction:
+    """Let programs call a Python function when they are compiled."""
+    return ConstexprFunction(fn)
