@@ -129,7 +129,8 @@ def test_the_list_has_every_pass(capsys: pytest.CaptureFixture[str]) -> None:
     show_passes()
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == list(by_name())
-    assert {stage_of(each) for each in by_name().values()} == {"structure", "optimise", "legalise"}
+    rooms = {"structure", "optimise", "legalise", "tiles"}
+    assert {stage_of(each) for each in by_name().values()} == rooms
     told = [summary(each) for each in by_name().values()]
     assert all(len(text) > 20 and not text.startswith("The same") for text in told)
     assert len(set(told)) >= len(told) - 1  # FRAGMENTS

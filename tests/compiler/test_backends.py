@@ -29,7 +29,7 @@ from gridlane.core.errors import DeviceError, TargetError, UnsupportedBackend
 from gridlane.core.features import Feature
 from gridlane.core.options import KernelOptions, Target
 from gridlane.ir.parser import parse_module
-from gridlane.ir.stages import KERNEL
+from gridlane.ir.stages import KERNEL, TILE
 from gridlane.launch import current, devices
 from gridlane.runtime import driver_cache
 from gridlane.runtime.host_driven_kernel import accept
@@ -55,7 +55,7 @@ def test_what_a_record_names_exists(record: Backend) -> None:
 def test_the_sets_of_a_record_agree(record: Backend) -> None:
     assert record.usual <= record.features
     legal = record.legal_ops(record.legal_with)
-    assert legal <= KERNEL
+    assert legal <= (TILE if record.executes_ir else KERNEL)
     assert not legal & set(record.reasons)
     assert not record.reads_as or record.reads_as in backends.names()
     assert set(record.beneath) <= set(backends.names())

@@ -15,7 +15,8 @@ BACKEND = Backend(
     codegen="gridlane.codegen.llvm.cpu",
     identity="gridlane.compiler.identity.processor",
     pipeline=(
-        # First, as other passes make ops of these.
+        passes.LOWER_TILES,
+        # First of the others, as other passes make ops of these.
         passes.FLUSH_BY_MODE.when(Fact.FLUSHES),
         passes.EXPAND_FLUSHING.unless(Fact.FLUSHES),
         # It emits functions, so it precedes the inlining of calls. The functions of f64 need a
@@ -44,6 +45,9 @@ BACKEND = Backend(
     reasons={**reasons.WITHOUT_GRIDS, **reasons.WITHOUT_CLUSTERS, **reasons.REPORT},
     formats=(IR, LLVM, ASM, OBJECT),
     shaped=True,
+    # A block is one vector program, and its shared memory is the worker's.
+    program_warps=1,
+    program_shared=4 << 20,
     on_host=True,
     rank=10,
 )

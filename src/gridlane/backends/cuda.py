@@ -30,6 +30,7 @@ BACKEND = Backend(
     compiles="ptx",
     identity="gridlane.compiler.identity.libdevice",
     pipeline=(
+        passes.LOWER_TILES,
         passes.EXPAND_FLUSHING_OF_NVPTX,
         # It emits functions, so it precedes the inlining of calls.
         passes.FUNCTIONS_OF_NVPTX.unless(Fact.LIBDEVICE),
@@ -58,6 +59,8 @@ BACKEND = Backend(
         "atomic-add-f32-apart": "atom.add.f32 takes subnormal numbers in global memory as 0",
         "atomic-sub-f32-apart": "as atom.add.f32",
     },
+    program_warps=32,
+    program_shared=48 << 10,
     rank=60,
     extra="cuda",
     bindings="cuda-bindings",

@@ -17,6 +17,7 @@ BACKEND = Backend(
     codegen="gridlane.codegen.clike",
     dialects=(Pass("gridlane.codegen.clike.msl.Metal"),),
     pipeline=(
+        passes.LOWER_TILES,
         passes.INLINE,
         passes.MATRIX_ACCESSES,
         passes.COUNT_SPINS,

@@ -33,7 +33,7 @@ def name_of(each: Pass) -> str:
 
 
 def stage_of(each: Pass) -> str:
-    """The folder of a pass in ``passes/``: structure, optimise or legalise."""
+    """The folder of a pass in ``passes/``: structure, optimise, legalise or tiles."""
     return each.path.removeprefix(f"{_ROOM}.").partition(".")[0]
 
 
@@ -42,6 +42,9 @@ FOLD_SIGNS = _pass("optimise.fold_signs.fold_signs")
 REMOVE_RECURSION = _pass("structure.recursion.remove_recursion", options=("stack",))
 FRESHEN_LOCAL_ARRAYS = _pass("structure.fresh_arrays.freshen_local_arrays")
 """These four run in frontends."""
+
+LOWER_TILES = _pass("tiles.lower_tiles")._replace(facts=("gridlane.compiler.programs.machine_of",))
+"""First: only it knows the ops of programs over tiles. Other modules are left alone."""
 
 EXPAND_OPS = _pass("legalise.expand_ops.expand_ops")._replace(
     facts=("gridlane.compiler.pipeline.emitted_for",)
@@ -145,6 +148,7 @@ COMPACT = NARROW.when(Fact.COMPACT)
 """It sees values, not variables, once they are forwarded."""
 
 WORDS: tuple[Pass, ...] = (
+    LOWER_TILES,
     INLINE,
     MATRIX_ACCESSES,
     COUNT_SPINS.unless(Feature.SHORT_LOOPS),

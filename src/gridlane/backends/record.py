@@ -123,6 +123,8 @@ class Backend(NamedTuple):
             for the loops; None: any.
         shaped: its code is for one block shape.
         max_threads: of a block.
+        program_warps: the most warps that run one program over tiles.
+        program_shared: the most bytes of shared memory of one.
         float64: it computes in binary64; otherwise ``KernelOptions.fp64`` says how.
         subnormals: where subnormal f32 may be 0.
         ulp: error bounds of functions, by name and type, where they exceed the default.
@@ -165,6 +167,8 @@ class Backend(NamedTuple):
     stack: int | None = None
     shaped: bool = False
     max_threads: int = 1024
+    program_warps: int = 8
+    program_shared: int = 32 << 10
     float64: bool = True
     subnormals: Subnormals = Subnormals.KEPT
     ulp: Mapping[str, Mapping[str, int]] = _NOTHING

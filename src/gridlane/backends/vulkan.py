@@ -32,6 +32,7 @@ BACKEND = Backend(
     stack=1024,
     codegen="gridlane.codegen.spirv",
     pipeline=(
+        passes.LOWER_TILES,
         passes.FRAGMENTS_BY_LOOPS,
         passes.PRODUCTS,
         passes.FUNCTIONS,

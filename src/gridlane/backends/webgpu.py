@@ -37,6 +37,7 @@ BACKEND = Backend(
         (Feature.ROUNDS, Feature.SHORT_LOOPS, Feature.SWAPS_SELECTS, Feature.MISREADS_UNITS)
     ),
     shaped=True,
+    program_shared=16 << 10,
     # Of what any launch takes there are more tests.
     compared=(Variant(compact=True),),
     float64=False,

@@ -277,10 +277,10 @@ def of_ir(place: Place) -> list[Input]:
         GridlaneError: the text is no valid IR.
     """
     from gridlane.ir.reading import read_module
-    from gridlane.ir.stages import CFG
+    from gridlane.ir.stages import FIRST
     from gridlane.passes.structure.structurize import structurize
 
-    module = read_module(text_of(place), place.file, CFG)
+    module = read_module(text_of(place), place.file, FIRST)
     structurize(module)
     name = module.kernel.name
     if place.kernel and place.kernel != name:

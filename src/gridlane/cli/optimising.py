@@ -21,7 +21,7 @@ from gridlane.core.options import FP64, KernelOptions, Target
 from gridlane.core.source import UNKNOWN
 from gridlane.ir.printer import print_module
 from gridlane.ir.reading import read_module
-from gridlane.ir.stages import CFG
+from gridlane.ir.stages import FIRST
 from gridlane.ir.values import Module
 from gridlane.ir.verifier import verify
 
@@ -83,7 +83,7 @@ def optimise(request: Request) -> None:
 def _optimised(text: str, request: Request, chosen: list[tuple[str, Pass]]) -> str:
     """The text after passes."""
     file = "<stdin>" if request.place == STANDARD_INPUT else request.place
-    module = read_module(text, file, CFG, recursion=True)
+    module = read_module(text, file, FIRST, recursion=True)
     apply_passes(module, chosen, request.target, request.fp64)
     return print_module(module, locations="loc(" in text)
 
@@ -109,7 +109,7 @@ def apply_passes(
         for note in _notes(name, each, module, record, options):
             print(f"gridlane: note: {note}", file=sys.stderr)
         try:
-            verify(module, CFG, recursion)
+            verify(module, FIRST, recursion)
         except VerifyError as error:
             raise VerifyError(f"after {name}: {error}") from None
 
@@ -117,7 +117,7 @@ def apply_passes(
 def _recursive(module: Module) -> bool:
     """Whether functions of a valid module call themselves."""
     try:
-        verify(module, CFG)
+        verify(module, FIRST)
     except VerifyError:
         return True
     return False

@@ -15,12 +15,14 @@ from gridlane.codegen.llvm.machine import Machine
 from gridlane.codegen.llvm.vector_library import has_vector_library
 from gridlane.compiler import pipeline, recording
 from gridlane.compiler.layout import lay_out
+from gridlane.compiler.programs import block_of
 from gridlane.compiler.sites import error_sites, print_sites
 from gridlane.core.artifact import Artifact
 from gridlane.core.config import config
 from gridlane.core.errors import LaunchError
 from gridlane.core.options import KernelOptions, Target
 from gridlane.ir.values import Module
+from gridlane.passes.tiles import has_tiles
 
 MOST_WORK = 1 << 31
 """Nested loops multiply the estimate of a block's work; the estimate saturates here."""
@@ -65,6 +67,8 @@ def _recorded(code: KernelCode) -> str | None:
 def _emit(module: Module, target: Target, host_machine: Machine, options: KernelOptions):
     """The vectorised kernel, and a function that makes its artifact from object code."""
     record, block = backend(target.name), target.block or (256, 1, 1)
+    if has_tiles(module):
+        block = block_of(record, module.program_warps)
     threads = block[0] * block[1] * block[2]
     if not 0 < threads <= record.max_threads or min(block) < 1:
         raise LaunchError(
@@ -91,9 +95,10 @@ def _emit(module: Module, target: Target, host_machine: Machine, options: Kernel
             kernel=module.kernel.name,
             params=slots,
             param_bytes=size,
-            static_shared=code.static_shared,
+            # Memory of tiles is the worker's own, and has no device's limit.
+            static_shared=0 if module.program_warps else code.static_shared,
             block=block,
-            scratch=code.scratch + frames,
+            scratch=code.scratch + frames + (code.static_shared if module.program_warps else 0),
             errors=error_sites(module, own),
             prints=print_sites(code.prints),
             work=min(code.work, MOST_WORK),

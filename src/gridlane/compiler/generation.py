@@ -238,4 +238,5 @@ def copied(module: Module) -> Module:
     copy.stack, copy.export = module.stack, module.export
     copy.stack_bytes = module.stack_bytes
     copy.stack_holds_addresses = module.stack_holds_addresses
+    copy.program_warps = module.program_warps
     return copy

@@ -15,6 +15,7 @@ from gridlane.core.features import Feature
 from gridlane.core.options import KernelOptions, Target
 from gridlane.ir.op import REGISTRY, Op
 from gridlane.ir.values import Module
+from gridlane.passes.tiles import has_tiles
 
 
 def features_of(target: Target) -> frozenset[Feature]:
@@ -110,9 +111,11 @@ def apply(
     if recording.active():
         recording.record_ir(name_of(each), module)
     if config().verify:
+        from gridlane.ir.stages import KERNEL, TILE
         from gridlane.ir.verifier import verify
 
-        verify(module)
+        # The passes in front of the pipelines see programs over tiles.
+        verify(module, TILE if has_tiles(module) else KERNEL)
     return notes
 
 

@@ -60,3 +60,6 @@ CFG = KERNEL | GRAPH
 
 TILE = KERNEL | TILES
 """Ops that frontends make where a block is one thread of control over whole tiles."""
+
+FIRST = CFG | TILE
+"""Ops that some frontend makes."""

@@ -133,7 +133,10 @@ def _emitted(
     machine: Machine,
 ) -> KernelCode:
     kernel = module.kernel
-    shapes, exchange = _shapes(kernel, choose(kernel, block, machine.vector_bytes))
+    chosen = choose(kernel, block, machine.vector_bytes)
+    if module.program_warps:  # its threads are one warp that runs in lockstep
+        chosen = Layout(block, WARP)
+    shapes, exchange = _shapes(kernel, chosen)
     layout = shapes.layout
     state = Emission(module, shapes, layout, machine, Body(machine.rounds_to_integers))
     ops = shapes.places.order

@@ -1,0 +1,18 @@
+"""The threads that run a program over tiles on each target."""
+
+from __future__ import annotations
+
+from gridlane.backends.record import Backend
+from gridlane.passes.tiles.machine import TileMachine
+
+
+def machine_of(record: Backend) -> TileMachine:
+    """What the lowering of tiles knows of a target."""
+    return TileMachine(record.program_warps, record.program_shared, record.on_host)
+
+
+def block_of(record: Backend, warps: int) -> tuple[int, int, int]:
+    """The block that a program is launched with where it asks for so many warps."""
+    if record.executes_ir:
+        return (1, 1, 1)
+    return (machine_of(record).threads(warps), 1, 1)

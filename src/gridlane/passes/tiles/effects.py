@@ -1,0 +1,196 @@
+"""Stores, atomics, prints and errors: of tiles by the threads that have the elements, of scalars by
+thread 0 alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gridlane.core import dtypes
+from gridlane.core.dtypes import DType, b1, i32, u32
+from gridlane.ir.op import Op
+from gridlane.ir.ops import arith, control, grid, memory, tile_memory, warp
+from gridlane.ir.ops import atomic as atomics
+from gridlane.ir.types import PointerType, Space
+from gridlane.ir.values import Value
+from gridlane.passes.tiles.elements import block_element, element, type_of, zero
+from gridlane.passes.tiles.indices import Coordinates, as_value, unflattened
+from gridlane.passes.tiles.state import DEVICE, State, Storage
+
+# ---- stores
+
+
+def _staged(state: State, op: Op, value: Value) -> None:
+    """Compute what a store writes as a whole first, if it needs elements that the store may
+    overwrite."""
+    if op not in state.placement.staged:
+        return
+    type_ = type_of(value)
+    storage = state.allocate(type_, True, op.loc)
+    with state.together(), state.elements(type_.shape) as at:
+        state.write(storage, at, element(state, value, at))
+    state.stored[value] = storage
+
+
+def store(state: State, op: tile_memory.TileStore) -> None:
+    """Store the elements of a tile."""
+    _staged(state, op, op.value)
+    with state.together(), state.elements(type_of(op.value).shape) as at:
+        pointer = element(state, op.pointers, at)
+        value = element(state, op.value, at)
+        mask = element(state, op.mask[0], at) if op.mask else None
+        _write(state, pointer, value, mask, op.cache)
+
+
+def store_block(state: State, op: tile_memory.TileStoreBlock) -> None:
+    """Store a tile to a block of an array."""
+    _staged(state, op, op.value)
+    with state.together(), state.elements(type_of(op.value).shape) as at:
+        value = element(state, op.value, at)
+        pointer, inside = block_element(state, op, at)
+        _write(state, pointer, value, inside, op.cache)
+
+
+def _write(state: State, pointer: Value, value: Value, mask: Value | None, cache: str) -> None:
+    state.touch(DEVICE, True)
+    with state.where(mask):
+        state.b.store(pointer, value, cache=cache)
+
+
+# ---- atomics
+
+
+def atomic(state: State, op: tile_memory.TileAtomic) -> None:
+    """Update the scalars behind a tile of pointers."""
+
+    def update(at: Coordinates) -> Value:
+        pointer, value = element(state, op.pointers, at), element(state, op.value, at)
+        return state.b.value(atomics.Atomic(op.kind, pointer, value, op.order, op.scope))
+
+    _updated(state, op, op.mask, update)
+
+
+def atomic_cas(state: State, op: tile_memory.TileAtomicCas) -> None:
+    """Compare and swap the scalars behind a tile of pointers."""
+
+    def update(at: Coordinates) -> Value:
+        pointer, expected = element(state, op.pointers, at), element(state, op.expected, at)
+        desired = element(state, op.desired, at)
+        return state.b.value(atomics.AtomicCas(pointer, expected, desired, op.order, op.scope))
+
+    _updated(state, op, (), update)
+
+
+def _updated(state: State, op: Any, mask: tuple[Value, ...], update: Any) -> None:
+    result = op.results[0]
+    type_, b = type_of(result), state.b
+    storage: Storage | None = None
+    if result in state.placement.stored:
+        storage = state.allocate(type_, state.placement.stored[result], op.loc)
+    with state.together(), state.elements(type_.shape) as at:
+        state.touch(DEVICE, True)
+        if not mask:
+            old = update(at)
+        else:
+            condition = element(state, mask[0], at)
+            kept = b.variable("old", type_.element)
+            b.write(kept, zero(state, type_.element))
+            with state.where(condition):
+                b.write(kept, update(at))
+            old = b.read(kept)
+        if storage is not None:
+            state.write(storage, at, old)
+    if storage is not None:
+        state.stored[result] = storage
+
+
+# ---- scalars of the program
+
+
+def is_effect(op: Op) -> bool:
+    """Whether an op on scalars must happen once for the program."""
+    if isinstance(op, memory.Store):
+        assert isinstance(op.pointer.type, PointerType)
+        return op.pointer.type.space is not Space.LOCAL
+    return isinstance(
+        op, atomics.Atomic | atomics.AtomicCas | atomics.AtomicCasPair | control.Print
+    )
+
+
+def by_first(state: State, op: Op) -> None:
+    """Run an op in thread 0 alone; others get its results through shared memory."""
+    b = state.b
+    cells = [(value, state.shared(value.type, 1)) for value in op.results]
+    with state.together():
+        state.touch(DEVICE, True)
+        with state.where(state.is_first()):
+            b.region.ops.append(op)
+            for value, symbol in cells:
+                state.touch(symbol, True)
+                b.store(state.pointer_to(symbol), value)
+    if not cells:
+        return
+    with state.together():
+        for value, symbol in cells:
+            state.touch(symbol)
+            state.values[value] = b.load(state.pointer_to(symbol))
+
+
+# ---- reports
+
+
+def print_tile(state: State, op: tile_memory.TilePrint) -> None:
+    """Print the elements in their order, by thread 0."""
+    type_, b = type_of(op.value), state.b
+    rank = len(type_.shape)
+    parts = ["pid (", "", ", ", "", ", ", "", ") idx ("]
+    for axis in range(rank):
+        parts += [", ", ""] if axis else [""]
+    parts += [f") {op.prefix}", ""]
+    with state.together(), state.where(state.is_first()), state.counted(type_.count) as counter:
+        at = unflattened(b, counter, type_.shape)
+        value = element(state, op.value, at)
+        block = [b.value(grid.BlockIdx(axis)) for axis in grid.Axis]
+        numbers = [as_value(b, index) for index in at]
+        formats: tuple[str, ...] = ()
+        if op.hexadecimal:
+            value, text = _bits(state, value)
+            formats = ("",) * (3 + rank) + (text,)
+        arguments = (*block, *numbers, value)
+        b.emit(control.Print(tuple(parts), arguments, formats))
+
+
+def _bits(state: State, value: Value) -> tuple[Value, str]:
+    """The bits of an element, and the format that prints them."""
+    type_ = value.type
+    if isinstance(type_, PointerType):
+        bits = state.b.value(memory.Address(value))
+        return bits, "{:#018x}"
+    assert isinstance(type_, DType)
+    if type_ is b1:
+        return state.b.cast(value, dtypes.u8), "{:#04x}"
+    unsigned = {1: dtypes.u8, 2: dtypes.u16, 4: dtypes.u32, 8: dtypes.u64}[type_.size]
+    return state.b.bitcast(value, unsigned), f"{{:#0{2 + 2 * type_.size}x}}"
+
+
+def stop_if(state: State, op: tile_memory.TileStopIf) -> None:
+    """End the launch if a condition holds for an element."""
+    b = state.b
+    failed = b.variable("failed", b1)
+    b.write(failed, b.const(False, b1))
+    with (
+        state.together(),
+        state.elements(type_of(op.condition).shape) as at,
+        state.where(element(state, op.condition, at)),
+    ):
+        b.write(failed, b.const(True, b1))
+    with b.if_(_anywhere(state, b.read(failed))):
+        b.emit(control.Raise(op.code))
+
+
+def _anywhere(state: State, condition: Value) -> Value:
+    """Whether a condition holds in a thread of the block."""
+    b = state.b
+    if state.machine.lockstep:
+        return b.value(warp.Vote(warp.VoteMode.ANY, b.const(0xFFFFFFFF, u32), condition))
+    count = b.value(grid.BarrierReduce(grid.Reduction.ANY, condition))
+    return b.value(arith.Ne(count, b.const(0, i32)))

@@ -1,0 +1,194 @@
+"""Lowers a program over tiles to the threads of a block: the walk over its ops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gridlane.core.dtypes import i32
+from gridlane.core.errors import TargetError
+from gridlane.ir.builder import Builder
+from gridlane.ir.op import Op
+from gridlane.ir.ops import control, grid, memory, tile_memory, tiles
+from gridlane.ir.types import PointerType, Space, TileType
+from gridlane.ir.values import Module, Region
+from gridlane.passes.tiles import along, effects, orders, products
+from gridlane.passes.tiles.elements import element, type_of
+from gridlane.passes.tiles.indices import ZERO
+from gridlane.passes.tiles.machine import TileMachine
+from gridlane.passes.tiles.order import Order
+from gridlane.passes.tiles.placement import COMPUTED, Placement
+from gridlane.passes.tiles.provenance import Provenance
+from gridlane.passes.tiles.state import DEVICE, Accesses, State, refuse
+
+
+def lower(machine: TileMachine, module: Module) -> None:
+    """Lower a kernel whose calls are inlined."""
+    kernel = module.kernel
+    placement = Placement(module, machine, Order(kernel), Provenance(kernel))
+    placement.decide()
+    b = Builder(module, kernel)
+    old, kernel.body = kernel.body, Region()
+    b.region, b.loc = kernel.body, kernel.loc
+    thread = grid.ThreadIdx(grid.Axis.X, loc=kernel.loc)
+    threads = machine.threads(module.program_warps)
+    state = State(module, kernel, machine, placement, b, threads, thread.results[0])
+    for var in list(kernel.variables):
+        if isinstance(var.type, TileType):
+            state.variables[var] = state.allocate(var.type, placement.variables[var], kernel.loc)
+            kernel.variables.remove(var)
+    _region(state, old)
+    kernel.body.ops[:0] = [thread, *state.entry]
+    check_shared(machine, module)
+
+
+def check_shared(machine: TileMachine, module: Module) -> None:
+    """Require that the tiles in shared memory fit.
+
+    Raises:
+        TargetError: they do not.
+    """
+    needed = sum(-(-item.size // 16) * 16 for item in module.static_shared())
+    if needed > machine.shared:
+        raise TargetError(
+            f"out of resource: shared memory, Required: {needed}, Hardware limit: "
+            f"{machine.shared}. Reducing block sizes or `num_stages` may help.",
+            module.kernel.loc,
+        )
+
+
+def _region(state: State, region: Region) -> None:
+    for op in region.ops:
+        state.b.loc = op.loc
+        if op.REGION_FIELDS:
+            _construct(state, op)
+        else:
+            _op(state, op)
+
+
+def _construct(state: State, op: Op) -> None:
+    """Lower the regions of control flow, which all threads run alike."""
+    regions = list(op.regions())
+    op.replace_operands(state.of)
+    state.b.region.ops.append(op)
+    loops = isinstance(op, control.Loop)
+    before = state.pending
+    after = Accesses()
+    for region in regions:
+        old, region.ops = Region(region.ops), []
+        state.pending = Accesses(set(before.reads), set(before.writes), loops or before.anything)
+        with state.b.inside(region):
+            _region(state, old)
+        after.add(state.pending)
+    if isinstance(op, control.If):
+        state.pending = after
+        return
+    # A jump out of it skips what stands behind, so the accesses may be any of those in it.
+    state.pending = Accesses(anything=True)
+
+
+def _op(state: State, op: Op) -> None:
+    if isinstance(op, LAZY) and not isinstance(op, COMPUTED):
+        _keep(state, op)
+        return
+    rule = RULES.get(type(op))
+    if rule is not None:
+        rule(state, op)
+        return
+    if op.cross_lane or isinstance(op, grid.LaneId):
+        raise refuse(op, "a program over tiles is one thread, without lanes")
+    op.replace_operands(state.of)
+    if isinstance(op, grid.Barrier):
+        state.meet()
+    elif isinstance(op, memory.Load) and _is_shared(op.pointer.type):
+        with state.together():
+            state.touch(DEVICE)
+            state.b.region.ops.append(op)
+    elif effects.is_effect(op):
+        effects.by_first(state, op)
+    else:
+        state.b.region.ops.append(op)
+
+
+def _is_shared(type_: object) -> bool:
+    return isinstance(type_, PointerType) and type_.space not in (Space.LOCAL, Space.CONSTANT)
+
+
+def _keep(state: State, op: Op) -> None:
+    """Store the results that are stored, of an op whose elements are computed where needed."""
+    if not isinstance(op.results[0].type, TileType):
+        state.b.region.ops.append(op)
+        return
+    results = [value for value in op.results if value in state.placement.stored]
+    if not results:
+        return
+    made = [
+        state.allocate(type_of(value), state.placement.stored[value], op.loc) for value in results
+    ]
+    with state.together(), state.elements(type_of(results[0]).shape) as at:
+        for value, storage in zip(results, made, strict=True):
+            state.write(storage, at, element(state, value, at))
+    state.stored.update(zip(results, made, strict=True))
+
+
+LAZY = (
+    tiles.TileSplat,
+    tiles.TileIota,
+    tiles.TileMap,
+    tiles.TileBroadcast,
+    tiles.TileReshape,
+    tiles.TileTranspose,
+    tiles.TileJoin,
+    tiles.TileSplit,
+    tiles.TileCat,
+    tiles.TileGather,
+    memory.ReadVar,
+    tile_memory.TileLoad,
+    tile_memory.TileLoadBlock,
+)
+
+
+def _write(state: State, op: memory.WriteVar) -> None:
+    if not isinstance(op.var.type, TileType):
+        op.replace_operands(state.of)
+        state.b.region.ops.append(op)
+        return
+    storage = state.variables[op.var]
+    source = state.stored.get(op.value)
+    if source is storage:
+        return
+    with state.together(), state.elements(op.var.type.shape) as at:
+        state.write(storage, at, element(state, op.value, at))
+
+
+def _item(state: State, op: tiles.TileItem) -> None:
+    with state.together():
+        at = (ZERO,) * len(type_of(op.source).shape)
+        state.values[op.result] = element(state, op.source, at)
+
+
+def _thread(state: State, op: grid.ThreadIdx) -> None:
+    state.values[op.results[0]] = state.b.const(0, i32)
+
+
+def _dimension(state: State, op: grid.BlockDim) -> None:
+    state.values[op.results[0]] = state.b.const(1, i32)
+
+
+RULES: dict[type[Op], Callable[[State, Any], None]] = {
+    memory.WriteVar: _write,
+    tiles.TileItem: _item,
+    tiles.TileReduce: along.reduce,
+    tiles.TileScan: along.scan,
+    tiles.TileSort: orders.sort,
+    tiles.TileHistogram: orders.histogram,
+    tiles.TileDot: products.dot,
+    tile_memory.TileStore: effects.store,
+    tile_memory.TileStoreBlock: effects.store_block,
+    tile_memory.TileAtomic: effects.atomic,
+    tile_memory.TileAtomicCas: effects.atomic_cas,
+    tile_memory.TilePrint: effects.print_tile,
+    tile_memory.TileStopIf: effects.stop_if,
+    grid.ThreadIdx: _thread,
+    grid.BlockDim: _dimension,
+}

@@ -1,0 +1,34 @@
+"""What the lowering of tiles knows of a target."""
+
+from __future__ import annotations
+
+from gridlane.core.frozen import frozen
+
+WARP = 32
+
+
+@frozen
+class TileMachine:
+    """The threads that run a program, and the memory that they share.
+
+    Attributes:
+        most_warps: the largest number of warps of a block.
+        shared: bytes of shared memory of a block.
+        lockstep: a block is one warp whose lanes do each op together, so that none waits for
+            another one.
+        rows: the rows of an accumulator that a product holds in registers at once.
+    """
+
+    most_warps: int
+    shared: int
+    lockstep: bool = False
+    rows: int = 2
+
+    def threads(self, warps: int) -> int:
+        """The threads of a block for a program that asks for so many warps: a power of two.
+
+        >>> TileMachine(8, 0).threads(4), TileMachine(8, 0).threads(32)
+        (128, 256)
+        """
+        asked = min(max(warps, 1), self.most_warps)
+        return WARP << (asked.bit_length() - 1)

@@ -1,0 +1,289 @@
+"""Decides which tiles are stored, and whether each thread keeps its own elements.
+
+All other tiles are computed at each place where an element of them is needed. Uses follow
+definitions, so one walk backwards sees who needs each tile before it decides about the tile.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from gridlane.core.frozen import frozen
+from gridlane.ir.op import Op
+from gridlane.ir.ops import arith, control, math, memory, tile_memory, tiles
+from gridlane.ir.types import PointerType, TileType
+from gridlane.ir.values import Module, Value, Var
+from gridlane.passes.tiles.indices import log2
+from gridlane.passes.tiles.machine import TileMachine
+from gridlane.passes.tiles.order import Order
+from gridlane.passes.tiles.provenance import Provenance
+from gridlane.passes.tiles.spread import spread_of
+
+CHEAP = 24
+"""The ops for an element that are computed again rather than stored."""
+
+_COSTS: dict[type[Op], int] = {
+    arith.Const: 0,
+    arith.Div: 12,
+    arith.Rem: 12,
+    control.Call: 16,
+    control.Loop: 64,
+    math.Floor: 1,
+    math.Ceil: 1,
+    math.Trunc: 1,
+    math.Rint: 1,
+    math.Copysign: 1,
+    math.Sqrt: 12,
+    math.Rsqrt: 12,
+}
+_FUNCTION = 25
+"""Of other functions of mathematics."""
+
+LOADS = (tile_memory.TileLoad, tile_memory.TileLoadBlock)
+COMPUTED = (
+    tiles.TileReduce,
+    tiles.TileScan,
+    tiles.TileSort,
+    tiles.TileHistogram,
+    tiles.TileDot,
+    tile_memory.TileAtomic,
+    tile_memory.TileAtomicCas,
+)
+"""Ops that compute whole tiles at their place."""
+
+
+@frozen
+class Use:
+    """A place that needs elements of a tile.
+
+    Attributes:
+        root: the op that computes for each element.
+        repeated: it needs an element more than once.
+        own: a thread needs its own elements alone, in their order.
+    """
+
+    root: Op
+    repeated: bool = False
+    own: bool = True
+
+
+@dataclass(slots=True)
+class Placement:
+    """Where tiles are.
+
+    Attributes:
+        stored: the tiles that are stored, and whether each thread keeps its own elements.
+        variables: the same of variables.
+        staged: stores whose values are computed as a whole first.
+        uses: who needs each tile.
+    """
+
+    module: Module
+    machine: TileMachine
+    order: Order
+    provenance: Provenance
+    stored: dict[Value, bool] = field(default_factory=dict[Value, bool])
+    variables: dict[Var, bool] = field(default_factory=dict[Var, bool])
+    staged: set[Op] = field(default_factory=set[Op])
+    uses: dict[Value, list[Use]] = field(default_factory=lambda: defaultdict(list))
+    _costs: dict[object, int] = field(default_factory=dict[object, int])
+
+    @property
+    def threads(self) -> int:
+        """The threads of the block."""
+        return self.machine.threads(self.module.program_warps)
+
+    def decide(self) -> None:
+        """Visit all ops, the last first."""
+        threads_apart: set[Var] = set()
+        for op in reversed(self.order.ops):
+            for value in op.results:
+                if isinstance(value.type, TileType):
+                    self._result(op, value)
+            self._operands(op)
+            if isinstance(op, memory.ReadVar) and isinstance(op.var.type, TileType):
+                uses = self.uses[op.results[0]]
+                if not all(use.own for use in uses) and op.results[0] not in self.stored:
+                    threads_apart.add(op.var)
+        for var in self.order.function.variables:
+            if isinstance(var.type, TileType):
+                self.variables[var] = var not in threads_apart
+
+    # ---- results
+
+    def _result(self, op: Op, value: Value) -> None:
+        uses = self.uses[value]
+        if not uses:
+            return
+        if isinstance(op, COMPUTED) or self._keeps(op, value, uses):
+            makes_own = isinstance(op, OWN) or not isinstance(op, COMPUTED)
+            if isinstance(op, tiles.TileDot):
+                makes_own = not self.machine.lockstep
+            self.stored[value] = makes_own and all(use.own for use in uses)
+
+    def _keeps(self, op: Op, value: Value, uses: list[Use]) -> bool:
+        """Whether a tile that could be computed where it is needed is stored instead."""
+        assert isinstance(value.type, TileType)
+        if isinstance(op, LOADS):
+            if len(uses) > 1 or uses[0].repeated:
+                return not isinstance(value.type.element, PointerType)
+            return self._changes(op, uses[0])
+        if isinstance(op, memory.ReadVar):
+            return any(self._rewritten(op, use) for use in uses)
+        if isinstance(value.type.element, PointerType) or not isinstance(op, tiles.TileMap):
+            return False
+        if any(isinstance(use.root, tiles.TileDot) and use.repeated for use in uses):
+            return True
+        again = len(uses) > 1 or uses[0].repeated
+        return again and self.cost(value) > CHEAP
+
+    def _changes(self, load: Op, use: Use) -> bool:
+        """Whether memory may change between a load and its use."""
+        stores = self.order.between(load, use.root).stores
+        own = self.order.effects(use.root).stores
+        if (
+            isinstance(use.root, tile_memory.TileStore | tile_memory.TileStoreBlock)
+            and any(self.provenance.may_meet(load, each) for each in own)
+            and use in self._values_of(use.root, load)
+        ):
+            self.staged.add(use.root)
+            own = ()
+        return any(self.provenance.may_meet(load, each) for each in (*stores, *own))
+
+    def _values_of(self, root: Op, load: Op) -> list[Use]:
+        """The uses of a load by the value that a store writes, and by nothing else of it."""
+        assert isinstance(root, tile_memory.TileStore | tile_memory.TileStoreBlock)
+        others = [v for v in root.operands() if v is not root.value]
+        if any(self._derives(each, load) for each in others):
+            return []
+        return self.uses[load.results[0]]
+
+    def _derives(self, value: Value, op: Op) -> bool:
+        """Whether a tile that is not stored is computed of the result of an op."""
+        if value.op is op:
+            return True
+        if value.op is None or value in self.stored or not isinstance(value.type, TileType):
+            return False
+        return any(self._derives(each, op) for each in value.op.operands())
+
+    def _rewritten(self, read: memory.ReadVar, use: Use) -> bool:
+        """Whether the variable may have another value where its old one is needed."""
+        if read.var in self.order.between(read, use.root).variables:
+            return True
+        writes = isinstance(use.root, memory.WriteVar) and use.root.var is read.var
+        return writes and not use.own
+
+    def cost(self, value: Value) -> int:
+        """The ops that one element takes."""
+        if value in self.stored or not isinstance(value.type, TileType) or value.op is None:
+            return 0
+        if value not in self._costs:
+            own = self._function_cost(value.op.callee) if isinstance(value.op, tiles.TileMap) else 0
+            if isinstance(value.op, LOADS):
+                own = 4
+            rest = 0 if isinstance(value.op, COMPUTED) else sum(map(self.cost, value.op.operands()))
+            self._costs[value] = min(own + rest, 1 << 20)
+        return self._costs[value]
+
+    def _function_cost(self, name: str) -> int:
+        if name not in self._costs:
+            self._costs[name] = sum(map(_cost, self.module.functions[name].body.walk()))
+        return self._costs[name]
+
+    # ---- operands
+
+    def _operands(self, op: Op) -> None:
+        for value, repeated, own in self._needs(op):
+            if not isinstance(value.type, TileType):
+                continue
+            results = [r for r in op.results if isinstance(r.type, TileType)]
+            if _is_root(op):
+                self._add(value, Use(op, repeated, own))
+                continue
+            for result in results:
+                if result in self.stored:
+                    self._add(value, Use(op, repeated, own))
+                    continue
+                for use in self.uses[result]:
+                    self._add(value, Use(use.root, use.repeated or repeated, use.own and own))
+
+    def _add(self, value: Value, use: Use) -> None:
+        """Note a use; the same root needs a tile once, as it computes an element once."""
+        for index, known in enumerate(self.uses[value]):
+            if known.root is use.root:
+                self.uses[value][index] = Use(
+                    use.root,
+                    known.repeated or use.repeated or known.own != use.own,
+                    known.own and use.own,
+                )
+                return
+        self.uses[value].append(use)
+
+    def _needs(self, op: Op) -> list[tuple[Value, bool, bool]]:
+        """The operands of an op, whether each element is needed more than once, and whether a
+        thread needs its own alone."""
+        if isinstance(op, tiles.TileBroadcast):
+            assert isinstance(op.source.type, TileType)
+            return [(op.source, op.source.type.count < op.type.count, False)]
+        if isinstance(op, tiles.TileReduce):
+            return [(value, False, self._reduces_own(op)) for value in op.arguments]
+        if isinstance(op, tiles.TileScan):
+            lines = spread_of(self.module, op, self.threads).lines
+            return [(value, False, lines < self.threads) for value in op.arguments]
+        if isinstance(op, tiles.TileSort):
+            shape = tiles.tile_of(op, op.source).shape
+            whole = op.axis == len(shape) - 1 and log2(shape[-1]) is not None
+            return [(op.source, False, whole)]
+        if isinstance(op, tiles.TileDot):
+            return [
+                (op.lhs, True, False),
+                (op.rhs, True, False),
+                (op.acc, False, not self.machine.lockstep),
+            ]
+        if isinstance(op, tiles.TileGather):
+            return [(op.source, True, False), (op.index, False, True)]
+        own = not isinstance(op, APART)
+        return [(value, False, own) for value in op.operands()]
+
+    def _reduces_own(self, op: tiles.TileReduce) -> bool:
+        spread = spread_of(self.module, op, self.threads)
+        last = op.axis == len(tiles.tile_of(op, op.arguments[0]).shape) - 1
+        return last and spread.own and spread.threads == self.threads
+
+
+OWN = (tile_memory.TileAtomic, tile_memory.TileAtomicCas)
+"""Ops whose results each thread makes for its own elements."""
+
+APART = (
+    tiles.TileTranspose,
+    tiles.TileJoin,
+    tiles.TileSplit,
+    tiles.TileCat,
+    tiles.TileItem,
+    tile_memory.TilePrint,
+)
+"""Ops that need elements of other threads."""
+
+ROOTS = (
+    *COMPUTED,
+    tiles.TileItem,
+    tile_memory.TileStore,
+    tile_memory.TileStoreBlock,
+    tile_memory.TilePrint,
+    tile_memory.TileStopIf,
+    memory.WriteVar,
+)
+
+
+def _is_root(op: Op) -> bool:
+    return isinstance(op, ROOTS)
+
+
+def _cost(op: Op) -> int:
+    if isinstance(op, control.Return | memory.ReadVar | memory.WriteVar):
+        return 0
+    known = _COSTS.get(type(op))
+    if known is not None:
+        return known
+    return _FUNCTION if type(op).__module__ == math.__name__ else 1

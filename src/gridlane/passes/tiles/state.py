@@ -1,0 +1,252 @@
+"""The state of the lowering of one program: values, memory of tiles, and what threads have
+accessed since they last met."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from gridlane.core.dtypes import i32
+from gridlane.core.errors import TargetError
+from gridlane.core.source import Loc
+from gridlane.ir.builder import Builder
+from gridlane.ir.op import Op
+from gridlane.ir.ops import arith, grid, memory
+from gridlane.ir.types import Space, TileType, Type, pointer
+from gridlane.ir.values import Function, Global, Module, Region, Value, Var
+from gridlane.passes.tiles.indices import (
+    ZERO,
+    BitIndex,
+    Bits,
+    Coordinates,
+    Index,
+    as_value,
+    flattened,
+    log2,
+    quotient,
+    unflattened,
+)
+from gridlane.passes.tiles.machine import TileMachine
+from gridlane.passes.tiles.placement import Placement
+
+DEVICE = "device memory"
+"""All memory that the program's pointers reach, as a resource."""
+
+
+@dataclass(slots=True, eq=False)
+class Storage:
+    """The memory of a tile: its elements in row-major order in shared memory or, if ``own``, for
+    each thread those that it computes."""
+
+    type: TileType
+    own: bool
+    symbol: str = ""
+    array: Value | None = None
+
+
+@dataclass(slots=True)
+class Accesses:
+    """What some code reads and writes of what threads share."""
+
+    reads: set[str] = field(default_factory=set[str])
+    writes: set[str] = field(default_factory=set[str])
+    anything: bool = False
+    """Accesses of an earlier iteration, or behind a loop: they may be any."""
+
+    def clash(self, later: Accesses) -> bool:
+        """Whether threads must meet before later accesses."""
+        if self.anything:
+            return bool(later.reads or later.writes)
+        return bool(self.writes & (later.reads | later.writes) or self.reads & later.writes)
+
+    def add(self, other: Accesses) -> None:
+        """Note accesses that have happened besides."""
+        self.reads |= other.reads
+        self.writes |= other.writes
+        self.anything |= other.anything
+
+
+@dataclass(slots=True)
+class State:
+    """The lowering of one program.
+
+    Attributes:
+        b: builds the code.
+        threads: of the block.
+        thread: this thread's number.
+        values: what scalars of the program have become.
+        stored, variables: the memory of tiles and of variables.
+        pending: accesses since the threads last met.
+        memo: the elements that were computed for the element of a loop that is being emitted.
+    """
+
+    module: Module
+    function: Function
+    machine: TileMachine
+    placement: Placement
+    b: Builder
+    threads: int
+    thread: Value
+    values: dict[Value, Value] = field(default_factory=dict[Value, Value])
+    stored: dict[Value, Storage] = field(default_factory=dict[Value, Storage])
+    variables: dict[Var, Storage] = field(default_factory=dict[Var, Storage])
+    pending: Accesses = field(default_factory=Accesses)
+    phase: Accesses | None = None
+    memo: dict[tuple[Value, Coordinates], Value] = field(
+        default_factory=dict[tuple[Value, Coordinates], Value]
+    )
+    entry: list[Op] = field(default_factory=list[Op])
+
+    def of(self, value: Value) -> Value:
+        """What a scalar has become."""
+        return self.values.get(value, value)
+
+    def lane(self) -> Index:
+        """This thread's number as an index."""
+        bits = log2(self.threads)
+        assert bits is not None
+        return BitIndex(0, (Bits(self.thread, 0, bits, 0, True),))
+
+    # ---- memory
+
+    def allocate(self, type_: TileType, own: bool, loc: Loc) -> Storage:
+        """Memory for a tile."""
+        if own:
+            count = -(-type_.count // self.threads)
+            array = memory.LocalArray(type_.element, count, loc=loc)
+            self.entry.append(array)
+            return Storage(type_, True, array=array.results[0])
+        return Storage(type_, False, self.shared(type_.element, type_.count))
+
+    def shared(self, element: Type, count: int) -> str:
+        """A new array in shared memory."""
+        symbol = f"tile.{len(self.module.globals)}"
+        while symbol in self.module.globals:
+            symbol += "_"
+        self.module.globals[symbol] = Global(symbol, element, count, Space.SHARED)
+        return symbol
+
+    def pointer_to(self, symbol: str) -> Value:
+        """The address of an array in shared memory."""
+        element = self.module.globals[symbol].element
+        return self.b.value(memory.GlobalAddress(symbol, pointer(element, Space.SHARED)))
+
+    def address(self, storage: Storage, at: Coordinates) -> Value:
+        """The address of an element."""
+        number = flattened(self.b, at, storage.type.shape)
+        if storage.own:
+            assert storage.array is not None
+            slot = quotient(self.b, number, self.threads)
+            return self.b.offset(storage.array, as_value(self.b, slot))
+        return self.b.offset(self.pointer_to(storage.symbol), as_value(self.b, number))
+
+    def read(self, storage: Storage, at: Coordinates) -> Value:
+        """An element of a stored tile."""
+        if not storage.own:
+            self.touch(storage.symbol)
+        return self.b.load(self.address(storage, at))
+
+    def write(self, storage: Storage, at: Coordinates, value: Value) -> None:
+        """Store an element."""
+        if not storage.own:
+            self.touch(storage.symbol, True)
+        self.b.store(self.address(storage, at), value)
+
+    # ---- threads
+
+    def touch(self, resource: str, writes: bool = False) -> None:
+        """Note an access of what threads share."""
+        assert self.phase is not None, "accesses are in phases"
+        (self.phase.writes if writes else self.phase.reads).add(resource)
+
+    @contextmanager
+    def together(self) -> Generator[None]:
+        """Code in which threads do not wait for each other; they meet in front of it if what it
+        accesses may be what others have."""
+        outer, region = self.phase, Region()
+        self.phase = Accesses()
+        memo, self.memo = self.memo, {}
+        with self.b.inside(region):
+            yield
+        done, self.phase, self.memo = self.phase, outer, memo
+        if self.pending.clash(done):
+            self.meet()
+        self.pending.add(done)
+        self.b.region.ops += region.ops
+
+    def meet(self) -> None:
+        """A barrier of the block."""
+        if not self.machine.lockstep:
+            self.b.emit(grid.Barrier())
+        self.pending = Accesses()
+
+    @contextmanager
+    def counted(self, end: int | Value, name: str = "element", start: int = 0) -> Generator[Value]:
+        """A loop from ``start`` to ``end``; the block has its counter. Without a loop where it
+        runs once."""
+        b = self.b
+        if end == start + 1:
+            yield b.const(start, i32)
+            return
+        counter = b.variable(name, i32)
+        b.write(counter, b.const(start, i32))
+        stop = b.const(end, i32) if isinstance(end, int) else end
+        memo, self.memo = self.memo, {}
+        with b.loop() as loop:
+            now = b.read(counter)
+            b.break_if(b.value(arith.Ge(now, stop)))
+            yield now
+        self.memo = memo
+        with b.inside(loop.step):
+            b.write(counter, b.add(b.read(counter), b.const(1, i32)))
+
+    @contextmanager
+    def where(self, condition: Value | None) -> Generator[None]:
+        """Code under a condition, if there is one."""
+        if condition is None:
+            yield
+            return
+        memo, self.memo = self.memo, dict(self.memo)
+        with self.b.if_(condition):
+            yield
+        self.memo = memo
+
+    @contextmanager
+    def elements(self, shape: tuple[int, ...]) -> Generator[Coordinates]:
+        """A loop over the elements of this thread; the block has the coordinates of one."""
+        count = 1
+        for extent in shape:
+            count *= extent
+        trips = -(-count // self.threads)
+        with self.counted(trips) as counter:
+            number, inside = self._number(counter, trips, count)
+            with self.where(inside):
+                yield unflattened(self.b, number, shape)
+
+    def _number(self, counter: Value, trips: int, count: int) -> tuple[Index, Value | None]:
+        """The row-major number of this thread's element, and whether there is one."""
+        bits, lane = log2(count), self.lane()
+        assert isinstance(lane, BitIndex)
+        width = lane.parts[0].count
+        if bits is not None and count >= self.threads:
+            outer = ZERO
+            if bits > width:
+                outer = BitIndex(0, (Bits(counter, 0, bits - width, 0, True),))
+            return outer.joined(lane, width), None
+        b = self.b
+        if bits is not None:
+            return lane.below(bits), b.lt(self.thread, b.const(count, i32))
+        first = b.mul(counter, b.const(self.threads, i32))
+        number = b.add(first, self.thread)
+        whole = count % self.threads == 0
+        return number, None if whole else b.lt(number, b.const(count, i32))
+
+    def is_first(self) -> Value:
+        """Whether this is thread 0."""
+        return self.b.eq(self.thread, self.b.const(0, i32))
+
+
+def refuse(op: Op, text: str) -> TargetError:
+    """The error of an op that tile programs cannot have."""
+    return TargetError(f"{op.name}: {text}", op.loc)
