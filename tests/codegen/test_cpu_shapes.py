@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import Any
 
+import numpy as np
 import pytest
 
+from gridlane import cuda
 from gridlane.backends import backend
 from gridlane.codegen.llvm import machine
 from gridlane.codegen.llvm.cpu import emit_kernel
@@ -109,6 +112,35 @@ def test_a_guard_has_a_copy_without_masks() -> None:
         "%v: f32 = load %a\nstore %a, %v\n}"
     )
     assert "load <16 x float>" in text and "llvm.masked.load.v16f32" in text
+
+
+def test_a_guard_that_no_lane_passes_is_one_comparison() -> None:
+    body = "%a: ptr<f32, global> = offset %p, %t64\n%v: f32 = load %a\nstore %a, %v\n}"
+    text = emitted(INDEX + "%four: i64 = const 4\n%c: b1 = lt %t64, %four\nif %c {\n" + body)
+    assert re.search(r"br i1 %v\d+, label %merge\d+, label %each\d+", text)
+
+
+@pytest.mark.parametrize("chunk", range(0, 256, 48))
+def test_guards_of_every_chunk_pass_the_lanes_that_they_pass(chunk: int) -> None:
+    def kernel(out: Any, low: int, high: int, wide: int) -> None:
+        t = cuda.threadIdx.x
+        if low <= t and t < high:
+            out[0, t] = 1
+        if t + wide > high:
+            out[1, t] = 1
+        if not (t >= high or t < low):
+            out[2, t] = 1
+        if t == low:
+            out[3, t] = 1
+
+    compiled = cuda.jit("void(int8[:, ::1], int32, int32, int32)")(kernel)
+    t = np.arange(256, dtype=np.int32)
+    for low, high in ((chunk, chunk + 1), (chunk - 1, chunk + 16), (chunk + 5, chunk + 5)):
+        out, wide = np.zeros((4, 256), np.int8), 2**31 - 1 - chunk
+        compiled[1, 256](out, low, high, wide)
+        inside = (low <= t) & (t < high)
+        behind = t.astype(np.int64) + wide > high
+        np.testing.assert_array_equal(out, [inside, behind, inside, t == low])
 
 
 def test_a_uniform_branch_has_no_mask() -> None:

@@ -15,7 +15,7 @@ from gridlane.codegen.llvm.cpu.lanes import Emission
 from gridlane.codegen.llvm.cpu.prefetch import steps_of
 from gridlane.codegen.llvm.cpu.serial import run_serially, serial
 from gridlane.codegen.llvm.cpu.shapes import VARYING
-from gridlane.codegen.llvm.cpu.wholes import all_lanes_pass, is_testable
+from gridlane.codegen.llvm.cpu.wholes import all_lanes_pass, is_testable, no_lane_passes
 from gridlane.core.decisions import decided
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, control, memory
@@ -172,15 +172,26 @@ def _guard(state: Emission, op: control.If, condition: str) -> None:
     emit_ops(state, op.then.ops, merge)
     _close(state, merge)
     _open(state, check)
+    state.values = kept
+    _skip_if_none(state, op, merge)
     state.body.branch_if(state.any(condition), some, merge)
     _open(state, some)
-    state.values = kept
     state.mask = condition
     emit_ops(state, op.then.ops, merge)
     _close(state, merge)
     _open(state, merge)
     state.copies -= 1
     state.mask = None
+
+
+def _skip_if_none(state: Emission, op: control.If, merge: str) -> None:
+    """Jump to ``merge`` where one scalar comparison says that no lane passes, as in most chunks of
+    ``if thread < 4``: LLVM then compares the lanes behind that."""
+    failure = no_lane_passes(state, op.condition)
+    if failure is not None:
+        each = state.body.label("each")
+        state.body.branch_if(failure, merge, each)
+        _open(state, each)
 
 
 def _leading_guard(state: Emission, op: control.Loop) -> int | None:

@@ -1,4 +1,5 @@
-"""Decides by one scalar comparison, instead of a vector of them, whether all lanes pass a test.
+"""Decides by one scalar comparison, instead of a vector of them, whether all lanes pass a test, or
+none.
 
 A comparison of values that are linear in the lane holds for all lanes if it holds for the worst
 one, the first or the last. Where that lane's value would wrap, the answer is no: the caller then
@@ -94,6 +95,19 @@ def all_lanes_pass(state: Emission, condition: Value, negate: bool = False) -> s
         exact = body.op(f"xor i1 {wrap}, true")
         result = body.op(f"and i1 {result}, {exact}")
     return result
+
+
+def no_lane_passes(state: Emission, condition: Value) -> str | None:
+    """An i1: true only if the condition fails in every lane; None if no comparison of scalars
+    decides it."""
+    op = condition.op
+    if not isinstance(op, arith.And):
+        is_known = is_testable(state, condition, negate=True)
+        return all_lanes_pass(state, condition, negate=True) if is_known else None
+    a, b = no_lane_passes(state, op.lhs), no_lane_passes(state, op.rhs)
+    if a is None or b is None:
+        return a or b
+    return state.body.op(f"or i1 {a}, {b}")
 
 
 def _stride(state: Emission, value: Value) -> int:
