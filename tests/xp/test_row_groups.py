@@ -7,7 +7,9 @@ import pytest
 from tests.devices import DEVICES
 
 from gridlane import xp
+from gridlane.launch.devices import get_device
 from gridlane.xp import computing
+from gridlane.xp.reductions import row_groups
 
 
 def softmax(x):
@@ -118,6 +120,32 @@ def test_reductions_of_other_rows_are_computed_first(monkeypatch):
     result = (x - xp.max(x, axis=1, keepdims=True)) * xp.min(x, axis=0) + xp.max(x)
     expected = (host - host.max(axis=1, keepdims=True)) * host.min(axis=0) + host.max()
     assert np.array_equal(np.asarray(result), expected) and len(found) == 1
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_few_reductions_a_kernel_where_integers_compute_float64(monkeypatch, dtype):
+    x = xp.asarray(np.random.default_rng(8).standard_normal((20, 70)).astype(dtype))
+
+    def chained():
+        result = x
+        for name in ("max", "sum", "min", "prod", "mean"):
+            result = result - getattr(xp, name)(result / 8, axis=1, keepdims=True)
+        return [result]
+
+    expected = apart(monkeypatch, chained)[0]
+    monkeypatch.setattr(row_groups, "emulates_float64", lambda device: True)
+    found = groups_of(monkeypatch)
+    assert np.asarray(*chained()).tobytes() == expected.tobytes()
+    counts = [len(group.form.stages.folds) for group in found]
+    # The first one alone has a kernel of another kind.
+    assert counts == ([2, 2] if dtype is np.float64 else [5])
+
+
+def test_which_devices_compute_float64_by_integers():
+    emulating = {each: row_groups.emulates_float64(get_device(each)) for each in DEVICES}
+    natively = {"interp", "cpu", "cuda"} & set(DEVICES)
+    assert not any(emulating[each] for each in natively)
+    assert all(emulating[each] for each in {"webgpu", "opengl", "metal"} & set(DEVICES))
 
 
 @pytest.mark.parametrize("name", ["sum", "any", "mean", "max"])

@@ -9,14 +9,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
+from gridlane.backends import backend
+from gridlane.core.features import Feature
 from gridlane.xp.groups import Form, Group, layouts_of, ordered, split, steps_of, stored_beside
+from gridlane.xp.kernels import THREADS
 from gridlane.xp.nodes import INDEX, Gather, Node, Scatter, Shape, contiguous
 from gridlane.xp.reductions.folding import joined_axes, rows_of
 from gridlane.xp.reductions.record import SERIAL, Fold, Reduction, Scan, Stages, width_of
 
+if TYPE_CHECKING:
+    from gridlane.runtime.protocol import Device
+
 LEAST_ROWS = 16
 """Fewer rows leave a device idle: their elements have more threads in kernels of their own."""
+MOST_EMULATED = 2
+"""The most reductions in float64 of a kernel where integers compute them: each is some thousand
+lines of a shader, which drivers take seconds to compile."""
 MOST = 256 * SERIAL
 """The most elements of a row that has one part."""
 
@@ -33,7 +43,31 @@ def row_group_of(root: Node, compute: Callable[[Node], object]) -> Group | None:
         return None
     for each in _apart(root, axes):
         compute(each)
+    assert root.device is not None
+    if emulates_float64(root.device):
+        while (early := _early(root)) is not None:
+            compute(early)
     return _group(root, axes)
+
+
+def emulates_float64(device: Device) -> bool:
+    """Whether code for a device computes in float64 by integers."""
+    target = device.target((THREADS, 1, 1))
+    record = backend(target.name)
+    depends = Feature.FLOAT64 in record.features
+    return not record.float64 or (depends and Feature.FLOAT64 not in target.features)
+
+
+def _early(root: Node) -> Node | None:
+    """A pending reduction in float64 that is computed first, where there are too many for one
+    kernel."""
+    wide = [each for each in ordered(root) if _is_wide(each)]
+    return wide[-MOST_EMULATED - 1] if len(wide) > MOST_EMULATED else None
+
+
+def _is_wide(node: Node) -> bool:
+    own = node.operation
+    return node.is_pending and isinstance(own, Reduction) and own.accumulator.char in "dD"
 
 
 def _shape_of(root: Node) -> Shape:
