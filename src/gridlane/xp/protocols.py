@@ -96,7 +96,7 @@ def ufunc(func: np.ufunc, method: str, operands: tuple[Any, ...], options: dict[
     return by_method(name, method, operands, options)
 
 
-METHODS = "accumulate", "outer", "reduce"
+METHODS = "accumulate", "outer", "reduce", "reduceat"
 """The methods of ufuncs that functions of two operands have."""
 
 
@@ -108,6 +108,8 @@ def by_method(name: str, method: str, operands: tuple[Any, ...], options: dict[s
     """
     if method == "outer":
         return _outer(_named(name), operands, options)
+    if method == "reduceat":
+        return _reduceat(name, operands, options)
     names = {"reduce": REDUCTIONS, "accumulate": SCANS}.get(method, {})
     folding = _named(names[name]) if name in names else None
     if folding is None:
@@ -117,6 +119,14 @@ def by_method(name: str, method: str, operands: tuple[Any, ...], options: dict[s
     if method == "reduce" and "keepdims" not in options:
         options["keepdims"] = False
     return called(folding, f"np.{name}.{method}", operands, options)
+
+
+def _reduceat(name: str, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    from gridlane.xp.sorting import segments
+
+    if name not in segments.NAMES:
+        raise TypeError(f"np.{name}.reduceat: gridlane.xp has no function for it")
+    return called(segments.reduceat(name), f"np.{name}.reduceat", operands, options)
 
 
 def _outer(function: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:

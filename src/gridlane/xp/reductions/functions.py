@@ -259,8 +259,6 @@ def _extreme(
     name: str, x: Any, axis: Axes, keepdims: bool, initial: Any, where: Any, out: Any
 ) -> Array:
     node = node_of(x, name)
-    if node.dtype.kind == "c":
-        raise TypeError(f"{name}: complex numbers have no order")
     axes, mask = reduced_axes(axis, len(node.shape)), mask_of(where, node, name)
     if initial is None and mask is not None:
         raise ValueError(f"{name}: with where, initial is the result where no element takes part")
@@ -299,12 +297,12 @@ def min(  # the standard's name
     where: Any = None,
     out: Any = None,
 ) -> Array:
-    """The least element along axes, or NaN if one is NaN.
+    """The least element along axes, or NaN if one is NaN. Complex numbers are ordered by their real
+    parts first, and are NaN if a part is.
 
     Raises:
         AxisError: there is no such axis.
         ValueError: there are no elements, and no ``initial``.
-        TypeError: the elements are complex.
     """
     return _extreme("min", x, axis, keepdims, initial, where, out)
 
@@ -325,8 +323,6 @@ def max(  # the standard's name
 
 def _argument(name: str, x: Any, axis: int | None, keepdims: bool, out: Any) -> Array:
     node = node_of(x, name)
-    if node.dtype.kind == "c":
-        raise TypeError(f"{name}: complex numbers have no order")
     if axis is not None:
         operator.index(axis)
     axes = reduced_axes(axis, len(node.shape))
@@ -347,7 +343,6 @@ def argmin(
     Raises:
         AxisError: there is no such axis.
         ValueError: there are no elements.
-        TypeError: the elements are complex.
     """
     return _argument("argmin", x, axis, keepdims, out)
 

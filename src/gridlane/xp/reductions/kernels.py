@@ -42,7 +42,8 @@ class Folding(Rows):
     def reduce(self) -> State:
         """The state of a part, in its first thread. A barrier is needed before the next one: they
         share memory."""
-        self._advance = self.kind.advance if self.fold.is_first else None
+        is_real = self.fold.accumulator.kind != "c"
+        self._advance = self.kind.advance if self.fold.is_first and is_real else None
         self._states = self._variables()
         if self.fold.in_step:
             self._walk()

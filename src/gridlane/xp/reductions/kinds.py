@@ -67,7 +67,8 @@ def _extreme(is_most: bool) -> Callable[[Writer, np.dtype[Any], DType], State]:
 
     def identity(w: Writer, dtype: np.dtype[Any], part: DType) -> State:
         if part.is_float:
-            return (w.const(float("-inf") if is_most else float("inf"), part),)
+            extreme = w.const(float("-inf") if is_most else float("inf"), part)
+            return (Complex(extreme, extreme) if dtype.kind == "c" else extreme,)
         return (w.const(part.min if is_most else part.max, part),)
 
     return identity
@@ -92,8 +93,15 @@ def _by(name: str) -> Callable[[Writer, State, State], State]:
     return combine
 
 
-def _better(a: Expression, b: Expression, is_most: bool) -> Expression:
-    """Whether b is before a in order; NaN is before all numbers."""
+def _better(a: Operand, b: Operand, is_most: bool) -> Expression:
+    """Whether b is before a in order; NaN is before all numbers. Complex numbers are ordered by
+    their real parts first."""
+    if isinstance(a, Complex) or isinstance(b, Complex):
+        assert isinstance(a, Complex) and isinstance(b, Complex)
+        real, imag = (b.real, b.imag), (a.real, a.imag)
+        (one, other), (first, second) = (real, imag) if is_most else (imag, real)
+        is_before = (one > first) | (one.equals(first) & (other > second))
+        return (is_before | _has_nan(b)) & ~_has_nan(a)
     if not a.dtype.is_float:
         return b > a if is_most else b < a
     # LLVM holds the conjunction of two comparisons in vectors of floats, and longer ones in bytes.
@@ -103,6 +111,8 @@ def _better(a: Expression, b: Expression, is_most: bool) -> Expression:
 def _extremes(is_most: bool) -> Callable[[Writer, State, State], State]:
     def combine(w: Writer, a: State, b: State) -> State:
         one, other = a[0], b[0]
+        if isinstance(one, Complex):
+            return (_chosen(w, _better(one, other, is_most), other, one),)
         assert isinstance(one, Expression) and isinstance(other, Expression)
         # A NaN is not less, so a NaN before stays, and one behind is taken for it is no number.
         is_before = other > one if is_most else other < one
@@ -116,15 +126,33 @@ def _extremes(is_most: bool) -> Callable[[Writer, State, State], State]:
 def _arguments(is_most: bool) -> Callable[[Writer, State, State], State]:
     def combine(w: Writer, a: State, b: State) -> State:
         (one, first), (other, second) = a, b
-        assert isinstance(one, Expression) and isinstance(other, Expression)
         assert isinstance(first, Expression) and isinstance(second, Expression)
-        is_equal = one.equals(other)
-        if one.dtype.is_float:
-            is_equal = is_equal | (one.is_nan() & other.is_nan())
-        taken = _better(one, other, is_most) | (is_equal & (second < first))
-        return w.select(taken, other, one), w.select(taken, second, first)
+        taken = _better(one, other, is_most) | (_is_equal(one, other) & (second < first))
+        return _chosen(w, taken, other, one), w.select(taken, second, first)
 
     return combine
+
+
+def _is_equal(a: Operand, b: Operand) -> Expression:
+    """Whether two are equal in order: NaN are."""
+    if isinstance(a, Complex) or isinstance(b, Complex):
+        assert isinstance(a, Complex) and isinstance(b, Complex)
+        parts = a.real.equals(b.real) & a.imag.equals(b.imag)
+        return parts | (_has_nan(a) & _has_nan(b))
+    return a.equals(b) | (a.is_nan() & b.is_nan()) if a.dtype.is_float else a.equals(b)
+
+
+def _has_nan(value: Complex) -> Expression:
+    return value.real.is_nan() | value.imag.is_nan()
+
+
+def _chosen(w: Writer, condition: Expression, a: Operand, b: Operand) -> Operand:
+    """``a`` where the condition holds, else ``b``."""
+    if isinstance(a, Complex) or isinstance(b, Complex):
+        assert isinstance(a, Complex) and isinstance(b, Complex)
+        parts = [w.select(condition, x, y) for x, y in zip(a, b, strict=True)]
+        return Complex(*parts)
+    return w.select(condition, a, b)
 
 
 def _later_arguments(is_most: bool) -> Callable[[Writer, State, State], State]:
@@ -152,7 +180,8 @@ def _with_index(w: Writer, value: Operand, index: Expression) -> State:
 
 
 def _of_nan(w: Writer, dtype: np.dtype[Any], part: DType) -> State:
-    return (w.const(float("nan"), part),)
+    nan = w.const(float("nan"), part)
+    return (Complex(nan, nan) if dtype.kind == "c" else nan,)
 
 
 def _numbers_first(is_most: bool) -> Callable[[Writer, State, State], State]:
@@ -160,6 +189,9 @@ def _numbers_first(is_most: bool) -> Callable[[Writer, State, State], State]:
 
     def combine(w: Writer, a: State, b: State) -> State:
         one, other = a[0], b[0]
+        if isinstance(one, Complex):
+            # NumPy's fmax and fmin
+            return (OPERATIONS["fmax" if is_most else "fmin"].build(w, one, other),)
         assert isinstance(one, Expression) and isinstance(other, Expression)
         is_before = other > one if is_most else other < one
         return (w.select(is_before | one.is_nan(), other, one),)

@@ -82,8 +82,6 @@ def _extreme(name: str, x: Any, axis: Axes, keepdims: bool, out: Any) -> Array:
     node = node_of(x, f"nan{name}")
     if not functions.is_floating(node.dtype):
         return getattr(functions, name)(x, axis=axis, keepdims=keepdims, out=out)
-    if node.dtype.kind == "c":
-        raise TypeError(f"nan{name}: complex numbers have no order")
     axes = reduced_axes(axis, len(node.shape))
     if 0 in [node.shape[each] for each in axes]:
         raise ValueError(f"nan{name}: an array of no elements has no {name}")

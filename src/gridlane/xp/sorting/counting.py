@@ -6,18 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from gridlane.algorithms import OpKind, segmented_reduce
 from gridlane.xp import transport, views
 from gridlane.xp.applying import cast
 from gridlane.xp.arrays import Array
-from gridlane.xp.computing import new_leaf
 from gridlane.xp.creation import asarray
-from gridlane.xp.exporting import over
 from gridlane.xp.nodes import Node
 from gridlane.xp.reductions.functions import apply, node_of, reduced
 from gridlane.xp.sorting.binning import counted_between, counted_by_value
 from gridlane.xp.sorting.ordering import INT64, gathered, in_order, numbers, permutation
 from gridlane.xp.sorting.searching import comparable, contiguous_leaf, places_in
+from gridlane.xp.sorting.segments import sums
 
 _SUMS = np.dtype(np.float64)
 """The dtype of sums of weights."""
@@ -61,7 +59,7 @@ def bincount(x: Array, /, weights: Array | None = None, minlength: int = 0) -> A
     ordered = contiguous_leaf(gathered(leaf, order))
     wanted = views.computed(numbers(leaf, (count,), (1,)))
     ends = [places_in(ordered, wanted, is_upper) for is_upper in (True, False)]
-    return Array(_sums(gathered(contiguous_leaf(cast(heavy, _SUMS)), order), ends[1], ends[0]))
+    return Array(sums(gathered(contiguous_leaf(cast(heavy, _SUMS)), order), ends[1], ends[0]))
 
 
 def _weights(weights: Array, node: Node, name: str) -> Node:
@@ -77,23 +75,6 @@ def _weights(weights: Array, node: Node, name: str) -> Node:
     if heavy.dtype.kind == "c":
         raise TypeError(f"{name}: complex weights are not supported")
     return heavy
-
-
-def _sums(values: Node, starts: Node, ends: Node) -> Node:
-    """The sums of the elements of a vector between places, in an order that these alone fix."""
-    source = contiguous_leaf(values)
-    assert source.device is not None
-    sums = new_leaf(source.device, source.dtype, starts.shape)
-    segmented_reduce(
-        d_in=over(source),
-        d_out=over(sums),
-        num_segments=starts.size,
-        start_offsets_in=over(contiguous_leaf(starts)),
-        end_offsets_in=over(contiguous_leaf(ends)),
-        op=OpKind.PLUS,
-        h_init=source.dtype.type(0),
-    )
-    return sums
 
 
 def histogram(
@@ -141,7 +122,7 @@ def _in_bins(node: Node, edges: Array, heavy: Node | None) -> Node:
     if not node.size:
         return cast(numbers(node, (bins,), (0,)), INT64 if heavy is None else _SUMS)
     flat = views.reshaped(contiguous_leaf(node), (node.size,))
-    elements, at = comparable("histogram", flat, edges.node)
+    elements, at = comparable(flat, edges.node)
     order = None if heavy is None else permutation(elements)
     ordered = contiguous_leaf(in_order(elements) if order is None else gathered(elements, order))
     below = Array(views.computed(places_in(ordered, at, False)))
@@ -152,7 +133,7 @@ def _in_bins(node: Node, edges: Array, heavy: Node | None) -> Node:
     if heavy is None or order is None:
         return apply("subtract", ends.node, below[:-1].node)
     exact = views.reshaped(contiguous_leaf(cast(heavy, _SUMS)), (heavy.size,))
-    return _sums(gathered(exact, order), below[:-1].node, ends.node)
+    return sums(gathered(exact, order), below[:-1].node, ends.node)
 
 
 def _edges(node: Node, bins: Any, limits: tuple[float, float] | None) -> np.ndarray:
@@ -186,7 +167,7 @@ def digitize(x: Array, bins: Any, /, right: bool = False) -> Array:
     if host.ndim != 1 or not (is_ascending or np.all(host[1:] <= host[:-1])):
         raise ValueError("bins must be monotonically increasing or decreasing")
     edges = asarray(np.ascontiguousarray(host if is_ascending else host[::-1]), device=x.device)
-    data, values = comparable("digitize", edges.node, node)
+    data, values = comparable(edges.node, node)
     if is_ascending:
         return Array(places_in(data, values, not right))
     return Array(apply("subtract", data.size, places_in(data, values, not right)))

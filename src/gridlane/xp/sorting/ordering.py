@@ -60,22 +60,32 @@ def permutation(leaf: Node, descending: bool = False) -> Node:
     dimension. Equal elements keep their order; NaN is last; complex numbers are ordered by their
     real parts first. Of these, NumPy's order has numbers before those with one NaN, an imaginary
     before a real one."""
-    if leaf.dtype.kind == "c":
-        parts = [views.computed(apply(name, leaf)) for name in ("imag", "real")]
-        order = _sorted(parts[0], None, descending)
-        order = _sorted(views.computed(gathered(parts[1], order)), order, descending)
-        imag, real = [cast(apply("isnan", each), np.dtype(np.uint32)) for each in parts]
-        nans = views.computed(apply("add", apply("multiply", real, 2), imag))
-        keys = views.computed(gathered(nans, order))
-        order = _radix(keys, order, False, 2)
-    else:
-        order = _sorted(leaf, None, descending)
+    order = refined(leaf, None, descending)
     length = leaf.shape[-1]
     rows = leaf.size // length
     if rows > 1:
         row = cast(apply("floor_divide", order, length), np.dtype(np.uint32))
         order = _radix(views.computed(row), order, False, (rows - 1).bit_length())
     return views.reshaped(views.computed(order), leaf.shape)
+
+
+def refined(leaf: Node, order: Node | None, descending: bool = False) -> Node:
+    """The places in ``order``, by default all, sorted by the elements; see ``permutation``."""
+    if leaf.dtype.kind != "c":
+        return _by(leaf, order, descending)
+    parts = [views.computed(apply(name, leaf)) for name in ("imag", "real")]
+    for part in parts:
+        order = _by(part, order, descending)
+    assert order is not None
+    imag, real = [cast(apply("isnan", each), np.dtype(np.uint32)) for each in parts]
+    nans = views.computed(apply("add", apply("multiply", real, 2), imag))
+    return _radix(views.computed(gathered(nans, order)), order, False, 2)
+
+
+def _by(leaf: Node, order: Node | None, descending: bool) -> Node:
+    """The places in ``order`` sorted by the real elements there."""
+    keys = leaf if order is None else views.computed(gathered(leaf, order))
+    return _sorted(keys, order, descending)
 
 
 def _sorted(keys: Node, order: Node | None, descending: bool) -> Node:

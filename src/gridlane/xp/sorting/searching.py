@@ -26,6 +26,18 @@ def _before(a: Any, b: Any) -> bool:
     return a < b or (b != b and a == a)
 
 
+def _complex_before(a: Any, b: Any) -> bool:
+    """Whether a complex number is before another: by the real parts, then by the imaginary ones,
+    where numbers are before NaN."""
+    if a.real < b.real:
+        return a.imag == a.imag or b.imag != b.imag
+    if a.real > b.real:
+        return b.imag != b.imag and a.imag == a.imag
+    if a.real == b.real or (a.real != a.real and b.real != b.real):
+        return a.imag < b.imag or (b.imag != b.imag and a.imag == a.imag)
+    return b.real != b.real
+
+
 def contiguous_leaf(node: Node) -> Node:
     """A leaf in C's order."""
     leaf = views.computed(node)
@@ -34,7 +46,7 @@ def contiguous_leaf(node: Node) -> Node:
 
 def places_in(data: Node, values: Node, is_upper: bool) -> Node:
     """The place of each value in a sorted leaf: the first of an element that is not less, or is
-    greater. Both are contiguous leaves of one dtype of real numbers."""
+    greater. Both are contiguous leaves of one dtype."""
     assert data.device is not None
     out = new_leaf(data.device, np.dtype(np.uint64), values.shape)
     if not values.size:
@@ -47,22 +59,23 @@ def places_in(data: Node, values: Node, is_upper: bool) -> Node:
         d_values=over(views.reshaped(values, (values.size,))),
         num_values=values.size,
         d_out=over(flat),
-        comp=_before if part_of(data.dtype).is_float else OpKind.LESS,
+        comp=_order_of(data.dtype),
     )
     return cast(out, INT64)
 
 
-def comparable(name: str, *nodes: Node) -> list[Node]:
-    """Nodes as contiguous leaves of a common dtype that kernels compare.
-
-    Raises:
-        TypeError: the elements are complex.
-    """
-    dtype = np.result_type(*[each.dtype for each in nodes])
+def _order_of(dtype: np.dtype[Any]) -> Any:
+    """The comparison of elements of a dtype that are in order."""
     if dtype.kind == "c":
-        raise TypeError(f"{name}: complex numbers have no order")
+        return _complex_before
+    return _before if part_of(dtype).is_float else OpKind.LESS
+
+
+def comparable(*nodes: Node) -> list[Node]:
+    """Nodes as contiguous leaves of a common dtype that kernels compare."""
+    dtype = np.result_type(*[each.dtype for each in nodes])
     part = part_of(dtype)
-    if part.size < 4:
+    if dtype.kind != "c" and part.size < 4:
         dtype = np.dtype(np.float32 if part.is_float else np.int32)
     return [contiguous_leaf(cast(each, dtype)) for each in nodes]
 
@@ -91,7 +104,7 @@ def searchsorted(x1: Array, x2: Any, /, side: str = "left", sorter: Array | None
         node = x1[sorter].node
     if not isinstance(x2, Array):
         x2 = asarray(x2, device=x1.device)
-    data, values = comparable("searchsorted", node, node_of(x2, "searchsorted"))
+    data, values = comparable(node, node_of(x2, "searchsorted"))
     return Array(places_in(data, values, side == "right"))
 
 

@@ -12,10 +12,11 @@ from gridlane.xp.applying import cast
 from gridlane.xp.arrays import Array
 from gridlane.xp.computing import new_leaf, store
 from gridlane.xp.creation import asarray
-from gridlane.xp.manipulation import concat
+from gridlane.xp.manipulation import concat, moveaxis
 from gridlane.xp.nodes import Node
+from gridlane.xp.reductions.functions import any as any_
 from gridlane.xp.reductions.functions import apply, filled, node_of
-from gridlane.xp.sorting.ordering import INT64, gathered, in_order, permutation
+from gridlane.xp.sorting.ordering import INT64, gathered, in_order, numbers, permutation, refined
 from gridlane.xp.sorting.searching import (
     comparable,
     contiguous_leaf,
@@ -78,8 +79,11 @@ class _Groups:
         if equal_nan and leaf.dtype.kind in "fc":
             both = apply("logical_and", apply("isnan", before), apply("isnan", after))
             differs = apply("logical_and", differs, apply("logical_not", both))
-        bool_ = np.dtype(bool)
-        first = Array(filled(leaf, True, bool_, (1,)))
+        self._divide(differs)
+
+    def _divide(self, differs: Node) -> None:
+        """Number the groups, by which elements in order differ from the one before."""
+        first = Array(filled(self.leaf, True, np.dtype(bool), (1,)))
         self.starts = views.computed(concat([first, Array(differs)]).node)
         self.numbers = true_counts(self.starts)
 
@@ -131,6 +135,35 @@ class _Groups:
         return Array(views.reshaped(target.node, self.shape))
 
 
+class _Subarrays(_Groups):
+    """The equal subarrays along a dimension, in the order of their first elements, then of their
+    second ones and so on. A subarray with NaN is distinct from all."""
+
+    def __init__(self, x: Any, axis: int) -> None:
+        node = node_of(x, "unique")
+        along = views.axis_of(axis, len(node.shape))
+        self.shape, self.size = (node.shape[along],), node.shape[along]
+        self._along, self._moved = along, moveaxis(x, along, 0)
+        self.leaf = views.computed(filled(node, 0, INT64, self.shape))
+        if not self.size:
+            return
+        width = node.size // self.size
+        rows = Array(contiguous_leaf(self._moved.reshape(self.size, width).node))
+        order = None
+        for column in reversed(range(width)):
+            order = refined(contiguous_leaf(rows[:, column].node), order)
+        own = numbers(self.leaf, self.shape, (1,)) if order is None else order
+        self.order = views.computed(cast(own, INT64))
+        values = rows[Array(self.order)] if width else rows
+        self._divide(any_(values[1:] != values[:-1], axis=1).node)
+
+    def distinct(self) -> Array:
+        """A subarray of each group."""
+        if not self.size:
+            return moveaxis(self._moved, 0, self._along)
+        return moveaxis(self._moved[self.indices()], 0, self._along)
+
+
 def unique_all(x: Array, /) -> UniqueAll:
     """The distinct elements in order, the place in C's order of the first of each, the number of
     each element's in ``values``, and how often each is there. Every NaN is distinct."""
@@ -161,11 +194,25 @@ def unique(
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
+    axis: int | None = None,
     *,
     equal_nan: bool = True,
+    sorted: bool = True,
 ) -> Any:
-    """NumPy's ``unique`` of all elements: as ``unique_all``, but NaN are equal by default."""
-    groups = _Groups(x, "unique", equal_nan, return_index or return_inverse)
+    """NumPy's ``unique`` of all elements: as ``unique_all``, but NaN are equal by default.
+
+    Args:
+        axis: whose subarrays are compared in the place of elements. It takes a sort for each
+            element of a subarray, and NaN are distinct.
+        sorted: the results are in order also if it is false.
+
+    Raises:
+        AxisError: there is no such axis.
+    """
+    if axis is None:
+        groups = _Groups(x, "unique", equal_nan, return_index or return_inverse)
+    else:
+        groups = _Subarrays(x, axis)
     results = [groups.distinct()]
     results += [groups.indices()] if return_index else []
     results += [groups.inverse()] if return_inverse else []
@@ -177,14 +224,14 @@ def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Array:
     """Whether each element of ``x1`` is in ``x2``; NaN is in no array. One of them may be a number.
 
     Raises:
-        TypeError: the elements are complex, or neither operand is an array.
+        TypeError: neither operand is an array.
     """
     like = x1 if isinstance(x1, Array) else x2
     node_of(like, "isin")
     first, second = [
         each if isinstance(each, Array) else asarray(each, device=like.device) for each in (x1, x2)
     ]
-    wanted, elements = comparable("isin", first.node, second.node)
+    wanted, elements = comparable(first.node, second.node)
     if not elements.size or not wanted.size:
         return Array(filled(elements, invert, np.dtype(bool), wanted.shape))
     flat = views.reshaped(elements, (elements.size,))
