@@ -16,7 +16,7 @@ from gridlane.backends.passes import by_name
 from gridlane.cli.optimising import Request, apply_passes, chosen_passes
 from gridlane.ir.parser import parse_module
 from gridlane.ir.printer import print_module
-from gridlane.ir.stages import CFG
+from gridlane.ir.stages import FIRST, TILE
 from gridlane.ir.verifier import verify
 from gridlane.passes.structure.return_last import DEEPEST, MOST_COPIED, return_last
 
@@ -44,10 +44,10 @@ def test_pass(path: Path) -> None:
     assert command, f"{path.name} does not begin with a command like // gridlane opt --passes A,B"
     passes, target, fp64 = command.groups()
     module = parse_module(before)
-    verify(module, CFG)
+    verify(module, FIRST)
     chosen = chosen_passes(Request(str(path), passes, target))
     apply_passes(module, chosen, target, fp64 or "exact")
-    verify(module)
+    verify(module, TILE)
     assert print_module(module).strip() == normal(wanted)
 
 

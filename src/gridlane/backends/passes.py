@@ -46,6 +46,9 @@ FRESHEN_LOCAL_ARRAYS = _pass("structure.fresh_arrays.freshen_local_arrays")
 LOWER_TILES = _pass("tiles.lower_tiles")._replace(facts=("gridlane.compiler.programs.machine_of",))
 """First: only it knows the ops of programs over tiles. Other modules are left alone."""
 
+SPLIT_ADVANCES = _pass("tiles.advances.split_advances")
+"""Part of ``LOWER_TILES``."""
+
 EXPAND_OPS = _pass("legalise.expand_ops.expand_ops")._replace(
     facts=("gridlane.compiler.pipeline.emitted_for",)
 )

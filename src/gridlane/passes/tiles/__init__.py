@@ -31,9 +31,12 @@ def lower_tiles(module: Module, machine: TileMachine) -> None:
         return
     from gridlane.passes.optimise.promote import promote_variables
     from gridlane.passes.structure.inline import inline_into
+    from gridlane.passes.tiles.advances import split_advances
     from gridlane.passes.tiles.lower import lower
 
     inline_into(module, module.kernel)
+    promote_variables(module)
+    split_advances(module)
     promote_variables(module)
     lower(machine, module)
     module.program_warps = module.program_warps or 1
