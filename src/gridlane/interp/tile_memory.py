@@ -30,6 +30,8 @@ def _access(
     frame: Frame, op: Op, base: Value, addresses: Array, where: Array, run: Callable[[Array], Any]
 ) -> Any:
     """Run an access for the addresses where it happens; a fault names the element."""
+    if not where.any():
+        return ()
     try:
         return run(addresses[where])
     except Fault as fault:

@@ -64,6 +64,15 @@ def test_another_value_stands_where_the_mask_is_off(device: str) -> None:
     np.testing.assert_array_equal(got[1], np.where(np.arange(64) < 40, data, np.float32(7.5)))
 
 
+def test_a_mask_that_is_off_everywhere_accesses_nothing(device: str) -> None:
+    p = Program(f32, scalars=1)
+    at = p.iota(64)
+    far = p.map(lambda b, n: b.mul(n, b.const(1 << 20, i32)), at)
+    mask = p.below(at, p.scalars[0])
+    p.store(0, far, p.load(0, far, mask), mask)
+    assert same(p, device, [np.ones(1, np.float32)], (0,))[0] == 1
+
+
 @pytest.mark.parametrize("dtype", [i8, u8, i16, u16, i32, f16, bf16, f32], ids=str)
 def test_types_of_elements(device: str, dtype: DType) -> None:
     p = Program(dtype, dtype)
