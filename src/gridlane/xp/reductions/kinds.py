@@ -190,8 +190,7 @@ def _numbers_first(is_most: bool) -> Callable[[Writer, State, State], State]:
     def combine(w: Writer, a: State, b: State) -> State:
         one, other = a[0], b[0]
         if isinstance(one, Complex):
-            # NumPy's fmax and fmin
-            return (OPERATIONS["fmax" if is_most else "fmin"].build(w, one, other),)
+            return _by("fmax" if is_most else "fmin")(w, a, b)
         assert isinstance(one, Expression) and isinstance(other, Expression)
         is_before = other > one if is_most else other < one
         return (w.select(is_before | one.is_nan(), other, one),)
