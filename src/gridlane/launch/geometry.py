@@ -34,7 +34,7 @@ def as_shape(shape: Any) -> Shape:
         result = tuple(map(operator.index, shape))
     except TypeError:
         raise TypeError(f"a shape is an int or a tuple of ints, got {shape!r}") from None
-    if any(extent < 0 for extent in result):
+    if min(result, default=0) < 0:
         raise ValueError(f"a shape has no negative extents, got {result}")
     return result
 
@@ -86,8 +86,13 @@ def extent_of(shape: Shape, strides: Shape, itemsize: int) -> tuple[int, int]:
     """
     if 0 in shape:
         return 0, 0
-    reach = [(extent - 1) * stride for extent, stride in zip(shape, strides)]
-    return sum(r for r in reach if r < 0), sum(r for r in reach if r > 0) + itemsize
+    low, high = 0, itemsize
+    for extent, stride in zip(shape, strides):
+        if stride < 0:
+            low += (extent - 1) * stride
+        else:
+            high += (extent - 1) * stride
+    return low, high
 
 
 def has_gaps(array: np.ndarray) -> bool:
@@ -217,8 +222,12 @@ def is_misaligned(
     alignment = min(4, dtype.alignment)
     if alignment == 1:
         return False
-    steps = [stride for n, stride in zip(shape, strides) if n > 1]
-    return any(each % alignment for each in (address, *steps)) and 0 not in shape
+    if address % alignment:
+        return 0 not in shape
+    for extent, stride in zip(shape, strides):
+        if extent > 1 and stride % alignment:
+            return 0 not in shape
+    return False
 
 
 def is_stepping_aligned(array: np.ndarray) -> bool:

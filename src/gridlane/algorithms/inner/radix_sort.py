@@ -222,6 +222,34 @@ def _moving_parts(
     return move_parts
 
 
+@cached
+def _whole(source: tuple[Code, Code], sink: tuple[Code, Code], digit_of: Dispatcher) -> Dispatcher:
+    (load, load_value), (store, store_value) = ((s.load for s in source), (s.store for s in sink))
+
+    @kernel
+    def sort_by_digit(ins, values, outs, out_values, count, shift, mask, flip):
+        """Write all items to the places of their digits, in order, by one thread."""
+        own = cuda.shared.array(_PART_DIGITS, np.int64)
+        for d in range(_PART_DIGITS):
+            own[d] = 0
+        for i in range(count):
+            own[digit_of(load(ins, i), shift, mask, flip)] += 1
+        place = np.int64(0)
+        for d in range(np.int32(mask) + 1):
+            number = own[d]
+            own[d] = place
+            place += number
+        for i in range(count):
+            key = load(ins, i)
+            digit = digit_of(key, shift, mask, flip)
+            following = own[digit]
+            own[digit] = following + 1
+            store(outs, following, key)
+            store_value(out_values, following, load_value(values, i))
+
+    return sort_by_digit
+
+
 def scratch_of(count: int, items: list[ItemType]) -> tuple[tuple[int, ItemType], ...]:
     """The memory of a sort besides that of its items, on any device.
 
@@ -306,6 +334,7 @@ def radix_sort(
         memory = counts, states
         one_sweep.sort(stages, digit_of, last, items, passes, descending, count, memory, stream)
         return
+    is_whole = current.kind() == "cpu" and count <= _LEAST_PART
     way = _way_for(count)
     total: ItemType = item_type(np.int64)
     plus = operator(OpKind.PLUS, 2, total)
@@ -313,6 +342,11 @@ def radix_sort(
     for n, (shift, width) in enumerate(_passes(*bits, way.bits)):
         after = sink if n % 2 else other
         word = one_sweep.words_of(shift, width, descending)
+        if is_whole:
+            whole = _whole(before.codes, after.codes, digit_of)
+            whole[1, 1, stream](*before.states, *after.states, count, *word)
+            before = after
+            continue
         counting = way.counting(before.keys.code, digit_of)
         shape = way.blocks, way.threads, stream
         counting[shape](before.keys.state, counts.state, *way.size, *word)
