@@ -164,7 +164,7 @@ def test_in_place_operators():
     assert alias is array
     assert array.tolist() == [10, 20, 30, 4, 5, 6]
     assert array.dtype == np.int32
-    with pytest.raises(TypeError, match="float64 cannot be stored in int32"):
+    with pytest.raises(TypeError, match="float64 cannot be cast to int32"):
         array += 0.5
     with pytest.raises(ValueError, match=r"the result's shape \(2, 3\) is not \(3,\)"):
         half += xp.asarray(np.zeros((2, 3), np.int32))

@@ -441,7 +441,7 @@ def _in_place(name: str, array: Array, other: Any) -> Any:
     if result.shape != array.shape:
         raise ValueError(f"{name}: the result's shape {result.shape} is not {array.shape}")
     if not np.can_cast(result.dtype, array.dtype, "same_kind"):
-        raise TypeError(f"{name}: {result.dtype} cannot be stored in {array.dtype} in place")
+        raise TypeError(f"{name}: {result.dtype} cannot be cast to {array.dtype} in place")
     if node.storage is None or (
         not node.storage.outside and sum(each() is not None for each in node.storage.leaves) == 1
     ):

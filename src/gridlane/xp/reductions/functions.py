@@ -171,7 +171,7 @@ def delivered(node: Node, out: Any, name: str) -> Array:
     if target.shape != node.shape:
         raise ValueError(f"{name}: out has the shape {target.shape}, and the result {node.shape}")
     if not np.can_cast(node.dtype, target.dtype, "same_kind"):
-        raise TypeError(f"{name}: {node.dtype} cannot be stored in {target.dtype}")
+        raise TypeError(f"{name}: {node.dtype} cannot be cast to {target.dtype}, the dtype of out")
     store(node, out.leaf())
     return out
 
