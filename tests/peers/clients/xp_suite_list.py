@@ -79,6 +79,11 @@ def _scipy(folder: Path) -> list[str]:
     return [f"{each}.py" for each in _SCIPY.split() if (folder / f"{each}.py").exists()]
 
 
+def _extra(checkout: Path) -> list[str]:
+    tests = sorted(checkout.glob("tests/main/test_*.py"))
+    return [str(each.relative_to(checkout)) for each in tests]
+
+
 _REASONS = {
     "complex numbers have no order": "an order of complex numbers, which the standard leaves out",
     r"cupy\._core|get_compute_type|create_reduction_func": "CuPy's own modules",
@@ -136,6 +141,15 @@ SUITES = {
         options=("-m", "array_api_backends", "-p", "tests.peers.clients.scipy_standins"),
         environment={"SCIPY_ARRAY_API": '["array_api_strict"]'},
         reasons=_REASONS,
+    ),
+    "extra": Suite(
+        "array-api-extra",
+        "[array-api-extra's tests](https://github.com/data-apis/array-api-extra) at {commit}. "
+        "`gridlane.xp` is behind the name `cupy`, and the tests of other libraries are left out.",
+        place="EXTRA",
+        files=_extra,
+        options=("-p", "extra_standins", "--no-showlocals"),
+        reasons={"should not be used": "a function of CuPy's own is expected"},
     ),
     "sklearn": Suite(
         "scikit-learn",
