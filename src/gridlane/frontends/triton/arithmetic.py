@@ -157,17 +157,12 @@ def mod(x: Any, y: Any) -> tensor:
 
 
 def negated(x: tensor) -> tensor:
-    """0 - x."""
+    """-x; floats change their sign, that of 0 too."""
     if x.dtype.is_ptr():
         raise ValueError(f"wrong type argument to unary minus ({x.dtype!r})")
     if x.dtype.is_bool():
         return x
-    return apply("neg", _negate, [x], x.dtype)
-
-
-def _negate(b: Builder, x: Value) -> Value:
-    """0 - x: of a float 0 it is 0, as Triton subtracts."""
-    return b.sub(b.zero(x.type), x)
+    return apply("neg", lambda b, v: b.neg(v), [x], x.dtype)
 
 
 def inverted(x: tensor) -> tensor:

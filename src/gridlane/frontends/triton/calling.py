@@ -69,6 +69,9 @@ _PYTHON: dict[Any, Callable[..., Any]] = {
     bool: _number(bool),
     len: _length,
     list: tuple,
+    hasattr: hasattr,
+    getattr: getattr,
+    type: type,
     constexpr: unwrapped,
 }
 """What functions of Python do in a program."""

@@ -67,7 +67,7 @@ class Unit:
         if known is not None:
             return known
         function = Function(
-            self._unique(".".join([name, *map(_short, types)])),
+            self.unique(".".join([name, *map(_short, types)])),
             [Param(Value(type_, name=f"x{n}"), n) for n, type_ in enumerate(types)],
         )
         with self.inside(function) as b:
@@ -79,7 +79,8 @@ class Unit:
         self.module.functions[function.name] = self.functions[*key, types] = function
         return function
 
-    def _unique(self, name: str) -> str:
+    def unique(self, name: str) -> str:
+        """A name that no other function of the module has."""
         number, wanted = 1, name
         while wanted in self.names:
             number += 1

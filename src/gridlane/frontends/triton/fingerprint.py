@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import enum
 import hashlib
 import inspect
@@ -10,6 +11,7 @@ from typing import Any, cast
 
 from gridlane.core.encoding import NotEncodable, encode, frame
 from gridlane.frontends.python.reads import reads_of
+from gridlane.frontends.triton.carrying import assigned_names
 from gridlane.frontends.triton.constants import unwrapped
 from gridlane.frontends.triton.context import is_builtin
 from gridlane.frontends.triton.functions import ConstexprFunction, TileFunction
@@ -63,13 +65,14 @@ class Walk:
 
     def _text(self, function: Any) -> bytes:
         made = function if isinstance(function, TileFunction) else TileFunction(function.fn)
-        source, code = made.source, made.fn.__code__
+        source = made.source
         place = source.locate(source.node)
         parts = [encode((place.file, place.line, place.column, source.name, source.text))]
         defaults = [each.default for each in made.signature.parameters.values()]
         parts += [self.value(each) for each in defaults if each is not inspect.Parameter.empty]
-        local = frozenset((*code.co_varnames, *code.co_cellvars))
-        reads = reads_of(source.node, local)
+        assert isinstance(source.node, ast.FunctionDef)
+        local = assigned_names(source.node.body) | {*made.arg_names}
+        reads = reads_of(source.node, frozenset(local))
         for path in [*((name,) for name in reads.bare), *reads.paths]:
             parts.append(encode(path))
             parts.append(self._path(made, path))

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import inspect
+import linecache
+import re
+import textwrap
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -31,11 +35,27 @@ class TileFunction:
         self.__module__, self.__doc__, self.__wrapped__ = fn.__module__, fn.__doc__, fn
         self.signature = inspect.signature(fn)
         self.arg_names = [*self.signature.parameters]
+        self._source: FunctionSource | None = None
 
     @property
     def source(self) -> FunctionSource:
         """The function's ast with the places of its nodes."""
-        return source_of(self.fn)
+        if self._source is None:
+            self._source = source_of(self.fn)
+        return self._source
+
+    @property
+    def src(self) -> str:
+        """The text from ``def`` on, without the indentation of the file."""
+        text = textwrap.dedent(self.source.text)
+        return text[re.search(r"^def\s", text, re.MULTILINE).start() :]  # type: ignore[union-attr]  # a def
+
+    def update_text(self, text: str) -> None:
+        """Translate another text under the function's name, with the names around the function."""
+        node = next(each for each in ast.parse(text).body if isinstance(each, ast.FunctionDef))
+        file = f"<{self.fn.__qualname__}>"
+        linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
+        self._source = FunctionSource(node, file, node.name, 0, text)
 
     def is_constant(self, name: str) -> bool:
         """Whether a parameter's annotation is ``tl.constexpr``."""

@@ -16,7 +16,7 @@ BUILTINS: dict[str, Any] = {
     each.__name__: each
     for each in (
         len, list, tuple, range, float, int, bool, str, isinstance, getattr, hasattr, print, min,
-        max,
+        max, type,
     )
 }  # fmt: skip
 """Python's own functions that programs may call."""

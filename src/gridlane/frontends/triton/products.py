@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from gridlane.frontends.triton.casting import converted
 from gridlane.frontends.triton.constants import unwrapped
 from gridlane.frontends.triton.context import builder, builtin
 from gridlane.frontends.triton.creation import full
+from gridlane.frontends.triton.shapes import reshaped
 from gridlane.frontends.triton.types import (
     bfloat16,
     block_type,
@@ -62,7 +64,7 @@ def _check(lhs: tensor, rhs: tensor) -> None:
     if lhs.dtype != rhs.dtype:
         raise ValueError(f"Both operands must be same dtype. Got {lhs.dtype} and {rhs.dtype}")
     first, second = list(lhs.shape), list(rhs.shape)
-    if len(first) != len(second) or len(first) not in (2, 3):
+    if len(first) != len(second) or len(first) < 2:
         raise ValueError(f"Both inputs must be either 2D or 3D; (lhs: {first} vs rhs: {second})")
     if first[-1] != second[-2] or first[:-2] != second[:-2]:
         raise ValueError(
@@ -94,8 +96,17 @@ def dot(
         raise ValueError(f"the accumulator of this product is a {kind}, not {start.type}")
     if input.dtype == float16 and kind.element_ty not in (float16, float32):
         start = converted(start, float32)
-    op = TileDot(input.handle, other.handle, start.handle, precision)
-    return converted(tensor(builder().value(op), start.type), kind.element_ty)
+    factors = [_stack(value) for value in (input, other, start)]
+    op = TileDot(*[value.handle for value in factors], precision)  # type: ignore[arg-type]  # three
+    result = tensor(builder().value(op), factors[2].type)
+    return converted(reshaped(result, kind.shape), kind.element_ty)
+
+
+def _stack(value: tensor) -> tensor:
+    """Matrices of several leading axes as one stack."""
+    if len(value.shape) <= 3:
+        return value
+    return reshaped(value, (prod(value.shape[:-2]), *value.shape[-2:]))
 
 
 @builtin

@@ -10,7 +10,16 @@ from gridlane.frontends.triton.constants import unwrapped
 from gridlane.frontends.triton.context import Build, builtin, unit
 from gridlane.frontends.triton.elementwise import map_function
 from gridlane.frontends.triton.numbers import to_tensor
-from gridlane.frontends.triton.shapes import axis_of, expanded, index_along, matched, reshaped
+from gridlane.frontends.triton.shapes import (
+    axis_of,
+    broadcast_shape,
+    expanded,
+    index_along,
+    join,
+    matched,
+    reshaped,
+    split,
+)
 from gridlane.frontends.triton.types import dtype, dtype_of, float32, int32, scalar_ir, uint32
 from gridlane.frontends.triton.values import member, tensor, tensors_in, wrap
 from gridlane.ir.builder import Builder
@@ -137,11 +146,9 @@ def _scanned(
 @builtin
 def map_elementwise(scalar_fn: Any, *args: Any, pack: Any = 1) -> Any:
     """A function of scalars for each element."""
-    if unwrapped(pack) != 1:
-        raise NotImplementedError(
-            "map_elementwise() of several elements at a time is not supported: leave out pack"
-        )
     values = matched(*[to_tensor(each) for each in args])
+    if unwrapped(pack) != 1:
+        return _mapped_packs(scalar_fn, values, unwrapped(pack))
     function = program_function(scalar_fn, tuple([each.dtype for each in values]))
     if not any(each.shape for each in values):
         results = unit().b.call(function, tuple([each.handle for each in values]))
@@ -149,6 +156,41 @@ def map_elementwise(scalar_fn: Any, *args: Any, pack: Any = 1) -> Any:
         results = map_function(function, [each.handle for each in values])
     made = tuple([wrap(each) for each in results])
     return made[0] if len(made) == 1 else made
+
+
+def _mapped_packs(scalar_fn: Any, values: list[tensor], pack: int) -> Any:
+    """A function of several neighbours along the last axis at a time. It takes those of the first
+    tensor, then those of the next, and returns results in the same order."""
+    shape = next(each.shape for each in values if each.shape)
+    if pack not in (2, 4, 8, 16) or shape[-1] % pack:
+        raise ValueError(f"{pack} elements at a time are no part of a line of {shape[-1]}")
+    lanes = [lane for each in values for lane in _lanes(broadcast_shape(each, shape), pack)]
+    made = map_elementwise(scalar_fn, *lanes)
+    results = made if isinstance(made, tuple) else (made,)
+    joined = tuple(
+        [
+            reshaped(_joined_lanes(list(results[first : first + pack])), shape)
+            for first in range(0, len(results), pack)
+        ]
+    )
+    return joined[0] if len(joined) == 1 else joined
+
+
+def _lanes(value: tensor, pack: int) -> list[tensor]:
+    """The first, second, ... of each ``pack`` neighbours."""
+    if pack == 1:
+        return [value]
+    halves = split(reshaped(value, (*value.shape[:-1], value.shape[-1] // 2, 2)))
+    first, second = [_lanes(half, pack // 2) for half in halves]
+    return [lane for pair in zip(first, second, strict=True) for lane in pair]
+
+
+def _joined_lanes(lanes: list[tensor]) -> tensor:
+    """The inverse of ``_lanes``."""
+    if len(lanes) == 1:
+        return lanes[0]
+    pair = join(_joined_lanes(lanes[0::2]), _joined_lanes(lanes[1::2]))
+    return reshaped(pair, (*pair.shape[:-2], 2 * pair.shape[-2]))
 
 
 # ---- sums

@@ -9,6 +9,7 @@ from typing import Any, cast
 from gridlane.core.dtypes import i32
 from gridlane.frontends.triton.constants import unwrapped
 from gridlane.frontends.triton.context import builder, builtin
+from gridlane.frontends.triton.numbers import to_tensor
 from gridlane.frontends.triton.types import block_type, checked_shape, int32, to_ir
 from gridlane.frontends.triton.values import define, member, tensor
 from gridlane.ir.ops import tiles
@@ -173,8 +174,9 @@ def item(input: tensor) -> tensor:
 
 @member
 @builtin
-def expand_dims(input: tensor, axis: Any) -> tensor:
+def expand_dims(input: Any, axis: Any) -> tensor:
     """The tensor with further axes of extent 1."""
+    input = to_tensor(input)
     axes = unwrapped(axis)
     axes = tuple(axes) if isinstance(axes, (tuple, list)) else (axes,)
     rank = len(input.shape) + len(axes)

@@ -32,6 +32,10 @@ class Signedness(Enum):
 
 
 _MANTISSAS = {"fp8e5": 2, "fp8e5b16": 2, "fp16": 10, "bf16": 7, "fp32": 23, "fp64": 52}
+_BIASES = {
+    "fp8e4b15": 15, "fp8e4nv": 7, "fp8e4b8": 8, "fp8e5": 15, "fp8e5b16": 16, "fp16": 15,
+    "bf16": 127, "fp32": 127, "fp64": 1023,
+}  # fmt: skip
 _IR: dict[str, DType] = {
     "int1": dtypes.b1,
     "fp16": dtypes.f16,
@@ -55,6 +59,10 @@ class dtype:
 
     SIGNEDNESS = Signedness
     KIND = Kind
+    SINT_TYPES = [f"int{bits}" for bits in (8, 16, 32, 64)]
+    UINT_TYPES = ["int1", *[f"uint{bits}" for bits in (8, 16, 32, 64)]]
+    STANDARD_FP_TYPES = ["fp16", "bf16", "fp32", "fp64"]
+    FP_TYPES = [*_FP8, *STANDARD_FP_TYPES]
 
     def __init__(self, name: str) -> None:
         self.name: str = unwrapped(name)
@@ -69,6 +77,7 @@ class dtype:
             )
         if self.is_floating():
             self.fp_mantissa_width = _MANTISSAS.get(self.name, 3)
+            self.exponent_bias = _BIASES[self.name]
 
     @property
     def scalar(self) -> dtype:
@@ -327,3 +336,17 @@ def get_int_dtype(bitwidth: int, signed: bool) -> dtype:
     if bitwidth == 1:
         return int1
     return dtype(f"{'' if signed else 'u'}int{bitwidth}")
+
+
+def str_to_ty(name: str, c: Any = None) -> dtype:
+    """The type that a text names, as signatures have them: ``fp32``, ``*i8``, ``*kbf16``.
+
+    >>> str_to_ty("*fp16")
+    pointer<fp16>
+    """
+    if name.startswith("*"):
+        is_const = name.startswith("*k")
+        return pointer_type(str_to_ty(name[1 + is_const :]), const=is_const)
+    if name[0] in "iu" and name[1:].isdigit():
+        return dtype(f"{'u' if name[0] == 'u' and name != 'u1' else ''}int{name[1:]}")
+    return dtype(name)

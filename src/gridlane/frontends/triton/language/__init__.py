@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
 from gridlane.frontends.triton import mathematics as math
 from gridlane.frontends.triton.arithmetic import (
     PropagateNan,
@@ -138,6 +141,7 @@ from gridlane.frontends.triton.types import (
     int64,
     pi32_t,
     pointer_type,
+    str_to_ty,
     uint8,
     uint16,
     uint32,
@@ -145,6 +149,15 @@ from gridlane.frontends.triton.types import (
     void,
 )
 from gridlane.frontends.triton.values import tensor
+
+_MODULES = ("core", "extra", "random", "standard")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 tuple = tuple
 slice = slice
@@ -268,6 +281,7 @@ __all__ = [
     "static_range",
     "store",
     "store_tensor_descriptor",
+    "str_to_ty",
     "sub",
     "sum",
     "swizzle2d",

@@ -1,0 +1,3 @@
+"""``triton.language.math``."""
+
+from gridlane.frontends.triton.mathematics import *  # noqa: F403
