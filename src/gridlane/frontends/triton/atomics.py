@@ -8,7 +8,7 @@ from gridlane.frontends.triton.casting import converted, is_true
 from gridlane.frontends.triton.constants import unwrapped
 from gridlane.frontends.triton.context import builder, builtin
 from gridlane.frontends.triton.numbers import to_tensor
-from gridlane.frontends.triton.shapes import broadcast_shape
+from gridlane.frontends.triton.shapes import as_pointers
 from gridlane.frontends.triton.types import dtype, pointer_type
 from gridlane.frontends.triton.values import member, tensor
 from gridlane.ir.builder import constant
@@ -66,10 +66,13 @@ def update(
     value = converted(to_tensor(val), kind)
     truth = unwrapped(mask)
     truth = None if truth is None else to_tensor(truth)
+    if truth is not None and not truth.dtype.is_bool():
+        raise ValueError("Mask must have boolean scalar type")
     order, where = _named(_ORDERS, sem, "acq_rel"), _named(_SCOPES, scope, "gpu")
     if pointer.shape:
-        value = broadcast_shape(value, pointer.shape)
-        masks = () if truth is None else (broadcast_shape(truth, pointer.shape).handle,)
+        given = [value] if truth is None else [value, truth]
+        value, *rest = as_pointers(pointer, *given)
+        masks = tuple([each.handle for each in rest])
         op = tile_memory.TileAtomic(_KINDS[name], pointer.handle, value.handle, masks, order, where)
         return tensor(builder().value(op), value.type)
     if value.shape or (truth is not None and truth.shape):
@@ -116,7 +119,7 @@ def atomic_cas(pointer: tensor, cmp: Any, val: Any, sem: Any = None, scope: Any 
     if not pointer.shape:
         op = atomic.AtomicCas(pointer.handle, expected.handle, desired.handle, order, where)
         return tensor(builder().value(op), element)
-    expected, desired = [broadcast_shape(each, pointer.shape) for each in (expected, desired)]
+    expected, desired = as_pointers(pointer, expected, desired)
     tile_op = tile_memory.TileAtomicCas(
         pointer.handle, expected.handle, desired.handle, order, where
     )

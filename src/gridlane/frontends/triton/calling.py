@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any, cast
 
+from gridlane.frontends.triton.aggregates import is_aggregate_class
 from gridlane.frontends.triton.arithmetic import maximum, minimum
 from gridlane.frontends.triton.constants import constexpr, unwrapped
 from gridlane.frontends.triton.context import is_builtin
@@ -89,6 +90,8 @@ def call(
     if isinstance(function, types.MethodType) and isinstance(function.__func__, TileFunction):
         return t.call(function.__func__, (function.__self__, *args), keywords)
     if isinstance(function, ConstexprFunction) or is_builtin(function) or _is_ours(function):
+        return function(*args, **keywords)
+    if is_aggregate_class(function):
         return function(*args, **keywords)
     if not callable(function):
         raise TypeError(f"'{type(function).__name__}' object is not callable")

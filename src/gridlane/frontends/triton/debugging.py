@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gridlane.frontends.triton.arithmetic import compared
 from gridlane.frontends.triton.casting import to_bool
 from gridlane.frontends.triton.constants import unwrapped
 from gridlane.frontends.triton.context import builder, builtin, unit
@@ -72,6 +73,18 @@ def max_constancy(input: Any, values: Any) -> Any:
 def assume(cond: Any) -> None:
     """Nothing: what the program says that holds."""
     to_tensor(cond)
+
+
+@builtin
+def expect_zero(x: Any, mask: Any) -> Any:
+    """The values, of which the program says that they are 0 where the mask holds; checked in
+    programs that are compiled for debugging."""
+    value = to_tensor(x)
+    if unit().options.debug:
+        device_assert(
+            compared("eq", value, 0), "expect_zero expected x == 0 where mask is true", mask
+        )
+    return x
 
 
 @builtin

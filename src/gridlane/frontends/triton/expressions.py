@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import operator
+import types
 from collections.abc import Callable
 from typing import Any, cast
 
 from gridlane.frontends.triton.arithmetic import logical, negation
 from gridlane.frontends.triton.calling import call
 from gridlane.frontends.triton.casting import is_true
+from gridlane.frontends.triton.functions import TileFunction
 from gridlane.frontends.triton.names import global_value
 from gridlane.frontends.triton.numbers import to_tensor
 from gridlane.frontends.triton.shapes import item
@@ -150,6 +152,10 @@ def _tuple(t: Translator, node: ast.Tuple | ast.List) -> Any:
 
 def _call(t: Translator, node: ast.Call) -> Any:
     function = t.expr(node.func)
+    needed = node is t.unused and getattr(function, "_must_use_result", "")
+    if needed:
+        why = f" {needed}" if isinstance(needed, str) else ""
+        raise ValueError(f"The result of {ast.unparse(node.func)} is not being used.{why}")
     args = items(t, node.args)
     keywords: dict[str, Any] = {}
     for keyword in node.keywords:
@@ -165,12 +171,16 @@ def _attribute(t: Translator, node: ast.Attribute) -> Any:
         return owner  # a constexpr's
     if node.attr.startswith("_") and isinstance(owner, tensor):
         raise AttributeError(f"a tensor has no attribute {node.attr}")
-    return getattr(owner, node.attr)
+    value = getattr(owner, node.attr)
+    if isinstance(value, TileFunction) and hasattr(type(owner), "is_aggregate"):
+        return types.MethodType(value, owner)
+    return value
 
 
 def _subscript(t: Translator, node: ast.Subscript) -> Any:
     owner, index = t.expr(node.value), t.expr(node.slice)
-    return owner[index]
+    own = getattr(type(owner), "__getitem__", None)
+    return t.call(own, (owner, index), {}) if isinstance(own, TileFunction) else owner[index]
 
 
 def _slice(t: Translator, node: ast.Slice) -> Any:

@@ -57,6 +57,10 @@ class TileFunction:
         linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
         self._source = FunctionSource(node, file, node.name, 0, text)
 
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """Not for the host."""
+        raise RuntimeError("Cannot call @triton.jit'd outside of the scope of a kernel")
+
     def is_constant(self, name: str) -> bool:
         """Whether a parameter's annotation is ``tl.constexpr``."""
         annotation = self.signature.parameters[name].annotation

@@ -10,7 +10,7 @@ from gridlane.frontends.triton.constants import unwrapped
 from gridlane.frontends.triton.context import builder, builtin
 from gridlane.frontends.triton.descriptors import tensor_descriptor
 from gridlane.frontends.triton.numbers import to_tensor
-from gridlane.frontends.triton.shapes import broadcast_pair, broadcast_shape
+from gridlane.frontends.triton.shapes import as_pointers, broadcast_pair
 from gridlane.frontends.triton.types import dtype, pointer_type
 from gridlane.frontends.triton.values import member, tensor
 from gridlane.ir.builder import constant
@@ -199,10 +199,11 @@ def store(
 def _store_tile(
     pointer: tensor, kind: dtype, value: tensor, mask: tensor | None, cache: str
 ) -> None:
-    new = broadcast_shape(converted(value, kind), pointer.shape)
     mask = without_true(mask)
-    masks = () if mask is None else (broadcast_shape(mask, pointer.shape).handle,)
-    builder().emit(tile_memory.TileStore(pointer.handle, new.handle, masks, cache))
+    given = [converted(value, kind)] if mask is None else [converted(value, kind), mask]
+    new, *masks = as_pointers(pointer, *given)
+    held = tuple([each.handle for each in masks])
+    builder().emit(tile_memory.TileStore(pointer.handle, new.handle, held, cache))
 
 
 def _store_scalar(pointer: tensor, value: tensor, mask: tensor | None, cache: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import types
 from typing import Any, cast
 
+from gridlane.frontends.triton.aggregates import is_aggregate_class
 from gridlane.frontends.triton.constants import constexpr
 from gridlane.frontends.triton.context import is_builtin
 from gridlane.frontends.triton.functions import ConstexprFunction, TileFunction
@@ -47,6 +48,8 @@ def is_fixed(value: Any) -> bool:
     if value is None or is_builtin(value):
         return True
     if isinstance(value, (constexpr, dtype, TileFunction, ConstexprFunction, types.ModuleType)):
+        return True
+    if is_aggregate_class(value):
         return True
     if isinstance(value, type):
         named = issubclass(value, tuple) and hasattr(cast("Any", value), "_fields")

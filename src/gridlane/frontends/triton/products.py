@@ -82,14 +82,16 @@ def dot(
     input_precision: Any = None,
     allow_tf32: Any = None,
     max_num_imprecise_acc: Any = None,
-    out_dtype: Any = float32,
+    out_dtype: Any = None,
 ) -> tensor:
     """The product of two matrices, or of two stacks of them, plus ``acc``."""
     precision = _precision(input_precision, allow_tf32)
     _check(input, other)
-    out = dtype_of(out_dtype)
+    start, wanted = unwrapped(acc), unwrapped(out_dtype)
+    if wanted is None:
+        wanted = float32 if start is None else start.dtype
+    out = dtype_of(wanted)
     kind = block_type(_result(input.dtype, out), (*input.shape[:-1], other.shape[-1]))
-    start = unwrapped(acc)
     if start is None:
         start = full(kind.shape, 0, kind.element_ty)
     if start.type != kind:

@@ -16,6 +16,22 @@ from gridlane.ir.ops import tiles
 from gridlane.ir.types import TileType, tile
 
 
+def as_pointers(pointer: tensor, *values: tensor) -> list[tensor]:
+    """Values beside a tile of pointers broadcast to its shape.
+
+    Raises:
+        ValueError: they have a larger one.
+    """
+    shape = pointer.shape
+    for value in values:
+        shape = common_shape(shape, value.shape)
+    if shape != pointer.shape:
+        raise ValueError(
+            f"Expected pointer argument to have shape {list(shape)} but got {list(pointer.shape)}"
+        )
+    return [_to_rank(value, shape) if value.shape else splat(value, shape) for value in values]
+
+
 def splat(value: tensor, shape: tuple[int, ...]) -> tensor:
     """The tile that has a scalar everywhere; the scalar itself for no axes."""
     if not shape:
@@ -217,6 +233,21 @@ def trans(input: tensor, *dims: Any) -> tensor:
 
 
 define("T", property(trans))
+
+
+@builtin
+def squeeze(x: tensor, dim: Any) -> tensor:
+    """The tensor without an axis of extent 1."""
+    axis = axis_of(dim, len(x.shape))
+    if x.shape[axis] != 1:
+        raise ValueError(f"axis {axis} has {x.shape[axis]} elements, not 1")
+    return reshaped(x, (*x.shape[:axis], *x.shape[axis + 1 :]))
+
+
+@builtin
+def unsqueeze(x: tensor, dim: Any) -> tensor:
+    """The tensor with an axis of extent 1."""
+    return expand_dims(x, dim)
 
 
 @builtin

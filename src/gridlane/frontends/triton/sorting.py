@@ -34,12 +34,12 @@ def sort(x: tensor, dim: Any = None, descending: Any = False) -> tensor:
 
 
 @builtin
-def topk(x: tensor, k: Any, dim: Any = None) -> tensor:
-    """The largest elements of each line along the last axis, the largest first."""
+def topk(x: tensor, k: Any, dim: Any = None, descending: Any = True) -> tensor:
+    """The largest elements of each line along the last axis, the largest first; or the smallest."""
     count = unwrapped(k)
     if type(count) is not int or not 0 < count <= x.shape[-1]:
         raise ValueError(f"topk() takes 1 to {x.shape[-1]} elements, not {count}")
-    return _ordered(x, dim, True, count)
+    return _ordered(x, dim, descending, count)
 
 
 @builtin

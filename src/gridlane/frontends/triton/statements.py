@@ -75,12 +75,7 @@ def _is_constant(t: Translator, annotation: ast.expr) -> bool:
 
 
 def _expression(t: Translator, node: ast.Expr) -> bool:
-    if isinstance(node.value, ast.Call):
-        function = t.expr(node.value.func)
-        needed = getattr(function, "_must_use_result", "")
-        if needed:
-            text = f"The result of {ast.unparse(node.value.func)} is not being used. {needed}"
-            raise CompilationError(text, t.locate(node))
+    t.unused = node.value
     t.expr(node.value)
     return False
 

@@ -67,11 +67,16 @@ class Rules:
 
 
 class Translator:
-    """Translates functions into a unit."""
+    """Translates functions into a unit.
+
+    Attributes:
+        unused: the expression that is a statement of its own.
+    """
 
     def __init__(self, unit: Unit, rules: Rules) -> None:
         self.unit, self.rules = unit, rules
         self.frames: list[Frame] = []
+        self.unused: ast.expr | None = None
         unit.caller = self
 
     @property
