@@ -17,7 +17,7 @@ from gridlane.conformance.cases import INEXACT, Case, arithmetic
 from gridlane.conformance.suite import cases, lack, lacks
 from gridlane.core.errors import TargetError
 from gridlane.ir.families import MATRIX
-from gridlane.ir.stages import KERNEL
+from gridlane.ir.stages import TILE
 from gridlane.ir.verifier import verify
 
 
@@ -104,14 +104,14 @@ def assert_names(message: str, op: str, device: str, reason: str) -> None:
 
 @pytest.mark.parametrize("case", cases(), ids=str)
 def test_case_is_valid(case: Case) -> None:
-    verify(case.module)
+    verify(case.module, TILE)
     assert case.op in {op.name for f in case.module.functions.values() for op in f.body.walk()}
     assert len(case.arrays) == len(case.module.kernel.params)
 
 
 def test_every_op_has_a_case() -> None:
     covered = {case.op for case in cases()} | {cls.name for cls in INEXACT}
-    assert covered == KERNEL
+    assert covered == TILE
 
 
 def test_every_lack_is_of_a_case() -> None:

@@ -15,6 +15,7 @@ from gridlane.conformance import cases, effects, suite
 from gridlane.conformance.special import grid_of, special
 from gridlane.core.dtypes import b1, bf16, f16, f64, i32, i64, u32, u64
 from gridlane.core.errors import TargetError
+from gridlane.ir.families import TILES
 from gridlane.ir.ops import arith, atomic, control, memory
 from gridlane.ir.values import Module
 from gridlane.passes.legalise import small
@@ -44,7 +45,8 @@ def has_wide_atomic(module: Module) -> bool:
     return any(isinstance(op, kinds) and op.result.type in (i64, u64) for op in ops_of(module))
 
 
-CASES = [c for c in [*cases.arithmetic(), *effects.effects()] if has_small(c)]
+ALL = [*cases.arithmetic(), *effects.effects()]
+CASES = [c for c in ALL if has_small(c) and c.op not in TILES]
 
 
 def at_edge(module: Module) -> None:

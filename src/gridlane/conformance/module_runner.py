@@ -21,6 +21,8 @@ from gridlane.ir.values import Module
 from gridlane.launch.devices import get_device
 from gridlane.launch.kernel import Kernel
 from gridlane.launch.plan import Plan
+from gridlane.launch.tiles import block_of
+from gridlane.passes.tiles import has_tiles
 from gridlane.runtime.protocol import Device
 
 Shape = tuple[int, int, int]
@@ -116,6 +118,8 @@ def _interpreted(
     memory = interp.Memory()
     addresses = [memory.map(array, f"array {n}") for n, array in enumerate(arrays)]
     numbers = arguments(module, addresses, scalars)
+    if has_tiles(module):
+        block = block_of(backend("interp"), module.program_warps)
     result = interp.run(module, grid, block, numbers, memory, shared)
     return Outcome(arrays, result.error is not None)
 

@@ -31,6 +31,8 @@ ABSENT = {
     "report": "as above",
     "run_others": "PTX has no word for it, and warps that wait for each other need it",
     "print": "lines are reported through an address that the launch sets",
+    "tile_print": "as above",
+    "tile_stop_if": "as raise",
 }
 """Ops whose PTX the frontend does not translate."""
 

@@ -18,6 +18,7 @@ from gridlane.conformance.effects.memory import (
 )
 from gridlane.conformance.effects.scopes import scopes
 from gridlane.conformance.effects.threads import asynchronous, barriers, grids, queries
+from gridlane.conformance.effects.tiles import tiles
 from gridlane.conformance.effects.warps import (
     in_step,
     matches,
@@ -49,6 +50,7 @@ FAMILIES = (
     scopes,
     ends,
     calls,
+    tiles,
 )
 
 
