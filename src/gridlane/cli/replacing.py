@@ -25,9 +25,11 @@ def choose(device: str | None) -> None:
 
 
 def replace() -> None:
-    """Make imports of numba and of NVIDIA's bindings find gridlane."""
+    """Make imports of numba, of Triton and of NVIDIA's bindings find gridlane."""
     from gridlane import cuda
     from gridlane.cuda.bindings_compat import install_as_bindings
+    from gridlane.cuda.triton_compat import install_as_triton
 
     cuda.install_as_numba(children=True)
     install_as_bindings()
+    install_as_triton(children=True)

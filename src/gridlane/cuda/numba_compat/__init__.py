@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
 from pathlib import Path
 
+from gridlane.core import child_paths
 from gridlane.cuda.host import settings
 from gridlane.cuda.host.warnings import NumbaWarning
 from gridlane.cuda.kernels.sources import watch_exec
@@ -31,7 +31,7 @@ def install_as_numba(children: bool = False) -> None:
         children: whether child processes in Python find gridlane as well, by their PYTHONPATH.
     """
     if children:
-        _put_on_python_path(SHIM, str(_SOURCES))
+        child_paths.put_first(SHIM, str(_SOURCES))
         if SHIM not in sys.path:  # which processes that multiprocessing spawns inherit
             sys.path.insert(1, SHIM)
     if any(isinstance(finder, NumbaFinder) for finder in sys.meta_path):
@@ -62,9 +62,3 @@ def __getattr__(name: str) -> bool:
     if name == "HAS_NUMBA":
         return any(isinstance(finder, NumbaFinder) for finder in sys.meta_path)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def _put_on_python_path(*folders: str) -> None:
-    there = [item for item in os.environ.get("PYTHONPATH", "").split(os.pathsep) if item]
-    added = [folder for folder in folders if folder not in there]
-    os.environ["PYTHONPATH"] = os.pathsep.join([*added, *there])

@@ -1,0 +1,1 @@
+"""The parent of the folder `triton`; see install_as_triton."""

@@ -1,0 +1,313 @@
+"""The arguments of a launch: their types, which of them are constants, and what is packed.
+
+The rules are Triton's: an integer 1 becomes a constant unless the program says otherwise, integers
+have the narrowest of i32, i64 and u64 that holds them, floats are float32.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Hashable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gridlane.core import argtypes
+from gridlane.core.argtypes import ArgType, ArrayType, ScalarType
+from gridlane.core.errors import ArgumentError
+from gridlane.core.numpy_types import from_numpy
+from gridlane.cuda.arrays.devicearray import DeviceNDArray
+from gridlane.cuda.kernels.overlaps import Writebacks
+from gridlane.cuda.raw.arguments import on_device
+from gridlane.frontends.triton.constants import constexpr, unwrapped
+from gridlane.frontends.triton.functions import TileFunction
+from gridlane.frontends.triton.parameters import Block
+from gridlane.frontends.triton.types import dtype, pointer_type
+from gridlane.launch.geometry import address_of
+from gridlane.tiles.descriptors import TensorDescriptor
+from gridlane.tiles.wrappers import TensorWrapper
+
+ALIGNMENT = 16
+"""The multiple of bytes at which code may know that a pointer lies."""
+
+
+class Described(NamedTuple):
+    """What code depends on of an argument.
+
+    Attributes:
+        type: of a runtime argument; None for a constant.
+        constant: its value where it has no type.
+        aligned: whether a pointer lies at a multiple of ``ALIGNMENT`` bytes.
+        block: of a tensor descriptor.
+    """
+
+    type: ArgType | TuplePart | None
+    constant: Any = None
+    aligned: bool = False
+    block: Block | None = None
+
+
+class TuplePart(NamedTuple):
+    """A tuple's items, in place of a type."""
+
+    parts: tuple[Described, ...]
+    cls: type | None
+
+
+class Parameter(NamedTuple):
+    """How a program takes a parameter.
+
+    Attributes:
+        is_constant: its annotation is ``tl.constexpr``.
+        fixed: the type that its annotation names, or None.
+        by_value: an integer 1 becomes a constant.
+    """
+
+    name: str
+    is_constant: bool
+    fixed: ArgType | None
+    by_value: bool
+
+
+class DescribedArray(NamedTuple):
+    """A tensor descriptor, as packers read it: strides in bytes."""
+
+    address: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+
+def parameters_of(function: TileFunction, plain: frozenset[str | int]) -> tuple[Parameter, ...]:
+    """The parameters of a function.
+
+    Args:
+        plain: names or places of those whose values code does not depend on.
+    """
+    return tuple(
+        [
+            Parameter(
+                name,
+                function.is_constant(name),
+                _annotated(function.signature.parameters[name]),
+                not ({name, place} & plain),
+            )
+            for place, name in enumerate(function.arg_names)
+        ]
+    )
+
+
+def _annotated(parameter: inspect.Parameter) -> ArgType | None:
+    """The type of a scalar that an annotation such as ``tl.int64`` or ``"i64"`` names."""
+    wanted = parameter.annotation
+    if isinstance(wanted, str):
+        wanted = _SHORT.get(wanted) or _SHORT.get(wanted.rpartition(".")[2])
+    if not isinstance(wanted, dtype) or isinstance(wanted, pointer_type):
+        return None
+    return _SCALARS.get(wanted.name)
+
+
+_SCALARS: dict[str, ScalarType] = {
+    "int1": argtypes.boolean,
+    **{name: getattr(argtypes, name) for name in ("int8", "int16", "int32", "int64")},
+    **{name: getattr(argtypes, name) for name in ("uint8", "uint16", "uint32", "uint64")},
+    "fp16": argtypes.float16,
+    "bf16": argtypes.bfloat16,
+    "fp32": argtypes.float32,
+    "fp64": argtypes.float64,
+}
+"""Types of arguments by the names of Triton's types."""
+
+type_canonicalisation_dict: dict[str, str] = {
+    dtype(name).codegen_name(): name.replace("uint", "u").replace("int", "i") for name in _SCALARS
+} | {"bool": "i1"}
+"""The short names of types, by their names in ``triton.language``."""
+
+_SHORT: dict[str, dtype] = {
+    short: dtype(name)
+    for name in _SCALARS
+    for short in (
+        name,
+        dtype(name).codegen_name(),
+        name.replace("uint", "u").replace("int", "i"),
+    )
+}
+
+
+def on_current_device(args: tuple[Any, ...], back: Writebacks) -> tuple[Any, ...]:
+    """The arguments with arrays that this thread's device uses, those of tuples and descriptors
+    included; ``back`` receives the copies back to host arrays."""
+    leaves: list[Any] = []
+    for value in args:
+        _gather(value, leaves)
+    converted = iter(on_device(tuple(leaves), back))
+    return tuple([_rebuilt(value, converted) for value in args])
+
+
+def _gather(value: Any, leaves: list[Any]) -> None:
+    if isinstance(value, tuple):
+        for item in value:
+            _gather(item, leaves)
+    elif isinstance(value, TensorDescriptor):
+        leaves.append(_memory_of(value.base))
+    elif is_array(value):
+        leaves.append(_memory_of(value))
+
+
+def _rebuilt(value: Any, arrays: Any) -> Any:
+    if isinstance(value, tuple):
+        items = [_rebuilt(item, arrays) for item in value]
+        make: Any = getattr(value, "_make", tuple)
+        return make(items)
+    if isinstance(value, TensorDescriptor):
+        return value.over(next(arrays))
+    if isinstance(value, TensorWrapper):
+        return value.over(next(arrays))
+    return next(arrays) if is_array(value) else value
+
+
+def is_array(value: Any) -> bool:
+    """Whether an argument is an array in memory, of any library."""
+    if isinstance(value, DeviceNDArray | TensorWrapper):
+        return True
+    if isinstance(value, np.ndarray):
+        return True
+    if isinstance(value, np.generic):
+        return False
+    return any(
+        hasattr(value, name)
+        for name in ("__gridlane_array__", "__cuda_array_interface__", "__dlpack__", "data_ptr")
+    )
+
+
+def _memory_of(value: Any) -> Any:
+    """What is in memory of an array."""
+    return value.base if isinstance(value, TensorWrapper) else value
+
+
+def describe(value: Any, parameter: Parameter) -> Described:
+    """What code depends on of an argument.
+
+    Raises:
+        ArgumentError: programs cannot take it.
+    """
+    if parameter.is_constant:
+        return Described(None, unwrapped(value))
+    return _described(value, parameter)
+
+
+def _described(value: Any, parameter: Parameter) -> Described:
+    read = _READERS.get(type(value))
+    if read is not None:
+        return read(value, parameter)
+    for kind, reader in _READERS.items():
+        if isinstance(value, kind):
+            return reader(value, parameter)
+    raise ArgumentError(
+        f"{parameter.name}: a tile program cannot take an argument of type "
+        f"{type(value).__name__}; pass an array, a number or a tuple of these, or annotate the "
+        "parameter with tl.constexpr"
+    )
+
+
+def _of_int(value: int, parameter: Parameter) -> Described:
+    if parameter.fixed is not None:
+        return Described(parameter.fixed)
+    if value == 1 and parameter.by_value:
+        return Described(None, 1)
+    if -(2**31) <= value < 2**31:
+        return Described(argtypes.int32)
+    if not -(2**63) <= value < 2**64:
+        raise ArgumentError(f"{parameter.name}: the integer {value} does not fit into 64 bits")
+    return Described(argtypes.int64 if value < 2**63 else argtypes.uint64)
+
+
+def _of_float(value: float, parameter: Parameter) -> Described:
+    return Described(parameter.fixed or argtypes.float32)
+
+
+def _of_bool(value: bool, parameter: Parameter) -> Described:
+    return Described(parameter.fixed or argtypes.boolean)
+
+
+def _of_generic(value: np.generic, parameter: Parameter) -> Described:
+    """A numpy scalar, which has its own type."""
+    return Described(parameter.fixed or from_numpy(value.dtype))
+
+
+def _of_array(value: Any, parameter: Parameter) -> Described:
+    address = address_of(value) if isinstance(value, np.ndarray) else value.address
+    return Described(_pointer_to(value.dtype), aligned=address % ALIGNMENT == 0)
+
+
+def _pointer_to(elements: np.dtype[Any]) -> ArrayType:
+    """The type of a pointer: neither the shape nor the strides of an array reach a program."""
+    return ArrayType(from_numpy(elements), 1, "A")
+
+
+def _of_wrapper(value: TensorWrapper, parameter: Parameter) -> Described:
+    element = _SCALARS.get(value.dtype.name)
+    if element is None:
+        raise ArgumentError(f"{parameter.name}: no device has pointers to {value.dtype}")
+    address = address_of(value.base) if isinstance(value.base, np.ndarray) else value.base.address
+    return Described(ArrayType(element, 1, "A"), aligned=address % ALIGNMENT == 0)
+
+
+def _of_descriptor(value: TensorDescriptor, parameter: Parameter) -> Described:
+    block = Block(tuple(value.block_shape), value.padding)
+    type_ = ArrayType(from_numpy(value.base.dtype), len(value.shape), "A")
+    return Described(type_, block=block)
+
+
+def _of_none(value: None, parameter: Parameter) -> Described:
+    return Described(None, None)
+
+
+def _of_constant(value: constexpr, parameter: Parameter) -> Described:
+    return Described(None, value.value)
+
+
+def _of_function(value: TileFunction, parameter: Parameter) -> Described:
+    return Described(None, value)
+
+
+def _of_tuple(value: tuple[Any, ...], parameter: Parameter) -> Described:
+    inner = parameter._replace(fixed=None)
+    parts = [_described(item, inner) for item in value]
+    cls = None if type(value) is tuple else type(value)
+    return Described(TuplePart(tuple(parts), cls))
+
+
+_READERS: dict[type, Callable[[Any, Parameter], Described]] = {
+    bool: _of_bool,
+    int: _of_int,
+    float: _of_float,
+    np.generic: _of_generic,
+    DeviceNDArray: _of_array,
+    np.ndarray: _of_array,
+    TensorWrapper: _of_wrapper,
+    TensorDescriptor: _of_descriptor,
+    type(None): _of_none,
+    constexpr: _of_constant,
+    tuple: _of_tuple,
+    TileFunction: _of_function,
+}
+
+
+def packed_form(value: Any) -> Any:
+    """What packers read of an argument."""
+    if isinstance(value, tuple):
+        return tuple([packed_form(item) for item in value])
+    if isinstance(value, TensorDescriptor):
+        base = value.base
+        address = address_of(base) if isinstance(base, np.ndarray) else base.address
+        steps = tuple([step * base.dtype.itemsize for step in value.strides])
+        return DescribedArray(address, tuple(value.shape), steps)
+    return value.base if isinstance(value, TensorWrapper) else value
+
+
+def key_of(described: Described) -> Hashable:
+    """A key of what code depends on; constants of equal value and other types differ."""
+    if isinstance(described.type, TuplePart):
+        return described.type.cls, tuple([key_of(each) for each in described.type.parts])
+    constant = described.constant
+    return described.type, type(constant), constant, described.aligned, described.block

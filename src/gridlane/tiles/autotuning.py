@@ -1,0 +1,299 @@
+"""``autotune`` and ``heuristics``: constants and options chosen by measurement, or by functions."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
+
+from gridlane.core.errors import ArgumentError, GridlaneError
+from gridlane.tiles import knobs
+from gridlane.tiles.arguments import is_array
+from gridlane.tiles.configs import Config
+from gridlane.tiles.errors import OutOfResources
+from gridlane.tiles.jit import KernelInterface
+from gridlane.tiles.testing import do_bench
+
+INFINITE = float("inf")
+
+
+class Autotuner(KernelInterface):
+    """A program that is launched with the fastest of several configurations.
+
+    It measures all of them at the first launch for each value of its key: the arguments that
+    ``key`` names, and the types of the arrays. See ``autotune`` for the arguments.
+    """
+
+    def __init__(
+        self,
+        fn: Any,
+        arg_names: Sequence[str],
+        configs: Sequence[Config],
+        key: Sequence[str],
+        reset_to_zero: Sequence[str] | None = None,
+        restore_value: Sequence[str] | None = None,
+        pre_hook: Callable[..., Any] | None = None,
+        post_hook: Callable[..., Any] | None = None,
+        prune_configs_by: Mapping[str, Any] | None = None,
+        warmup: float | None = None,
+        rep: float | None = None,
+        use_cuda_graph: bool = False,
+        do_bench: Callable[..., Any] | None = None,
+        cache_results: bool = False,
+        deadline: float | None = None,
+    ) -> None:
+        self.fn, self.arg_names = fn, [*arg_names]
+        self.configs = [*configs] or [Config({})]
+        self.keys = [*key]
+        self.reset_to_zero, self.restore_value = [*(reset_to_zero or ())], [*(restore_value or ())]
+        _check_names(self.arg_names, (*self.keys, *self.reset_to_zero, *self.restore_value))
+        self.pre_hook, self.post_hook = pre_hook, post_hook
+        prune = dict(prune_configs_by or {})
+        self.early_config_prune = prune.get("early_config_prune")
+        self.perf_model, self.configs_top_k = prune.get("perf_model"), prune.get("top_k", 1.0)
+        self.warmup_ms, self.rep_ms = warmup or 25, rep or 100
+        self._bench = do_bench
+        self.deadline = deadline
+        self.cache: dict[Hashable, Config] = {}
+        self.best_config: Config | None = None
+        self.configs_timings: dict[Config, Any] = {}
+        self.bench_time = 0.0
+        self.nargs: dict[str, Any] = {}
+
+    @property
+    def base_fn(self) -> Any:
+        """The function below all decorators."""
+        function: Any = self.fn
+        while isinstance(function, Autotuner | Heuristics):
+            function = function.fn
+        return function
+
+    def __repr__(self) -> str:
+        return f"Autotuner({self.fn!r})"
+
+    def run(self, *args: Any, **keywords: Any) -> Any:
+        """Launch with the fastest configuration, after measuring where none is known."""
+        self.nargs = dict(zip(self.arg_names, args, strict=False))
+        config = self.configs[0]
+        if len(self.configs) > 1:
+            key = self._key(self.nargs | keywords)
+            if key not in self.cache:
+                self._tune(key, args, keywords)
+            config = self.cache[key]
+        self.best_config = config
+        if config.pre_hook is not None:
+            config.pre_hook({**self.nargs, **keywords, **config.all_kwargs()})
+        return self.fn.run(*args, **keywords, **config.all_kwargs())
+
+    def warmup(self, *args: Any, **keywords: Any) -> list[Any]:
+        """Compile every configuration."""
+        self.nargs = dict(zip(self.arg_names, args, strict=False))
+        return [
+            self.fn.warmup(*args, **keywords, **config.all_kwargs())
+            for config in self.prune_configs(keywords)
+        ]
+
+    def _key(self, arguments: Mapping[str, Any]) -> Hashable:
+        named = {name: value for name, value in arguments.items() if name in self.arg_names}
+        key: list[Hashable] = [named[name] for name in self.keys if name in named]
+        key += [str(value.dtype) for value in named.values() if hasattr(value, "dtype")]
+        return tuple(key)
+
+    # ---- measuring
+
+    def _tune(self, key: Hashable, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+        begin = time.perf_counter()
+        failures: list[BaseException] = []
+        timings: dict[Config, Any] = {}
+        for config in self.prune_configs(keywords):
+            past = time.perf_counter() - begin
+            if self.deadline is not None and past > self.deadline and timings:
+                break
+            try:
+                timings[config] = self._measure(config, args, keywords)
+            except (OutOfResources, GridlaneError) as error:
+                failures.append(error)
+        if not timings:
+            reasons = "; ".join(dict.fromkeys(str(each).splitlines()[0] for each in failures))
+            raise ArgumentError(
+                f"autotune: none of the {len(failures)} configurations of "
+                f"{self.base_fn.__name__} runs: {reasons}"
+            ) from (failures[0] if failures else None)
+        self.configs_timings, self.bench_time = timings, time.perf_counter() - begin
+        self.cache[key] = min(timings, key=lambda config: _first(timings[config]))
+        if knobs.autotuning.print:
+            print(
+                f"Triton autotuning for function {self.base_fn.__name__},\nwith key as {key},\n"
+                f"finished after {self.bench_time:.2f}s,\nbest config selected: {self.cache[key]};"
+            )
+
+    def _measure(self, config: Config, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        twice = keywords.keys() & config.kwargs.keys()
+        if twice:
+            raise ArgumentError(
+                f"Conflicting meta-parameters: {', '.join(sorted(twice))}. Make sure that you "
+                "don't re-define auto-tuned symbols."
+            )
+        named = {**self.nargs, **keywords, **config.all_kwargs()}
+        kept = {name: _copy(named[name]) for name in self.restore_value if name in named}
+
+        def call() -> None:
+            if config.pre_hook is not None:
+                config.pre_hook(named)
+            if self.pre_hook is not None:
+                self.pre_hook(named)
+            for name in self.reset_to_zero:
+                _assign(named[name], 0)
+            for name, value in kept.items():
+                _assign(named[name], value)
+            error: BaseException | None = None
+            try:
+                self.fn.run(*args, **keywords, **config.all_kwargs())
+            except Exception as raised:
+                error = raised
+                raise
+            finally:
+                if self.post_hook is not None:
+                    self.post_hook(named, exception=error)
+
+        if self._bench is not None:
+            result = self._bench(call, quantiles=(0.5, 0.2, 0.8))
+        else:
+            result = do_bench(call, self.warmup_ms, self.rep_ms, quantiles=(0.5, 0.2, 0.8))
+        for name in self.reset_to_zero:
+            _assign(named[name], 0)
+        for name, value in kept.items():
+            _assign(named[name], value)
+        return result
+
+    def prune_configs(self, keywords: Mapping[str, Any]) -> list[Config]:
+        """The configurations to measure."""
+        configs = self.configs
+        if self.early_config_prune is not None:
+            configs = [*self.early_config_prune(configs, self.nargs, **keywords)]
+            if not configs:
+                raise ArgumentError(
+                    "No valid autotuner configs after pruning. `early_config_prune` should return "
+                    "at least one config."
+                )
+        if self.perf_model is None:
+            return configs
+        top = self.configs_top_k
+        count = int(len(configs) * top) if isinstance(top, float) and top <= 1.0 else int(top)
+        if count >= len(configs):
+            return configs
+        model = self.perf_model
+        times = {
+            config: model(**self.nargs, **keywords, **config.all_kwargs()) for config in configs
+        }
+        return sorted(times, key=lambda config: times[config])[:count]
+
+
+def _first(timing: Any) -> float:
+    return float(timing[0] if isinstance(timing, list | tuple) else timing)
+
+
+def _check_names(names: Sequence[str], used: Sequence[str]) -> None:
+    unknown = [name for name in used if name not in names]
+    if unknown:
+        raise ArgumentError(
+            f"autotune: {unknown[0]!r} is no parameter; these are {', '.join(names)}"
+        )
+
+
+def _copy(array: Any) -> Any:
+    if hasattr(array, "clone"):
+        return array.clone()
+    return array.copy()
+
+
+def _assign(array: Any, value: Any) -> None:
+    """Write a number or an array's elements into an array of any library."""
+    if hasattr(array, "copy_"):
+        array.zero_() if isinstance(value, int) else array.copy_(value)
+    elif is_array(array) and hasattr(array, "copy_to_device"):
+        import numpy as np
+
+        plain = np.zeros(array.shape, array.dtype) if isinstance(value, int) else value
+        array.copy_to_device(plain)
+    else:
+        array[...] = value
+
+
+def autotune(
+    configs: Sequence[Config],
+    key: Sequence[str],
+    prune_configs_by: Mapping[str, Any] | None = None,
+    reset_to_zero: Sequence[str] | None = None,
+    restore_value: Sequence[str] | None = None,
+    pre_hook: Callable[..., Any] | None = None,
+    post_hook: Callable[..., Any] | None = None,
+    warmup: float | None = None,
+    rep: float | None = None,
+    use_cuda_graph: bool = False,
+    do_bench: Callable[..., Any] | None = None,
+    cache_results: bool = False,
+    deadline: float | None = None,
+) -> Callable[[Any], Autotuner]:
+    """Launch a program with the fastest of several configurations.
+
+    Args:
+        configs: to choose from.
+        key: the arguments whose change makes it measure again.
+        prune_configs_by: ``early_config_prune(configs, arguments, **keywords)`` returns those to
+            measure; ``perf_model`` estimates a time by the arguments, of which the ``top_k``
+            (a count, or a share up to 1.0) are measured.
+        reset_to_zero: arrays that are zeroed before each measured launch.
+        restore_value: arrays that get their values back after it.
+        pre_hook, post_hook: called before and after each measured launch.
+        warmup, rep: milliseconds of each measurement.
+        do_bench: measures in place of ``triton.testing.do_bench``.
+        deadline: seconds after which no further configuration is measured.
+
+    Raises:
+        ArgumentError: a name is no parameter, or at a launch: no configuration runs.
+    """
+
+    def decorate(fn: Any) -> Autotuner:
+        return Autotuner(
+            fn, fn.arg_names, configs, key, reset_to_zero, restore_value, pre_hook, post_hook,
+            prune_configs_by, warmup, rep, use_cuda_graph, do_bench, cache_results, deadline,
+        )  # fmt: skip
+
+    return decorate
+
+
+class Heuristics(KernelInterface):
+    """A program some of whose constants are functions of its arguments."""
+
+    def __init__(
+        self, fn: Any, arg_names: Sequence[str], values: Mapping[str, Callable[..., Any]]
+    ) -> None:
+        self.fn, self.arg_names, self.values = fn, [*arg_names], dict(values)
+
+    def _added(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, Any]:
+        for name, function in self.values.items():
+            named = dict(zip(self.arg_names, args, strict=False))
+            keywords[name] = function({**named, **keywords})
+        return keywords
+
+    def run(self, *args: Any, **keywords: Any) -> Any:
+        """Launch with the constants that the functions return."""
+        return self.fn.run(*args, **self._added(args, keywords))
+
+    def warmup(self, *args: Any, **keywords: Any) -> Any:
+        """Compile with these constants."""
+        return self.fn.warmup(*args, **self._added(args, keywords))
+
+
+def heuristics(values: Mapping[str, Callable[..., Any]]) -> Callable[[Any], Heuristics]:
+    """Compute constants of a program at each launch, from its arguments by name.
+
+    >>> from gridlane import tiles
+    >>> @tiles.heuristics({"EVEN": lambda args: args["n"] % 2 == 0})
+    ... @tiles.jit
+    ... def kernel(n, EVEN: tiles.language.constexpr):
+    ...     pass
+    >>> kernel[(1,)](4)
+    """
+    return lambda fn: Heuristics(fn, fn.arg_names, values)

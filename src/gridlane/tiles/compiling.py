@@ -1,0 +1,25 @@
+"""``triton.compiler`` and ``triton.backends.compiler``: what programs import of them."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from gridlane.tiles.driver import GPUTarget
+from gridlane.tiles.errors import CompilationError, UnsupportedLanguageConstruct
+from gridlane.tiles.programs import CompiledKernel
+
+__all__ = [
+    "CompilationError",
+    "CompiledKernel",
+    "GPUTarget",
+    "UnsupportedLanguageConstruct",
+    "compile",
+]
+
+
+def compile(*args: Any, **keywords: Any) -> NoReturn:
+    """Refused: a program compiles at its launch, or by ``warmup``."""
+    raise NotImplementedError(
+        "triton.compile: gridlane compiles a program at its launch, by kernel.warmup(...), or by "
+        "`gridlane compile`"
+    )

@@ -1,0 +1,59 @@
+"""``Config``: the constants and options that autotuning tries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+
+class Config:
+    """Values for some constants of a program, and options of its launch.
+
+    Args:
+        kwargs: the constants by name.
+        num_warps, num_stages, num_ctas, maxnreg: options of the launch.
+        pre_hook: called with the arguments by name before each launch.
+    """
+
+    def __init__(
+        self,
+        kwargs: Mapping[str, Any],
+        num_warps: int = 4,
+        num_stages: int = 3,
+        num_ctas: int = 1,
+        maxnreg: int | None = None,
+        pre_hook: Callable[[dict[str, Any]], Any] | None = None,
+        ir_override: str | None = None,
+    ) -> None:
+        if ir_override is not None:
+            raise NotImplementedError("ir_override: gridlane compiles programs from their source")
+        self.kwargs = dict(kwargs)
+        self.num_warps, self.num_stages, self.num_ctas = num_warps, num_stages, num_ctas
+        self.maxnreg, self.pre_hook = maxnreg, pre_hook
+
+    def all_kwargs(self) -> dict[str, Any]:
+        """The constants and the options, as keywords of a launch."""
+        options = {
+            "num_warps": self.num_warps,
+            "num_ctas": self.num_ctas,
+            "num_stages": self.num_stages,
+            "maxnreg": self.maxnreg,
+        }
+        return self.kwargs | {name: value for name, value in options.items() if value is not None}
+
+    def __str__(self) -> str:
+        parts = [f"{name}: {value}" for name, value in self.kwargs.items()]
+        parts += [f"num_warps: {self.num_warps}", f"num_ctas: {self.num_ctas}"]
+        parts += [f"num_stages: {self.num_stages}", f"maxnreg: {self.maxnreg}"]
+        return ", ".join(parts)
+
+    __repr__ = __str__
+
+    def _key(self) -> tuple[Any, ...]:
+        return (*sorted(self.all_kwargs().items(), key=lambda item: item[0]), self.pre_hook)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Config) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())

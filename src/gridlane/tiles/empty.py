@@ -1,0 +1,1 @@
+"""A package of Triton's that has nothing here."""

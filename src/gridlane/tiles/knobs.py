@@ -1,0 +1,72 @@
+"""The settings that programs read and write as ``triton.knobs``; the environment's TRITON_DEBUG
+and TRITON_PRINT_AUTOTUNING set them at first."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from gridlane.core.config import beginning_with
+
+_ON = frozenset(("1", "true", "yes", "on", "y"))
+_KNOWN = frozenset(("TRITON_DEBUG", "TRITON_PRINT_AUTOTUNING", "TRITON_INTERPRET"))
+
+
+class _Group:
+    """Settings of one matter."""
+
+    @contextmanager
+    def scope(self) -> Generator[None]:
+        """Give the settings their values back at the end of the with block."""
+        before = dict(vars(self))
+        try:
+            yield
+        finally:
+            vars(self).clear()
+            vars(self).update(before)
+
+
+class Runtime(_Group):
+    """Settings of launches.
+
+    Attributes:
+        debug: programs check their ``device_assert``.
+        interpret: False; GRIDLANE_DEVICE=interp is the interpreter of gridlane.
+    """
+
+    def __init__(self, debug: bool) -> None:
+        self.debug = debug
+        self.interpret = False
+
+
+class Autotuning(_Group):
+    """Settings of autotuning.
+
+    Attributes:
+        print: report the chosen configurations.
+    """
+
+    def __init__(self, shows: bool) -> None:
+        self.print = shows
+
+
+def _is_on(values: dict[str, str], name: str) -> bool:
+    return values.get(name, "0").lower() in _ON
+
+
+_values = beginning_with("TRITON_")
+runtime = Runtime(_is_on(_values, "TRITON_DEBUG"))
+autotuning = Autotuning(_is_on(_values, "TRITON_PRINT_AUTOTUNING"))
+_other = sorted(_values.keys() - _KNOWN)
+if _other:
+    warnings.warn(
+        f"{', '.join(_other)}: Triton reads these variables, and they have no effect here",
+        stacklevel=2,
+    )
+if _is_on(_values, "TRITON_INTERPRET"):
+    warnings.warn(
+        "TRITON_INTERPRET has no effect here: programs run on the CPU anyway, and "
+        "GRIDLANE_DEVICE=interp interprets them",
+        stacklevel=2,
+    )

@@ -1,0 +1,91 @@
+"""The time of calls on this thread's device."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gridlane.launch import current
+from gridlane.runtime.protocol import Device
+
+_CACHE = 256 << 20
+"""Bytes that fill the second cache of any GPU."""
+
+
+def cache_filler(device: Device) -> Callable[[], None]:
+    """The call that empties a GPU's cache of what was measured before; on the host's own devices
+    there is none to empty."""
+    if device.host_visible:
+        return lambda: None
+    buffer = device.allocate(_CACHE)
+
+    def fill() -> None:
+        device.default_stream.fill(buffer.address, 0, _CACHE)
+
+    return fill
+
+
+def milliseconds(
+    call: Callable[[], Any],
+    warmup: float,
+    rep: float,
+    before: Callable[[], Any] | None = None,
+) -> list[float]:
+    """The times of single calls, by the device's events.
+
+    Args:
+        warmup, rep: milliseconds to spend on calls that are not counted, and on those that are.
+        before: called in front of each call, not measured.
+    """
+    device = current.device()
+    stream = device.default_stream
+    clear = cache_filler(device)
+    call()
+    stream.synchronize()
+    begin = time.perf_counter_ns()
+    for _ in range(5):
+        clear()
+        call()
+    stream.synchronize()
+    once = max((time.perf_counter_ns() - begin) / 5e6, 1e-4)
+    for _ in range(max(1, int(warmup / once))):
+        call()
+    pairs: list[tuple[Any, Any]] = []
+    for _ in range(max(1, int(rep / once))):
+        if before is not None:
+            before()
+        clear()
+        start, end = device.new_event(), device.new_event()
+        start.record(stream)
+        call()
+        end.record(stream)
+        pairs.append((start, end))
+    stream.synchronize()
+    return [start.elapsed_ms(end) for start, end in pairs]
+
+
+def summarised(
+    times: Sequence[float], quantiles: Sequence[float] | None, return_mode: str
+) -> float | list[float]:
+    """Times as one number, or as the quantiles that are asked for.
+
+    >>> summarised([1.0, 2.0, 6.0], None, "median")
+    2.0
+    """
+    if quantiles is not None:
+        found = [float(np.quantile(times, each)) for each in quantiles]
+        return found[0] if len(found) == 1 else found
+    if return_mode == "all":
+        return [*times]
+    modes: dict[str, Callable[[Sequence[float]], Any]] = {
+        "mean": np.mean,
+        "median": np.median,
+        "min": np.min,
+        "max": np.max,
+    }
+    if return_mode not in modes:
+        raise ValueError(f"return_mode is all or one of {', '.join(modes)}, not {return_mode!r}")
+    return float(modes[return_mode](times))

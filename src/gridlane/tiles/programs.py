@@ -1,0 +1,240 @@
+"""Compiled programs: the code for one set of argument types and constants, and its launches."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Hashable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gridlane.backends import backend
+from gridlane.core import argtypes
+from gridlane.core.argtypes import ArgType
+from gridlane.core.options import KernelOptions
+from gridlane.cuda.kernels.overlaps import Writebacks
+from gridlane.frontends.triton.functions import TileFunction
+from gridlane.frontends.triton.parameters import Block
+from gridlane.frontends.triton.source import TileSource
+from gridlane.launch import current
+from gridlane.launch.dimensions import Dim3
+from gridlane.launch.kernel import Kernel
+from gridlane.launch.packing import Packer, packer
+from gridlane.launch.plan import Plan
+from gridlane.launch.tiles import block_of
+from gridlane.runtime.protocol import Device
+from gridlane.tiles.arguments import (
+    ALIGNMENT,
+    Described,
+    TuplePart,
+    on_current_device,
+    packed_form,
+)
+from gridlane.tiles.grids import grid_of
+
+
+class Options(NamedTuple):
+    """The options of a launch that code depends on.
+
+    Attributes:
+        num_warps: of a block, where the device has warps.
+        num_stages: of pipelined loops; a hint.
+        debug: assertions of the program are checked.
+        enable_fp_fusion: multiplications and additions may contract.
+    """
+
+    num_warps: int = 4
+    num_stages: int = 3
+    num_ctas: int = 1
+    maxnreg: int | None = None
+    debug: bool = False
+    enable_fp_fusion: bool = True
+
+
+class Launch(NamedTuple):
+    """Code on a device, and how arguments of known types become its parameters."""
+
+    plan: Plan
+    pack: Packer
+
+
+class Program:
+    """A function with the types and constants of one kind of launch.
+
+    Args:
+        names: of the parameters.
+        described: what code depends on of each argument.
+    """
+
+    def __init__(
+        self,
+        function: TileFunction,
+        names: tuple[str, ...],
+        described: tuple[Described, ...],
+        options: Options,
+    ) -> None:
+        self.function, self.options = function, options
+        self.runtime = tuple([n for n, each in enumerate(described) if each.type is not None])
+        types: list[ArgType] = []
+        constants: dict[Any, Any] = {}
+        blocks: dict[Any, Block] = {}
+        aligned: dict[Any, int] = {}
+        for name, each in zip(names, described, strict=True):
+            type_ = _taken_apart(name, (), each, constants, blocks, aligned)
+            if type_ is not None:
+                types.append(type_)
+        self.source = TileSource(function, constants, blocks, aligned, options.num_warps)
+        kernel_options = KernelOptions(
+            floats="float32", fma=options.enable_fp_fusion, debug=options.debug,
+            max_registers=options.maxnreg,
+        )  # fmt: skip
+        self.kernel = Kernel(self.source, tuple(types), kernel_options)
+        self._launches: dict[Hashable, Launch] = {}
+        self._lock = threading.Lock()
+
+    def block(self, device: Device) -> Dim3:
+        """The block that a device runs a program on."""
+        return block_of(backend(device.target((1, 1, 1)).name), self.options.num_warps)
+
+    def plan(self, device: Device) -> Plan:
+        """The code on a device.
+
+        Raises:
+            CompilationError: the program is outside the language; located.
+            TargetError: the device lacks what it needs.
+            OutOfResources: a block does not fit into the device's memory.
+        """
+        return self.kernel.plan(self.block(device), device=device)
+
+    def launch(self, grid: Dim3, args: tuple[Any, ...]) -> None:
+        """Launch on this thread's device; ``args`` has all arguments, constants too."""
+        back = Writebacks()
+        given = on_current_device(tuple([args[n] for n in self.runtime]), back)
+        self.launch_converted(grid, given, back)
+
+    def launch_converted(self, grid: Dim3, given: tuple[Any, ...], back: Writebacks) -> None:
+        """Launch with arrays that are on this thread's device already."""
+        forms = tuple([packed_form(value) for value in given])
+        device = current.device()
+        known = self._launch_for(device, forms)
+        params = known.pack(*forms)
+        plan = self.kernel.fitting(known.plan, grid, params)
+        plan.launch(grid, params, 0, None, given)
+        if back or any(isinstance(value, np.ndarray) for value in _leaves(given)):
+            plan.device.default_stream.synchronize()
+            for write in back:
+                write()
+
+    def _launch_for(self, device: Device, forms: tuple[Any, ...]) -> Launch:
+        key = device, tuple([_kind(value) for value in forms])
+        known = self._launches.get(key)
+        if known is None:
+            with self._lock:
+                plan = self.plan(device)
+                known = self._launches[key] = Launch(plan, packer(plan.parameters, forms))
+        return known
+
+
+def _kind(value: Any) -> Hashable:
+    return tuple(map(_kind, value)) if type(value) is tuple else type(value)
+
+
+def _leaves(values: tuple[Any, ...]) -> Iterator[Any]:
+    for value in values:
+        if type(value) is tuple:
+            yield from _leaves(value)
+        else:
+            yield getattr(value, "base", value) if not isinstance(value, np.ndarray) else value
+
+
+def _taken_apart(
+    name: str,
+    path: tuple[int, ...],
+    described: Described,
+    constants: dict[Any, Any],
+    blocks: dict[Any, Block],
+    aligned: dict[Any, int],
+) -> ArgType | None:
+    """Note a parameter's constants, blocks and alignments; return its type, None for a constant."""
+    key: Any = (name, *path) if path else name
+    if described.type is None:
+        constants[key] = described.constant
+        return None
+    if isinstance(described.type, TuplePart):
+        items = [
+            _taken_apart(name, (*path, place), part, constants, blocks, aligned) or argtypes.none
+            for place, part in enumerate(described.type.parts)
+        ]
+        fields = getattr(described.type.cls, "_fields", ())
+        return argtypes.TupleType(tuple(items), fields, described.type.cls)
+    if described.block is not None:
+        blocks[key] = described.block
+    if described.aligned:
+        aligned[key] = ALIGNMENT
+    return described.type
+
+
+class Metadata(NamedTuple):
+    """Facts of a compiled program, by Triton's names."""
+
+    name: str
+    num_warps: int
+    num_stages: int
+    num_ctas: int
+    shared: int
+    debug: bool
+    target: Any
+
+
+class CompiledKernel:
+    """A program on the device of the thread that asked for it, as ``warmup`` returns it.
+
+    ``kernel[grid](*args)`` launches it with the arguments of all parameters.
+    """
+
+    def __init__(self, program: Program, plan: Plan, target: Any) -> None:
+        self.program, self._plan = program, plan
+        artifact = plan.kernel.artifact
+        options = program.options
+        self.name = artifact.name
+        self.metadata = Metadata(
+            artifact.name, options.num_warps, options.num_stages, options.num_ctas,
+            artifact.static_shared, options.debug, target,
+        )  # fmt: skip
+        self.src = program.source
+        self.hash = program.source.key().hex()[-64:]
+
+    def _init_handles(self) -> None:
+        """Load the code; it is loaded already."""
+
+    @property
+    def n_regs(self) -> int:
+        """Registers of a thread, 0 where the device does not say."""
+        return self._figures("registers")
+
+    @property
+    def n_spills(self) -> int:
+        """Bytes of a thread's local memory."""
+        return self._figures("local_bytes")
+
+    def _figures(self, name: str) -> int:
+        figures = getattr(self._plan.kernel, "figures", None)
+        found = figures() if callable(figures) else figures
+        return int(getattr(found, name, 0) or 0)
+
+    @property
+    def asm(self) -> Mapping[str, Any]:
+        """The texts of the program by stage: ``ttir``, the tiles, and the device's code by its
+        format, as ``ptx``, ``spirv`` or ``wgsl``."""
+        from gridlane.ir.printer import print_module
+
+        artifact = self._plan.kernel.artifact
+        binary = artifact.format in ("object", "cubin", "spirv")
+        code = artifact.code if binary else artifact.code.decode()
+        return {"ttir": print_module(self.program.kernel.module), artifact.format: code}
+
+    def __getitem__(self, grid: Any) -> Any:
+        def launch(*args: Any, stream: Any = None) -> None:
+            self.program.launch(grid_of(grid, {}), args)
+
+        return launch

@@ -1,0 +1,44 @@
+"""Arrays whose memory a program reads as another type (``triton.reinterpret``)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gridlane.frontends.triton.types import dtype as Dtype
+
+
+class TensorWrapper:
+    """An array with another type of elements than its own."""
+
+    def __init__(self, base: Any, dtype: Dtype) -> None:
+        self.base, self.dtype = base, dtype
+
+    @property
+    def shape(self) -> Any:
+        """The array's own shape."""
+        return self.base.shape
+
+    def data_ptr(self) -> int:
+        """The address of the first element."""
+        return self.base.data_ptr()
+
+    def stride(self, *axes: int) -> Any:
+        """The array's own strides."""
+        return self.base.stride(*axes)
+
+    def over(self, base: Any) -> TensorWrapper:
+        """The same over other memory."""
+        return TensorWrapper(base, self.dtype)
+
+    def __str__(self) -> str:
+        return f"TensorWrapper[{self.dtype}]({self.base})"
+
+
+def reinterpret(tensor: Any, dtype: Dtype) -> Any:
+    """A tensor's memory with elements of another type, or the tensor that was wrapped where the
+    type is its own."""
+    if isinstance(tensor, TensorWrapper):
+        return tensor.base if dtype == tensor.base.dtype else TensorWrapper(tensor.base, dtype)
+    if hasattr(tensor, "data_ptr") or hasattr(tensor, "__array_interface__"):
+        return TensorWrapper(tensor, dtype)
+    raise TypeError(f"Cannot reinterpret a {type(tensor)}.")

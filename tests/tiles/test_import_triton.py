@@ -1,0 +1,56 @@
+"""Programs that import Triton, in processes of their own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import numpy as np
+import triton
+import triton.language as tl
+from triton.language.extra import libdevice
+from triton.runtime import driver
+from triton.tools.tensor_descriptor import TensorDescriptor
+
+@triton.autotune([triton.Config({"BLOCK": 32}), triton.Config({"BLOCK": 64})], key=["n"])
+@triton.jit
+def powers(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(axis=0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n)
+    tl.store(out_ptr + i, libdevice.pow(x, 2.0) + tl.math.exp(x) + libdevice.asin(x), mask=i < n)
+
+x = np.linspace(0, 1, 99).astype(np.float32)
+out = np.zeros_like(x)
+powers[lambda meta: (triton.cdiv(99, meta["BLOCK"]),)](x, out, 99)
+np.testing.assert_allclose(out, x * x + np.exp(x) + np.arcsin(x), rtol=1e-5)
+assert driver.active.get_current_target().backend == "cpu"
+assert driver.active.utils.get_device_properties(0)["multiprocessor_count"] >= 1
+assert triton.testing.do_bench(lambda: powers[(4,)](x, out, 99), warmup=1, rep=2) > 0
+"""
+
+CHILD = """
+import subprocess, sys
+TEXT = "import triton; assert triton.jit.__module__.startswith('gridlane')"
+subprocess.run([sys.executable, "-c", TEXT], check=True)
+try:
+    import triton.compiler.make_launcher
+except ModuleNotFoundError as error:
+    assert "gridlane has no triton.compiler.make_launcher" in str(error)
+"""
+
+
+@pytest.mark.parametrize("text", [PROGRAM, CHILD], ids=["a program", "its children"])
+def test_gridlane_run(tmp_path, text):
+    file = tmp_path / "program.py"
+    file.write_text(text)
+    subprocess.run([sys.executable, "-m", "gridlane", "run", str(file)], check=True, timeout=120)
+
+
+def test_in_code(tmp_path):
+    file = tmp_path / "program.py"
+    text = "from gridlane import tiles\ntiles.install_as_triton()\ntiles.install_as_triton()\n"
+    file.write_text(text + PROGRAM)
+    subprocess.run([sys.executable, str(file)], check=True, timeout=120)

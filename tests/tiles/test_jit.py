@@ -1,0 +1,200 @@
+"""Launches of tile programs, against numpy, on every device."""
+
+from __future__ import annotations
+
+import threading
+from collections import namedtuple
+
+import numpy as np
+import pytest
+from tests.devices import DEVICES
+from tests.tiles import programs
+
+import gridlane
+from gridlane import cuda, tiles
+from gridlane.core.errors import ArgumentError, KernelError
+from gridlane.tiles.descriptors import TensorDescriptor
+
+ALL = ["interp", *DEVICES]
+tl = tiles.language
+
+
+def floats(*shape: int, seed: int = 1) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+
+
+@pytest.fixture(params=ALL)
+def device(request):
+    with gridlane.device(request.param):
+        yield request.param
+
+
+def test_add(device):
+    x, y, out = floats(1000), floats(1000, seed=2), np.zeros(1000, np.float32)
+    programs.add[lambda given: (tiles.cdiv(given["n"], given["BLOCK"]),)](
+        x, y, out, 1000, BLOCK=128
+    )
+    assert (out == x + y).all()
+
+
+def test_device_arrays(device):
+    x, out = cuda.to_device(floats(100)), cuda.device_array(100, np.float32)
+    programs.add[(4,)](x, x, out, 100, 32)
+    assert (out.copy_to_host() == floats(100) * 2).all()
+
+
+def test_softmax(device):
+    x, out = floats(5, 13), np.zeros((5, 13), np.float32)
+    programs.softmax[(2,)](out, x, 13, 13, 5, 13, BLOCK=16)
+    wanted = np.exp(x - x.max(1, keepdims=True))
+    np.testing.assert_allclose(out, wanted / wanted.sum(1, keepdims=True), rtol=1e-5)
+
+
+def test_product(device):
+    m, n, k = 20, 35, 50
+    a, b, c = floats(m, k), floats(k, n, seed=2), np.zeros((m, n), np.float32)
+    programs.product[(2, 2)](a, b, c, m, n, k, M=16, N=32, K=16)
+    np.testing.assert_allclose(c, a @ b, rtol=1e-4, atol=1e-4)
+
+
+def test_descriptors(device):
+    x, out = floats(4, 6), np.full((8, 8), 7, np.float32)
+    source = TensorDescriptor.from_tensor(x, [4, 4])
+    target = TensorDescriptor.from_tensor(out, [4, 4])
+    programs.copy_block[(1,)](source, target, 2)
+    wanted = np.zeros((4, 4), np.float32)
+    wanted[:3, 1:] = x[1:, :3]
+    assert (out[:4, :4] == wanted).all()
+    assert (out[4:] == 7).all() and (out[:, 4:] == 7).all()
+
+
+Pair = namedtuple("Pair", "shift other")  # as programs write it
+
+
+@pytest.mark.parametrize("make", [lambda *items: tuple(items), Pair])
+@pytest.mark.parametrize("shift", [1, 5, 2.5])
+def test_tuples(device, make, shift):
+    """An item that is 1 is a constant, as an argument is."""
+    x, out, other = floats(8), np.zeros(8, np.float32), np.array([3], np.float32)
+    programs.scaled[(1,)](x, make(shift, other), out, 8, 2.0, BLOCK=8)
+    np.testing.assert_allclose(out, x * 2 + shift + 3, rtol=1e-6)
+
+
+def test_reinterpreted_arrays():
+    x, out = floats(4), np.zeros(4, np.int32)
+    wrapped = tiles.reinterpret(x, tl.int32)
+    programs.add[(1,)](wrapped, wrapped, out, 4, BLOCK=4)
+    assert (out == x.view(np.int32) * 2).all()
+
+
+def test_assertions(device):
+    x = np.array([1, -1], np.int32)
+    programs.checked[(1,)](x, 2, BLOCK=2)
+    programs.checked[(1,)](np.abs(x), 2, BLOCK=2, debug=True)
+    with pytest.raises((AssertionError, KernelError), match="a negative number"):
+        programs.checked[(1,)](x, 2, BLOCK=2, debug=True)
+
+
+def test_a_grid_of_no_programs_launches_nothing():
+    x, out = floats(4), np.zeros(4, np.float32)
+    kernel = programs.add[(0,)](x, x, out, 4, BLOCK=4)
+    assert not out.any()
+    assert kernel.name == "add"
+
+
+def test_a_program_is_compiled_once_for_its_types():
+    mine = tiles.jit(programs.add.fn)
+    x, out = floats(64), np.zeros(64, np.float32)
+    for n in (5, 9, 64):
+        mine[(1,)](x, x, out, n, BLOCK=64)
+    assert len(mine._programs) == 1
+    mine[(1,)](x, x, out, 1, BLOCK=64)  # 1 is a constant
+    mine[(1,)](x, x, out, 2**40, BLOCK=64)  # of 64 bits
+    mine[(1,)](x, x, out, 64, BLOCK=32)
+    mine[(1,)](x.astype(np.float64), x, out, 64, BLOCK=64)
+    assert len(mine._programs) == 5
+    plain = tiles.jit(programs.add.fn, do_not_specialize=["n"])
+    for n in (1, 2, 3):
+        plain[(1,)](x, x, out, n, BLOCK=64)
+    assert len(plain._programs) == 1
+
+
+def test_equal_constants_of_other_types_are_others():
+    @tiles.jit
+    def put(out, VALUE: tl.constexpr):
+        tl.store(out, VALUE / 2 if isinstance(VALUE, float) else VALUE // 2)
+
+    out = np.zeros(1, np.float32)
+    for value, wanted in ((3, 1.0), (3.0, 1.5), (True, 0.0)):
+        put[(1,)](out, value)
+        assert out[0] == wanted
+
+
+def test_what_is_compiled():
+    x, out = floats(4), np.zeros(4, np.float32)
+    kernel = programs.add.warmup(x, x, out, 4, BLOCK=4, grid=(1,), num_warps=2)
+    assert not out.any()
+    assert "tile_load" in kernel.asm["ttir"] and "object" in kernel.asm
+    assert kernel.metadata.num_warps == 2 and kernel.metadata.name == "add"
+    assert kernel.n_regs >= 0 and kernel.n_spills >= 0
+    kernel[(1, 1, 1)](x, x, out, 4, 4)
+    assert (out == x * 2).all()
+
+
+def test_threads():
+    """Each with a first launch of its own, at once."""
+    mine, wrong = tiles.jit(programs.softmax.fn), []
+
+    def run(seed: int) -> None:
+        x, out = floats(3, 8, seed=seed), np.zeros((3, 8), np.float32)
+        for _ in range(20):
+            mine[(2,)](out, x, 8, 8, 3, 8, BLOCK=8)
+            wanted = np.exp(x) / np.exp(x).sum(1, keepdims=True)
+            if not np.allclose(out, wanted, rtol=1e-5):
+                wrong.append(seed)
+
+    threads = [threading.Thread(target=run, args=(seed,)) for seed in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert not wrong
+
+
+X = floats(4)
+
+BAD = [
+    (lambda: programs.add(X, X, X, 4, 4), RuntimeError, "outside of the scope of a kernel"),
+    (lambda: programs.add[(1,)](X, X, X), ArgumentError, "missing a required argument: 'n'"),
+    (lambda: programs.add[(1,)](X, X, X, 4, 4, 5), ArgumentError, "too many positional"),
+    (lambda: programs.add[(1,)](X, X, X, 4, 4, warps=2), ArgumentError, "unrecognised"),
+    (lambda: programs.add[(1,)](X, X, X, 4, 4, num_warps=3), ArgumentError, "power of two"),
+    (lambda: programs.add[(1, 1, 1, 1)](X, X, X, 4, 4), ArgumentError, "1 to 3 axes"),
+    (lambda: programs.add[()](X, X, X, 4, 4), ArgumentError, "1 to 3 axes"),
+    (lambda: programs.add[(-1,)](X, X, X, 4, 4), ArgumentError, "whole numbers"),
+    (lambda: programs.add[(1.5,)](X, X, X, 4, 4), ArgumentError, "whole numbers"),
+    (lambda: programs.add[(1,)](X, X, X, 2**64, 4), ArgumentError, "64 bits"),
+    (lambda: programs.add[(1,)](X, "x", X, 4, 4), ArgumentError, "y: a tile program cannot"),
+    (lambda: programs.add[(1,)](X, object(), X, 4, 4), ArgumentError, "y: a tile program cannot"),
+    (lambda: programs.add[(1,)](X, X, X, 4, 3), tiles.CompilationError, "power of"),
+    (lambda: tiles.jit(5), ArgumentError, "a Python function"),
+    (lambda: tiles.jit(programs.add.fn, do_not_specialize=["q"]), ArgumentError, "no parameter"),
+    (lambda: TensorDescriptor(X, [4], [1], [2, 2]), ArgumentError, "as many of each"),
+    (lambda: TensorDescriptor(X, [2, 2], [1, 2], [2, 2]), ArgumentError, "last stride"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "message"), BAD, ids=[each[2] for each in BAD])
+def test_bad_launches(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_wide_constants():
+    @tiles.jit
+    def last(out, ITEMS: tl.constexpr):
+        tl.store(out, ITEMS[-1])
+
+    out = np.zeros(1, np.int32)
+    last[(1,)](out, tuple(range(10_000)))
+    assert out[0] == 9_999
