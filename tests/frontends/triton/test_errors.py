@@ -182,11 +182,18 @@ def test_error(function, types, message, line):
 
 def test_a_failed_assertion_has_its_message():
     text = raised(asserts, FLOATS, kind=CompileTimeAssertionFailure, SIZE=8)
-    assert text.startswith("SIZE is 8")
+    assert text.startswith("at 2:4:\n")
+    assert text.endswith("\nSIZE is 8")
 
 
 def test_constructs_have_a_class():
     assert "Break" in raised(breaks, FLOATS, INT, kind=UnsupportedLanguageConstruct)
+
+
+def test_the_cause_is_the_functions_own_error():
+    with pytest.raises(CompilationError) as caught:
+        module_of(three, FLOATS)
+    assert str(caught.value.__cause__) == "Shape element 0 must be a power of 2"
 
 
 def test_an_error_in_a_callee_names_the_caller():
@@ -197,3 +204,12 @@ def test_an_error_in_a_callee_names_the_caller():
 def test_outside_of_a_program_functions_raise():
     with pytest.raises(ValueError, match=r"Did you forget to add @triton\.jit"):
         tl.arange(0, 4)
+
+
+@jit
+def writes_constant(data: tl.const, out):
+    tl.store(data, tl.load(out))
+
+
+def test_pointers_to_constant_memory_are_not_written():
+    assert "Cannot store to a constant pointer" in raised(writes_constant, FLOATS, FLOATS)

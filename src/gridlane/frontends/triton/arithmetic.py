@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from enum import Enum
 from typing import Any
@@ -251,7 +252,14 @@ def where(condition: Any, x: Any, y: Any) -> tensor:
     first, second = operands(_number_or_tensor(x), _number_or_tensor(y), pointers=(True, True))
     if first.dtype != second.dtype:
         raise IncompatibleTypeError(first.dtype, second.dtype)
-    truth, first, second = matched(to_bool(to_tensor(condition)), first, second)
+    given = to_tensor(condition)
+    if not given.dtype.is_bool():
+        warnings.warn(
+            "tl.where with a non-boolean condition is deprecated and will error out in a future "
+            f"triton release. Got {given.dtype}",
+            stacklevel=2,
+        )
+    truth, first, second = matched(to_bool(given), first, second)
 
     def build(b: Builder, c: Value, v: Value, w: Value) -> Value:
         return b.select(c, v, w)

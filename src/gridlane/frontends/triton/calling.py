@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import types
 from collections.abc import Callable
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, cast
 
 from gridlane.frontends.triton.aggregates import is_aggregate_class
@@ -13,6 +13,7 @@ from gridlane.frontends.triton.arithmetic import maximum, minimum
 from gridlane.frontends.triton.constants import constexpr, unwrapped
 from gridlane.frontends.triton.context import is_builtin
 from gridlane.frontends.triton.debugging import device_print
+from gridlane.frontends.triton.errors import CompilationError
 from gridlane.frontends.triton.functions import ConstexprFunction, TileFunction
 from gridlane.frontends.triton.numbers import to_tensor
 from gridlane.frontends.triton.translator import Frame, Translator
@@ -107,6 +108,8 @@ def call(
 
 def _is_ours(function: Any) -> bool:
     """Whether a function is a method of a value, or a class of the language."""
+    if isinstance(function, partial):
+        return isinstance(function.func, ConstexprFunction)
     owner = getattr(function, "__self__", None)
     if isinstance(owner, tensor) or hasattr(type(owner), "is_aggregate"):
         return True
@@ -135,6 +138,9 @@ def inline(
     try:
         with t.b.inside(body):
             t.block(function.source.body)
+    except CompilationError as error:
+        # The caller is the place that Triton names first, and the callee's error is the cause.
+        raise type(error)(error.message, error.loc, error.related) from error
     finally:
         t.frames.pop()
     if not frame.label:

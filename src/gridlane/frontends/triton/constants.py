@@ -47,6 +47,22 @@ class constexpr:
         return self.value[unwrapped(index)]
 
 
+class constexpr_type:
+    """The type of a value that is known at compile time: the value itself."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = unwrapped(value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, constexpr_type) and self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+    def __repr__(self) -> str:
+        return f"constexpr_type[{self.value}]"
+
+
 class const:
     """The annotation of pointers to memory that a program does not write."""
 

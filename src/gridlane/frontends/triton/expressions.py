@@ -11,6 +11,7 @@ from typing import Any, cast
 from gridlane.frontends.triton.arithmetic import logical, negation
 from gridlane.frontends.triton.calling import call
 from gridlane.frontends.triton.casting import is_true
+from gridlane.frontends.triton.constants import constexpr_type
 from gridlane.frontends.triton.functions import TileFunction
 from gridlane.frontends.triton.names import global_value
 from gridlane.frontends.triton.numbers import to_tensor
@@ -169,6 +170,8 @@ def _attribute(t: Translator, node: ast.Attribute) -> Any:
     owner = t.expr(node.value)
     if node.attr == "value" and isinstance(owner, (bool, int, float, str, type(None))):
         return owner  # a constexpr's
+    if node.attr == "type" and isinstance(owner, (bool, int, float, str, type(None))):
+        return constexpr_type(owner)
     if node.attr.startswith("_") and isinstance(owner, tensor):
         raise AttributeError(f"a tensor has no attribute {node.attr}")
     value = getattr(owner, node.attr)

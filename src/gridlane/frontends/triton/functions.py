@@ -14,7 +14,7 @@ from typing import Any
 
 from gridlane.frontends.python.scope import lookup
 from gridlane.frontends.python.source import FunctionSource, source_of
-from gridlane.frontends.triton.constants import constexpr, unwrapped
+from gridlane.frontends.triton.constants import const, constexpr, unwrapped
 
 _CONSTANT = ("constexpr",)
 
@@ -68,6 +68,11 @@ class TileFunction:
             return annotation.rpartition(".")[2] in _CONSTANT
         return annotation is constexpr
 
+    def is_readonly(self, name: str) -> bool:
+        """Whether a parameter's annotation is ``tl.const``: a pointer that is not written."""
+        annotation = self.signature.parameters[name].annotation
+        return annotation is const or annotation in ("tl.const", "const")
+
     def constant_names(self) -> Iterator[str]:
         """The parameters that are known at compile time."""
         return (name for name in self.arg_names if self.is_constant(name))
@@ -92,7 +97,11 @@ class ConstexprFunction:
         return unwrapped(self.fn(*[unwrapped(each) for each in args], **plain))
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)
+        if instance is None:
+            return self
+        bound = functools.partial(self, instance)
+        bound._must_use_result = getattr(self, "_must_use_result", "")  # type: ignore[attr-defined]
+        return bound
 
 
 def constexpr_function(fn: Callable[..., Any]) -> ConstexprFunction:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 
 from gridlane.core import argtypes
@@ -43,8 +43,10 @@ class Parameters:
         constants: Mapping[Any, Any],
         blocks: Mapping[Any, Block],
         aligned: Mapping[Any, int],
+        readonly: Container[str] = (),
     ) -> None:
         self._b, self._constants, self._blocks, self._aligned = b, constants, blocks, aligned
+        self._readonly = readonly
 
     def value(self, name: str, kind: argtypes.ArgType, argument: int, path: Path = ()) -> Any:
         """The program's value of an argument, or of a place in it."""
@@ -58,7 +60,8 @@ class Parameters:
         if isinstance(kind, argtypes.ArrayType):
             start = pointer(_element(kind.element))
             align = self._aligned.get(key, 0)
-            return wrap(self._add(name, start, argument, (*path, "data"), align))
+            value = self._add(name, start, argument, (*path, "data"), align)
+            return wrap(value, pointer_type(of_ir(start.element), const=name in self._readonly))
         if isinstance(kind, argtypes.CPointerType) and kind.element is not None:
             address = self._add(name, u64, argument, path)
             start = pointer(_element(kind.element))

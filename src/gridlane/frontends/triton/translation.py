@@ -55,7 +55,8 @@ def translate(
     try:
         with translating(unit):
             t = Translator(unit, RULES)
-            parameters = Parameters(unit.b, fixed, blocks or {}, aligned or {})
+            readonly = [name for name in function.arg_names if function.is_readonly(name)]
+            parameters = Parameters(unit.b, fixed, blocks or {}, aligned or {}, readonly)
             scope = _arguments(function, types, fixed, parameters)
             t.frames.append(Frame(function, scope, is_kernel=True))
             if not t.block(function.source.body):

@@ -128,19 +128,29 @@ class Translator:
         self.b.loc = place
         try:
             yield
-        except CompileError:
+        except CompilationError as error:
+            if error.place is None:
+                error.place = self.place_of(node)
             raise
-        except RecursionError:
+        except (CompileError, RecursionError):
             raise
         except Exception as error:
-            raise CompilationError(_text(error), place) from error
+            cause = error if isinstance(node, ast.Call) else None
+            raise CompilationError(_text(error), place, place=self.place_of(node)) from cause
         finally:
             self.b.loc = outer
+
+    def place_of(self, node: ast.AST) -> tuple[int, int]:
+        """The line and column of a node, counted from the function's ``def``, as Triton has it."""
+        start: Any = self.frame.function.source.node
+        line = getattr(node, "lineno", start.lineno)
+        column = getattr(node, "col_offset", start.col_offset)
+        return line - start.lineno + 1, column - start.col_offset
 
     def unsupported(self, node: ast.AST, message: str = "") -> UnsupportedLanguageConstruct:
         """The error of a construct that programs do not have."""
         text = message or f"unsupported AST node type: {type(node).__name__}"
-        return UnsupportedLanguageConstruct(text, self.locate(node))
+        return UnsupportedLanguageConstruct(text, self.locate(node), place=self.place_of(node))
 
     # ---- regions of run time
 

@@ -28,7 +28,7 @@ from gridlane.frontends.triton.atomics import (
 )
 from gridlane.frontends.triton.blocks import advance, make_block_ptr
 from gridlane.frontends.triton.casting import cast
-from gridlane.frontends.triton.constants import const, constexpr
+from gridlane.frontends.triton.constants import const, constexpr, constexpr_type
 from gridlane.frontends.triton.creation import full, zeros, zeros_like
 from gridlane.frontends.triton.debugging import (
     assume,
@@ -197,6 +197,7 @@ __all__ = [
     "condition",
     "const",
     "constexpr",
+    "constexpr_type",
     "cos",
     "cumprod",
     "cumsum",
