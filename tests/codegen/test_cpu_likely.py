@@ -42,6 +42,9 @@ PLACES = {
     "and.b64 %rd6, %rd5, 32; add.s64 %rd7, %rd6, %rd3;",
     "what wraps": "add.u32 %r3, %r2, %r1; cvt.u64.u32 %rd4, %r3; sub.u32 %r4, 0, %r1;"
     "cvt.u64.u32 %rd5, %r4; add.s64 %rd6, %rd4, %rd5; and.b64 %rd7, %rd6, 127;",
+    "a remainder": "add.u32 %r3, %r2, %r1; rem.u32 %r4, %r3, 100; cvt.u64.u32 %rd7, %r4;",
+    "a signed remainder": "add.s32 %r3, %r2, %r1; rem.s32 %r4, %r3, 64; add.s32 %r4, %r4, 64;"
+    "cvt.s64.s32 %rd7, %r4;",
     "a choice": "add.s32 %r3, %r2, %r1; setp.ge.s32 %p1, %r3, 0; selp.b64 %rd7, %rd3, 9, %p1;",
     "a masked choice": "add.s32 %r3, %r2, %r1; mov.u64 %rd7, %rd3; setp.lt.s32 %p1, %r3, 0;"
     "@%p1 bra L; add.s64 %rd7, %rd3, 32; L:",
@@ -87,6 +90,15 @@ def test_an_index_from_the_end_is_a_row_or_a_gather():
     )
     assert "load <16 x float>" in text and "masked.gather" in text
     assert "masked.scatter" not in text
+
+
+def test_a_remainder_is_a_row_or_a_gather():
+    text = emitted(
+        INDEX
+        + "%j: i64 = rem %i, %n\n%a: ptr<f32, global> = offset %p, %j\n%v: f32 = load %a\n"
+        + "%o: ptr<f32, global> = offset %q, %i\nstore %o, %v"
+    )
+    assert "load <16 x float>" in text and "masked.gather" in text
 
 
 def test_a_store_of_the_same():

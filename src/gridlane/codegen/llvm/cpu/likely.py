@@ -1,9 +1,10 @@
 """Addresses that are likely linear: a scalar base, and a test at run time of whether they are.
 
-An index that may be negative and then counts from the end, one of 32 bits that may wrap around, one
-that a condition selects: no analysis says that the lanes of such are adjacent, but they are. Beside
-the vector, such a value has the base that it has if so, and the tests for it, on scalars where that
-is possible. A load or store of it branches on the tests: a row or one element, else each lane.
+An index that may be negative and then counts from the end, a remainder, one of 32 bits that may
+wrap around, one that a condition selects: no analysis says that the lanes of such are adjacent, but
+they are. Beside the vector, such a value has the base that it has if so, and the tests for it, on
+scalars where that is possible. A load or store of it branches on the tests: a row or one element,
+else each lane.
 """
 
 from __future__ import annotations
@@ -125,6 +126,27 @@ def _sign(state: Emission, value: Likely, type_: DType, text: str) -> Likely:
     return Likely(first, 0, (*value.holds, body.op(f"icmp eq {name} {first}, {last}")))
 
 
+def _rem(state: Emission, op: arith.Rem, result: Value) -> Likely | None:
+    """The remainder of the first lane, if no multiple of the divisor is among the lanes; of signed
+    numbers, if they are positive."""
+    value, divisor, type_ = _of(state, op.lhs), state.rep(op.rhs), op.lhs.type
+    assert isinstance(type_, DType)
+    if value is None or value.stride <= 0 or not isinstance(divisor, Uniform):
+        return None
+    if not _is_short(state, value, type_):
+        return None
+    body, name = state.body, scalar_name(type_)
+    base = scalars.emit(body, op, 0, [value.base, divisor.name])
+    assert base is not None
+    holds = (*value.holds, _keeps_within(state, value, type_))
+    sign = "s" if type_.is_signed else "u"
+    if type_.is_signed:
+        holds = (*holds, body.op(f"icmp sge {name} {value.base}, 0"))
+    left = body.op(f"sub {name} {divisor.name}, {base}")
+    distance = (state.lanes - 1) * value.stride
+    return Likely(base, value.stride, (*holds, body.op(f"icmp {sign}gt {name} {left}, {distance}")))
+
+
 def _cast(state: Emission, op: arith.Cast, result: Value) -> Likely | None:
     value, source = _of(state, op.value), op.value.type
     if value is None or not isinstance(source, DType) or not source.is_integer:
@@ -239,6 +261,7 @@ _RULES: dict[type[Op], Callable[[Emission, Any, Value], Likely | None]] = {
     arith.Shr: _shr,
     arith.And: _and,
     arith.Cast: _cast,
+    arith.Rem: _rem,
     arith.Select: _select,
     memory.ReadVar: _read,
     memory.Offset: _offset,

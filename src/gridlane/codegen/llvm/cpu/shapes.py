@@ -159,6 +159,16 @@ def _product(shapes: Shapes, op: arith.Mul) -> tuple[Shape, ...]:
     return _default(shapes, op)
 
 
+def _rem(shapes: Shapes, op: arith.Rem) -> tuple[Shape, ...]:
+    """What wraps around at a multiple is likely adjacent: no multiple is among the lanes."""
+    value, by, known = shapes.of(op.lhs), shapes.of(op.rhs), constant(op.rhs)
+    if value.uniform or not value.step or not by.uniform or not _integer(op):
+        return _default(shapes, op)
+    if type(known) is int and abs(known) <= abs(value.step) * shapes.layout.lanes:
+        return _default(shapes, op)
+    return (varying(value.step),)
+
+
 def _shl(shapes: Shapes, op: arith.Shl) -> tuple[Shape, ...]:
     a, amount = shapes.of(op.value), constant(op.amount)
     if a.uniform or type(amount) is not int or not 0 <= amount < 16:
@@ -355,6 +365,7 @@ _RULES: dict[type[Op], Callable[[Shapes, Any], tuple[Shape, ...]]] = {
     arith.Add: _sum(1),
     arith.Sub: _sum(-1),
     arith.Mul: _product,
+    arith.Rem: _rem,
     arith.Shl: _shl,
     arith.Shr: _shr,
     arith.And: _and,
