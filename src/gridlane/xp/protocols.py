@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -122,8 +123,8 @@ def by_method(name: str, method: str, operands: tuple[Any, ...], options: dict[s
 
 
 def _reduceat(name: str, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    from gridlane.xp.sorting import segments
-
+    # By name, as arrays import this module, and the other one arrays.
+    segments = import_module("gridlane.xp.sorting.segments")
     if name not in segments.NAMES:
         raise TypeError(f"np.{name}.reduceat: gridlane.xp has no function for it")
     return called(segments.reduceat(name), f"np.{name}.reduceat", operands, options)
