@@ -11,6 +11,7 @@ from gridlane.actors.device.resident_parts import (
     ALL,
     answerer_of,
     is_open,
+    order_of,
     poster_of,
     putter_of,
     room,
@@ -20,7 +21,7 @@ from gridlane.actors.device.resident_parts import (
     way_with,
 )
 from gridlane.cuda import ballot_sync, ffs, int32, int64, jit, syncwarp, uint32
-from gridlane.frontends.python.stubs import load_words, nanoseconds, store_words
+from gridlane.frontends.python.stubs import nanoseconds, store_words
 
 _NUMBERS, _GENERATIONS = (1 << wire.NUMBER_BITS) - 1, (1 << wire.GENERATION_BITS) - 1
 
@@ -129,11 +130,10 @@ def _waiter_of(clustered: bool) -> Any:
     def wait_for_room(place: Any, position: Any, way: Any, beats: Any) -> Any:
         number, free = way.number, look_for_room(way)
         while free <= 0 and number >= 0:
-            wanted, _, _, _ = load_words(place.orders)
             beats += 1
             low, high = uint32(position.head), uint32(position.head >> 32)
             store_words(place.status, position.order, beats, low, high)
-            if wanted & 3 == wire.STOP or not is_open(place, number):
+            if order_of(place) & 3 == wire.STOP or not is_open(place, number):
                 number = -1
             else:
                 free = look_for_room(way)

@@ -1,4 +1,8 @@
-"""Parts of the resident kernel, which a warp runs together; see ``resident``."""
+"""Parts of the resident kernel, which a warp runs together; see ``resident``.
+
+Convergence: a warp's lanes may load a word one after the other, while the host or another kernel
+changes it. What they branch on is therefore the first lane's value, which ``shfl_sync`` broadcasts.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from typing import Any
 from gridlane.actors.device import wire
 from gridlane.actors.device.cluster_rings import accesses_of, nearest_of
 from gridlane.actors.layouts.blocks import ROUTES
-from gridlane.cuda import ballot_sync, clz, ffs, int32, int64, jit, syncwarp, uint32
+from gridlane.cuda import ballot_sync, clz, ffs, int32, int64, jit, shfl_sync, syncwarp, uint32
 from gridlane.frontends.python.stubs import load_words, store_words
 
 # The types of their fields are those of a kernel's variables.
@@ -138,12 +142,19 @@ def answerer_of(most: int) -> Any:
 
 
 @jit(device=True)
+def order_of(place: Any) -> Any:
+    """The host's present order."""
+    order, _, _, _ = load_words(place.orders)
+    return shfl_sync(ALL, order, 0)
+
+
+@jit(device=True)
 def room(place: Any, out_tail: Any, out_head: Any) -> Any:
     """Wait until the host has taken enough of the kernel's messages; returns how many it has
     taken."""
     while out_tail - out_head >= int64(1) << place.out_shift:
         _, _, low, high = load_words(place.orders)
-        out_head = int64(low) | int64(high) << 32
+        out_head = shfl_sync(ALL, int64(low) | int64(high) << 32, 0)
     return out_head
 
 
@@ -262,7 +273,7 @@ def room_seer_of(clustered: bool) -> Any:
 
     def look_for_room(way: Any) -> Any:
         a, b, _, _ = load(way.at - wire.INBOX_HEAD + 16)
-        seen = int64(a) | int64(b) << 32
+        seen = shfl_sync(ALL, int64(a) | int64(b) << 32, 0)
         return int32((int64(1) << way.shift) - (way.tail - seen))
 
     return jit(device=True)(look_for_room)
@@ -310,4 +321,4 @@ def is_open(place: Any, number: Any) -> Any:
     """Whether a route is still in the table."""
     entry = place.routes + wire.TABLE_HEAD + wire.TABLE_ENTRY * number
     _, _, _, flags = load_words(entry + 16)
-    return flags & wire.IN_USE != 0
+    return shfl_sync(ALL, flags, 0) & wire.IN_USE != 0
