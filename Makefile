@@ -67,7 +67,7 @@ lint: $(VENV)/.installed-dev
 checks: lint
 	$(PY) -m pytest --quiet --doctest-modules src/gridlane || test $$? -eq 5
 
-PYTEST := $(PY) -m pytest -n 2 --dist worksteal -p scripts.testing.seconds --durations 30 --durations-min 3
+PYTEST := $(PY) -m pytest -n 2 --dist worksteal -p scripts.testing.seconds -p scripts.testing.crashes --durations 30 --durations-min 3
 BESIDE_CHECKS = mkdir -p $(OUT); \
 	$(MAKE) --no-print-directory checks > $(OUT)/checks.log 2>&1 & checks=$$!; \
 	$(1); tests=$$?; \
