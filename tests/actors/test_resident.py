@@ -129,6 +129,14 @@ def test_a_full_inbox_refuses_and_blocks(ref):
     assert ref.call(Number(1), timeout=WAIT).value == 17
 
 
+def test_a_message_of_another_size_is_refused(runtime, ref):
+    """Its kernel would wait for the rest of it, and later messages behind it."""
+    engine, posts = runtime._home.engine, (0.0, 0, 0, 0, 0, 0, 0, 0)
+    assert engine.post(ref._there, b"", *posts) == Reason.WRONG_TYPE
+    assert engine.post(ref._there, bytes(24), *posts) == Reason.WRONG_TYPE
+    assert ref.call(Number(1), timeout=WAIT).value == 1
+
+
 def test_post_many_loses_nothing(ref):
     posted = ref.post_many([Number(n) for n in range(200)])
     until(lambda: ref.metrics()["received"] == 200)

@@ -49,10 +49,13 @@ static void write_chunks(gl_chunk *chunk, uint32_t sequence, const void *header,
     }
 }
 
-/* Put a message into the ring; GL_POSTED or GL_IS_FULL. */
+/* Put a message into the ring; GL_POSTED, GL_IS_FULL, or GL_WRONG_TYPE for another number of chunks
+   than that of its type: the kernel would wait for the others for ever. */
 int gl_wire_put(gl_actor *to, const gl_letter *letter, const void *payload, uint64_t *taken)
 {
     gl_wire *wire = to->wire;
+    if ((sizeof(gl_wire_header) + letter->payload_bytes + 11) / 12 != wire->chunks)
+        return GL_WRONG_TYPE;
     uint64_t ticket = atomic_load_explicit(&wire->tail, memory_order_relaxed);
     int64_t room = 1ll << wire->shift;
     do {
