@@ -57,11 +57,12 @@ def run(
     grid: Any = 1,
     options: KernelOptions = OPTIONS,
     blocks: dict[str, Block] | None = None,
+    elements: dict[str, Any] | None = None,
     **constants: Any,
 ) -> RunResult:
     """Run a program on arrays, numbers and tuples of these, in place."""
     types = tuple([type_of(arg) for arg in args])
-    module = translate(function, types, options, constants, blocks)
+    module = translate(function, types, options, constants, blocks, elements=elements)
     verify(module, TILE)
     memory = interp.Memory()
     known: dict[int, int] = {}

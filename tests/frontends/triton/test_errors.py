@@ -125,8 +125,14 @@ def calls_recurs(data):
 
 
 @jit
-def wide_float(data):
-    tl.store(data, tl.load(data).to(tl.float8e5))
+def narrow_sum(data):
+    x = tl.load(data).to(tl.float8e5)
+    tl.store(data, x + x)
+
+
+@jit
+def other_format(data):
+    tl.store(data, tl.load(data).to(tl.float8e4b15))
 
 
 @jit
@@ -163,7 +169,8 @@ CASES = [
     (stores_a_float_there, (FLOATS,), "Unsupported ptr type", "tl.store"),
     (calls_half_power, (FLOATS,), "Expected dtype ['fp32', 'fp64'] but got fp16", "tl.exp(x)"),
     (calls_recurs, (INTS,), "recurs() calls itself", "recurs(x + 1)"),
-    (wide_float, (FLOATS,), "type fp8e5 not supported", "tl.float8e5"),
+    (narrow_sum, (FLOATS,), "addition of fp8e5 is not supported", "x + x"),
+    (other_format, (FLOATS,), "type fp8e4b15 not supported", "tl.float8e4b15"),
     (breaks, (FLOATS, INT), "unsupported AST node type: Break", "break"),
     (drops_block, (FLOATS,), "The result of tl.advance is not being used", "tl.advance"),
     (branch_on_tile, (FLOATS,), "more than one value is ambiguous", "if tl.arange"),

@@ -19,7 +19,14 @@ from gridlane.frontends.triton.promotion import (
     promoted_integers,
 )
 from gridlane.frontends.triton.shapes import expanded, matched
-from gridlane.frontends.triton.types import bfloat16, float32, get_int_dtype, int1, int32
+from gridlane.frontends.triton.types import (
+    bfloat16,
+    float32,
+    get_int_dtype,
+    int1,
+    int32,
+    require_arithmetic,
+)
 from gridlane.frontends.triton.values import define, member, tensor
 from gridlane.ir.builder import Builder
 from gridlane.ir.op import Op
@@ -89,6 +96,7 @@ def _number_or_tensor(value: Any) -> Any:
 
 def _computed(name: str, x: Any, y: Any, divides: bool = False) -> tensor:
     first, second = operands(_number_or_tensor(x), _number_or_tensor(y), divides=divides)
+    require_arithmetic(first.dtype, name)
     return apply(name, BUILDS[name], [first, second], first.dtype)
 
 
@@ -102,6 +110,7 @@ def add(x: Any, y: Any, sanitize_overflow: bool = True) -> tensor:
         first, second = second, first
     if first.dtype.is_ptr():
         return _moved(first, second)
+    require_arithmetic(first.dtype, "addition")
     return apply("add", BUILDS["add"], [first, second], first.dtype)
 
 
@@ -122,6 +131,7 @@ def sub(x: Any, y: Any, sanitize_overflow: bool = True) -> tensor:
     first, second = operands(_number_or_tensor(x), _number_or_tensor(y), pointers=(True, False))
     if first.dtype.is_ptr():
         return _moved(first, negated(second))
+    require_arithmetic(first.dtype, "subtraction")
     return apply("sub", BUILDS["sub"], [first, second], first.dtype)
 
 
@@ -137,6 +147,7 @@ def truediv(x: Any, y: Any) -> tensor:
     first, second = operands(_number_or_tensor(x), _number_or_tensor(y), divides=True)
     if first.dtype.is_int():
         first, second = converted(first, float32), converted(second, float32)
+    require_arithmetic(first.dtype, "division")
     return apply("div", BUILDS["div"], [first, second], first.dtype)
 
 
@@ -163,6 +174,7 @@ def negated(x: tensor) -> tensor:
         raise ValueError(f"wrong type argument to unary minus ({x.dtype!r})")
     if x.dtype.is_bool():
         return x
+    require_arithmetic(x.dtype, "negation")
     return apply("neg", lambda b, v: b.neg(v), [x], x.dtype)
 
 
@@ -218,6 +230,7 @@ def compared(name: str, x: Any, y: Any) -> tensor:
     """A comparison. A number has a type of its own here, before both are converted to one."""
     first, second = to_tensor(x), to_tensor(y)
     first, second = operands(first, second)
+    require_arithmetic(first.dtype, "comparison")
     return apply(name, BUILDS[name], [first, second], int1)
 
 
@@ -276,6 +289,7 @@ def _extremum(name: str, x: Any, y: Any, propagate_nan: Any) -> tensor:
     first, second = operands(wide(to_tensor(x)), wide(to_tensor(y)))
     if first.dtype.is_ptr():
         raise TypeError(f"Unexpected dtype {first.dtype}")
+    require_arithmetic(first.dtype, name)
     if first.dtype.is_floating() and unwrapped(propagate_nan) is PropagateNan.ALL:
         return apply(f"{name}_nan", _with_nan(BUILDS[name]), [first, second], first.dtype)
     return apply(name, BUILDS[name], [first, second], first.dtype)
@@ -312,6 +326,7 @@ def clamp(x: Any, min: Any, max: Any, propagate_nan: Any = PropagateNan.NONE) ->
     value, lower = operands(value, lower)
     if not value.dtype.is_floating():
         raise TypeError(f"Unexpected dtype {value.dtype}. Only floating point clamp is supported")
+    require_arithmetic(value.dtype, "clamp")
     keeps = unwrapped(propagate_nan) is PropagateNan.ALL
 
     def build(b: Builder, v: Value, low: Value, high: Value) -> Value:
@@ -332,6 +347,7 @@ def abs(x: Any) -> tensor:
         return value
     if value.dtype.is_ptr():
         raise TypeError(f"Unexpected dtype {value.dtype}")
+    require_arithmetic(value.dtype, "abs")
     return apply("abs", lambda b, v: b.unary(arith.Abs, v), [value], value.dtype)
 
 

@@ -9,7 +9,7 @@ from gridlane.frontends.triton.constants import unwrapped
 from gridlane.frontends.triton.context import builder, builtin
 from gridlane.frontends.triton.numbers import to_tensor
 from gridlane.frontends.triton.shapes import as_pointers
-from gridlane.frontends.triton.types import dtype, pointer_type
+from gridlane.frontends.triton.types import dtype, pointer_type, require_arithmetic
 from gridlane.frontends.triton.values import member, tensor
 from gridlane.ir.builder import constant
 from gridlane.ir.ops import atomic, tile_memory
@@ -49,6 +49,7 @@ def _element(pointer: tensor, name: str) -> dtype:
     if kind.is_const():
         raise ValueError("Cannot store to a constant pointer")
     element = kind.element_ty
+    require_arithmetic(element, f"atomic_{name}")
     if name != "add" and element.name in ("fp16", "bf16"):
         raise ValueError(f"atomic_{name} does not support {element}")
     if element.is_int() and element.int_bitwidth < 32:

@@ -166,7 +166,7 @@ def padding_of(option: Any, kind: dtype) -> Padding:
     """What is read beyond an array."""
     if option not in ("", None, "zero", "nan"):
         raise ValueError(f"Padding option {option} not supported")
-    if option == "nan" and kind.is_int():
+    if option == "nan" and (kind.is_int() or kind.is_fp8()):
         raise ValueError("Padding option `nan` is not supported for integer block pointers")
     return Padding.NANS if option == "nan" else Padding.ZEROS
 

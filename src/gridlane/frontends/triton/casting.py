@@ -8,8 +8,9 @@ from gridlane.core.dtypes import DType, b1, u64
 from gridlane.frontends.triton.constants import unwrapped
 from gridlane.frontends.triton.context import builtin
 from gridlane.frontends.triton.elementwise import apply
+from gridlane.frontends.triton.narrow import FORMATS, decoded, encoded
 from gridlane.frontends.triton.numbers import constant, to_tensor
-from gridlane.frontends.triton.types import dtype, dtype_of, pointer_type, scalar_ir
+from gridlane.frontends.triton.types import dtype, dtype_of, float32, pointer_type, scalar_ir
 from gridlane.frontends.triton.values import define, member, tensor
 from gridlane.ir.builder import Builder
 from gridlane.ir.ops import arith, memory
@@ -44,10 +45,24 @@ def converted(value: tensor, kind: dtype, rounding: str | None = None) -> tensor
     scalar_ir(source)
     if source.is_ptr() or target.is_ptr():
         return _pointer(value, target, type_)
+    if source.is_fp8() or target.is_fp8():
+        return _narrow(value, target, rounding)
     assert isinstance(type_, DType)
     if rounding == "rtz":
         return apply(f"cast_rtz.{type_}", lambda b, x: _towards_zero(b, x, type_), [value], target)
     return apply(f"cast.{type_}", lambda b, x: b.cast(x, type_), [value], target)
+
+
+def _narrow(value: tensor, target: dtype, rounding: str | None) -> tensor:
+    """Casts from and to floats of 8 bits, by float32."""
+    source = FORMATS.get(value.dtype.name)
+    if source is not None:
+        wide = apply(f"decode.{value.dtype}", lambda b, x: decoded(b, x, source), [value], float32)
+        return converted(wide, target)
+    form, cuts = FORMATS[target.name], rounding == "rtz"
+    name = f"encode{'_rtz' if cuts else ''}.{target}"
+    wide = converted(value, float32)
+    return apply(name, lambda b, x: encoded(b, x, form, cuts), [wide], target)
 
 
 def _towards_zero(b: Builder, x: Value, type_: DType) -> Value:
@@ -97,7 +112,8 @@ def reinterpreted(value: tensor, kind: dtype) -> tensor:
             f"data-type of size {target.primitive_bitwidth}"
         )
     type_ = scalar_ir(target)
-    scalar_ir(source)
+    if scalar_ir(source) == type_:
+        return tensor(value.handle, value.type.with_element_ty(target))
     return apply(f"bitcast.{type_}", lambda b, x: b.bitcast(x, type_), [value], target)
 
 

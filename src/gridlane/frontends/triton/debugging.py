@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from gridlane.frontends.triton.arithmetic import compared
-from gridlane.frontends.triton.casting import to_bool
+from gridlane.frontends.triton.casting import converted, to_bool
 from gridlane.frontends.triton.constants import unwrapped
 from gridlane.frontends.triton.context import builder, builtin, unit
 from gridlane.frontends.triton.errors import CompileTimeAssertionFailure
 from gridlane.frontends.triton.numbers import to_tensor
-from gridlane.frontends.triton.types import int32
+from gridlane.frontends.triton.types import float32, int32
 from gridlane.frontends.triton.values import tensor
 from gridlane.ir.op import Op
 from gridlane.ir.ops import control, grid, tile_memory
@@ -135,6 +135,8 @@ def device_print(prefix: Any, *args: Any, hex: Any = False) -> None:
         b.emit(control.Print((text,), ()))
     for each in args:
         value = to_tensor(each)
+        if value.dtype.is_fp8():
+            value = converted(value, float32)
         if value.shape:
             b.emit(tile_memory.TilePrint(text, value.handle, as_bits))
         else:

@@ -13,6 +13,7 @@ from gridlane.frontends.triton.elementwise import apply
 from gridlane.frontends.triton.numbers import to_tensor
 from gridlane.frontends.triton.promotion import operands
 from gridlane.frontends.triton.shapes import matched
+from gridlane.frontends.triton.types import require_arithmetic
 from gridlane.frontends.triton.values import member, tensor
 from gridlane.ir.builder import Builder
 from gridlane.ir.libdevice import ONE
@@ -72,6 +73,8 @@ def umulhi(x: Any, y: Any) -> tensor:
 def fdiv(x: Any, y: Any, ieee_rounding: Any = False) -> tensor:
     """The quotient of floats."""
     first, second = to_tensor(x), to_tensor(y)
+    for each in (first, second):
+        require_arithmetic(each.dtype, "fdiv")
     if not first.dtype.is_floating() or not second.dtype.is_floating():
         raise TypeError("both operands of fdiv must have floating scalar type")
     first, second = operands(first, second)
@@ -95,6 +98,7 @@ def fma(x: Any, y: Any, z: Any) -> tensor:
     first, second = operands(first, second)
     if not first.dtype.is_floating():
         raise TypeError(f"fma() takes floats, not {first.dtype}")
+    require_arithmetic(first.dtype, "fma")
     values = matched(first, second, third)
     return apply("fma", lambda b, v, w, u: b.fma(v, w, u), values, first.dtype)
 

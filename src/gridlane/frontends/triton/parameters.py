@@ -13,7 +13,7 @@ from gridlane.core.frozen import frozen
 from gridlane.core.parameters import array_members
 from gridlane.frontends.triton.blocks import integers
 from gridlane.frontends.triton.descriptors import tensor_descriptor
-from gridlane.frontends.triton.types import checked_shape, int64, of_ir, pointer_type
+from gridlane.frontends.triton.types import checked_shape, dtype, int64, of_ir, pointer_type
 from gridlane.frontends.triton.values import tensor, wrap
 from gridlane.ir.builder import Builder
 from gridlane.ir.ops import memory
@@ -44,9 +44,10 @@ class Parameters:
         blocks: Mapping[Any, Block],
         aligned: Mapping[Any, int],
         readonly: Container[str] = (),
+        elements: Mapping[Any, dtype] | None = None,
     ) -> None:
         self._b, self._constants, self._blocks, self._aligned = b, constants, blocks, aligned
-        self._readonly = readonly
+        self._readonly, self._elements = readonly, elements or {}
 
     def value(self, name: str, kind: argtypes.ArgType, argument: int, path: Path = ()) -> Any:
         """The program's value of an argument, or of a place in it."""
@@ -61,7 +62,8 @@ class Parameters:
             start = pointer(_element(kind.element))
             align = self._aligned.get(key, 0)
             value = self._add(name, start, argument, (*path, "data"), align)
-            return wrap(value, pointer_type(of_ir(start.element), const=name in self._readonly))
+            kind_there = self._elements.get(key, of_ir(start.element))
+            return wrap(value, pointer_type(kind_there, const=name in self._readonly))
         if isinstance(kind, argtypes.CPointerType) and kind.element is not None:
             address = self._add(name, u64, argument, path)
             start = pointer(_element(kind.element))
@@ -91,13 +93,14 @@ class Parameters:
         """A descriptor of an array: its strides come in bytes."""
         element = _element(kind.element)
         values: dict[Path, Value] = {}
-        for dtype, member in array_members(kind.ndim):
-            type_ = pointer(element) if dtype is None else dtype
+        for scalar, member in array_members(kind.ndim):
+            type_ = pointer(element) if scalar is None else scalar
             values[member] = self._add(name, type_, argument, (*path, *member))
         axes = range(kind.ndim)
         size = self._b.const(element.size, i64)
         steps = [self._b.binary(Div, values["strides", axis], size) for axis in axes]
-        base = tensor(values[("data",)], pointer_type(of_ir(element)))
+        key: Any = (name, *path) if path else name
+        base = tensor(values[("data",)], pointer_type(self._elements.get(key, of_ir(element))))
         shape = tuple([tensor(values["shape", axis], int64) for axis in axes])
         strides = tuple([tensor(step, int64) for step in steps])
         numbers = integers(shape, int64)

@@ -45,6 +45,8 @@ def promoted(
         return float32 if divides else float16
     if bfloat16 in (first, second):
         return bfloat16 if first == second and not divides else float32
+    if first.is_fp8() and second.is_fp8():
+        return first if first == second else float16
     if not first.is_int() or not second.is_int():
         raise TypeError(f"unexpected type {first} and {second}")
     if divides and first.int_signedness != second.int_signedness:

@@ -20,7 +20,15 @@ from gridlane.frontends.triton.shapes import (
     reshaped,
     split,
 )
-from gridlane.frontends.triton.types import dtype, dtype_of, float32, int32, scalar_ir, uint32
+from gridlane.frontends.triton.types import (
+    dtype,
+    dtype_of,
+    float32,
+    int32,
+    require_arithmetic,
+    scalar_ir,
+    uint32,
+)
 from gridlane.frontends.triton.values import member, tensor, tensors_in, wrap
 from gridlane.ir.builder import Builder
 from gridlane.ir.ops import arith
@@ -56,6 +64,8 @@ def program_function(function: Any, kinds: tuple[dtype, ...]) -> Function:
 
 def _combine(name: str, function: Any, inputs: tuple[tensor, ...]) -> Function:
     """The function that combines elements: of the program, or ``function`` writes it."""
+    for each in inputs:
+        require_arithmetic(each.dtype, name)
     types = tuple([element_type(value.handle.type) for value in inputs]) * 2
     if getattr(function, "is_build", False):
         return unit().device_function((name, ()), name, types, function)
@@ -147,6 +157,8 @@ def _scanned(
 def map_elementwise(scalar_fn: Any, *args: Any, pack: Any = 1) -> Any:
     """A function of scalars for each element."""
     values = matched(*[to_tensor(each) for each in args])
+    for each in values:
+        require_arithmetic(each.dtype, "map_elementwise")
     if unwrapped(pack) != 1:
         return _mapped_packs(scalar_fn, values, unwrapped(pack))
     function = program_function(scalar_fn, tuple([each.dtype for each in values]))

@@ -11,12 +11,13 @@ from gridlane.frontends.triton.context import builder, builtin
 from gridlane.frontends.triton.memory import as_mask
 from gridlane.frontends.triton.numbers import to_tensor
 from gridlane.frontends.triton.shapes import along, axis_of, broadcast_shape
-from gridlane.frontends.triton.types import block_type, int32
+from gridlane.frontends.triton.types import block_type, int32, require_arithmetic
 from gridlane.frontends.triton.values import member, tensor
 from gridlane.ir.ops import tiles
 
 
 def _ordered(x: tensor, dim: Any, descending: Any, count: int) -> tensor:
+    require_arithmetic(x.dtype, "sorting")
     rank = len(x.shape)
     axis = axis_of(rank - 1 if unwrapped(dim) is None else dim, rank)
     if axis != rank - 1:

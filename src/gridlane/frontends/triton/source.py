@@ -11,6 +11,7 @@ from gridlane.core.options import KernelOptions
 from gridlane.frontends.triton.fingerprint import constant_bytes, fingerprint
 from gridlane.frontends.triton.functions import TileFunction
 from gridlane.frontends.triton.parameters import Block, Key
+from gridlane.frontends.triton.types import dtype
 
 if TYPE_CHECKING:
     from gridlane.ir.values import Module
@@ -22,7 +23,9 @@ class TileSource:
     Its arguments are the other parameters, in order. ``constants``: by the parameter's name, or by
     name and places for what is in a tuple. ``blocks``: for a parameter that is a host's tensor
     descriptor, whose argument is the array, the shape of blocks. ``aligned``: multiples of bytes
-    at which pointers lie. ``warps``: of a block; devices without warps of their own ignore it.
+    at which pointers lie. ``elements``: the types of what pointers are to, for floats of 8 bits,
+    whose arguments are of uint8. ``warps``: of a block; devices without warps of their own ignore
+    it.
     """
 
     def __init__(
@@ -32,10 +35,11 @@ class TileSource:
         blocks: Mapping[Key, Block] | None = None,
         aligned: Mapping[Key, int] | None = None,
         warps: int = 4,
+        elements: Mapping[Key, dtype] | None = None,
     ) -> None:
         self.function, self.warps = function, warps
         self.constants, self.blocks = dict(constants or {}), dict(blocks or {})
-        self.aligned = dict(aligned or {})
+        self.aligned, self.elements = dict(aligned or {}), dict(elements or {})
         self._key: bytes | None = None
         self._modules: dict[tuple[tuple[ArgType, ...], KernelOptions], Module] = {}
 
@@ -63,6 +67,8 @@ class TileSource:
                 parts += [encode(key), encode((block.shape, block.padding))]
             for key, bytes_ in self.aligned.items():
                 parts += [encode(key), encode(bytes_)]
+            for key, kind in self.elements.items():
+                parts += [encode(key), encode(kind.name)]
             self._key = frame(b"S", *parts)
         return self._key
 
@@ -78,7 +84,14 @@ class TileSource:
             from gridlane.frontends.triton.translation import translate
 
             module = translate(
-                self.function, types, options, self.constants, self.blocks, self.aligned, self.warps
+                self.function,
+                types,
+                options,
+                self.constants,
+                self.blocks,
+                self.aligned,
+                self.warps,
+                self.elements,
             )
             self._modules[types, options] = module
         return module

@@ -17,6 +17,7 @@ from gridlane.frontends.triton.functions import TileFunction
 from gridlane.frontends.triton.parameters import Block, Key, Parameters
 from gridlane.frontends.triton.statements import STATEMENTS
 from gridlane.frontends.triton.translator import Frame, Rules, Translator
+from gridlane.frontends.triton.types import dtype
 from gridlane.ir.values import Function, Module
 from gridlane.passes.optimise.promote import drop_dead
 
@@ -31,6 +32,7 @@ def translate(
     blocks: Mapping[Key, Block] | None = None,
     aligned: Mapping[Key, int] | None = None,
     warps: int = 4,
+    elements: Mapping[Key, dtype] | None = None,
 ) -> Module:
     """The module of a program.
 
@@ -42,6 +44,8 @@ def translate(
         blocks: what host descriptors say besides their arrays.
         aligned: multiples of bytes at which pointers are known to lie.
         warps: the warps that the program asks for.
+        elements: the types of what pointers are to, where the IR's say less: floats of 8 bits,
+            whose arguments are of uint8.
 
     Raises:
         CompileError: the program is outside the language or its types do not fit; located.
@@ -56,7 +60,7 @@ def translate(
         with translating(unit):
             t = Translator(unit, RULES)
             readonly = [name for name in function.arg_names if function.is_readonly(name)]
-            parameters = Parameters(unit.b, fixed, blocks or {}, aligned or {}, readonly)
+            parameters = Parameters(unit.b, fixed, blocks or {}, aligned or {}, readonly, elements)
             scope = _arguments(function, types, fixed, parameters)
             t.frames.append(Frame(function, scope, is_kernel=True))
             if not t.block(function.source.body):

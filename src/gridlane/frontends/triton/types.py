@@ -10,6 +10,7 @@ from typing import Any, cast
 from gridlane.core import dtypes
 from gridlane.core.dtypes import DType
 from gridlane.frontends.triton.constants import unwrapped
+from gridlane.frontends.triton.narrow import FORMATS
 from gridlane.ir.types import PointerType, TileType, Type, pointer, tile
 
 MOST_ELEMENTS = 1048576
@@ -310,13 +311,27 @@ def scalar_ir(kind: dtype) -> DType | PointerType:
     """The IR's type of a scalar or pointer."""
     if isinstance(kind, pointer_type):
         return pointer(scalar_ir(kind.element_ty))
+    if kind.name in FORMATS:
+        return dtypes.u8
     known = _IR.get(kind.name)
     if known is None:
         raise TypeError(
-            f"type {kind} not supported: gridlane has no arithmetic of it yet. Pass the bits as "
-            "uint8 and convert them, or use float16 or bfloat16"
+            f"type {kind} not supported. Pass the bits as uint8 and convert them, or use another "
+            "float"
         )
     return known
+
+
+def require_arithmetic(kind: dtype, what: str) -> None:
+    """Refuse floats of 8 bits where they would be computed with.
+
+    Raises:
+        TypeError: it is one.
+    """
+    if kind.is_fp8():
+        raise TypeError(
+            f"{what} of {kind} is not supported: convert it first, as in x.to(tl.float16)"
+        )
 
 
 def dtype_of(value: Any) -> dtype:

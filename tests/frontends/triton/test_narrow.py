@@ -1,0 +1,76 @@
+"""Floats of 8 bits, against ml_dtypes."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+from tests.frontends.triton.running import jit, run
+
+import gridlane.frontends.triton.language as tl
+
+RNG = np.random.default_rng(3)
+
+KINDS = [
+    (tl.float8e4nv, ml_dtypes.float8_e4m3fn, 448.0),
+    (tl.float8e5, ml_dtypes.float8_e5m2, 57344.0),
+    (tl.float8e4b8, ml_dtypes.float8_e4m3fnuz, 240.0),
+    (tl.float8e5b16, ml_dtypes.float8_e5m2fnuz, 57344.0),
+]
+
+
+@jit
+def decode(source, out, SIZE: tl.constexpr):
+    at = tl.arange(0, SIZE)
+    tl.store(out + at, tl.load(source + at))
+
+
+@pytest.mark.parametrize(("kind", "dtype", "largest"), KINDS)
+@pytest.mark.parametrize("target", ["f4", "f2"])
+def test_all_codes_are_decoded(kind, dtype, largest, target):
+    codes = np.arange(256, dtype=np.uint8)
+    out = np.zeros(256, target)
+    run(decode, codes, out, elements={"source": kind}, SIZE=256)
+    np.testing.assert_array_equal(out, codes.view(dtype).astype(target))
+
+
+@pytest.mark.parametrize(("kind", "dtype", "largest"), KINDS)
+def test_numbers_are_encoded(kind, dtype, largest):
+    codes = np.arange(256, dtype=np.uint8).view(dtype).astype("f4")
+    finite = np.unique(codes[np.isfinite(codes)])
+    between = (finite[:-1] + finite[1:]) / 2  # ties
+    near = np.nextafter(between, np.float32(np.inf)), np.nextafter(between, np.float32(-np.inf))
+    some = RNG.uniform(-largest, largest, 300).astype("f4")
+    values = np.concatenate([finite, between, *near, some, [0.0, -0.0, np.nan, 1e-30, -1e-42]])
+    source = np.resize(values, 2048).astype("f4")
+    out = np.zeros(2048, np.uint8)
+    run(decode, source, out, elements={"out": kind}, SIZE=2048)
+    with np.errstate(over="ignore"):
+        expected = source.astype(dtype)
+    is_nan = np.isnan(source)
+    np.testing.assert_array_equal(np.isnan(out.view(dtype).astype("f4")), is_nan)
+    assert (out[~is_nan] == expected.view(np.uint8)[~is_nan]).all()
+
+
+@pytest.mark.parametrize(("kind", "dtype", "largest"), KINDS)
+def test_numbers_beyond_the_largest_saturate(kind, dtype, largest):
+    source = np.array([1e9, -1e9, np.inf, -np.inf], "f4")
+    out = np.zeros(4, np.uint8)
+    run(decode, source, out, elements={"out": kind}, SIZE=4)
+    assert (out.view(dtype).astype("f4") == [largest, -largest] * 2).all()
+
+
+@jit
+def product(left, right, out):
+    at = tl.arange(0, 16)
+    place = at[:, None] * 16 + at[None, :]
+    tl.store(out + place, tl.dot(tl.load(left + place), tl.load(right + place)))
+
+
+def test_products():
+    kind, dtype, _ = KINDS[0]
+    left, right = RNG.integers(-4, 5, (2, 16, 16)).astype(dtype)
+    out = np.zeros((16, 16), "f4")
+    elements = {"left": kind, "right": kind}
+    run(product, left.view(np.uint8), right.view(np.uint8), out, elements=elements)
+    assert (out == left.astype("f4") @ right.astype("f4")).all()
