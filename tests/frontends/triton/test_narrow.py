@@ -74,3 +74,50 @@ def test_products():
     elements = {"left": kind, "right": kind}
     run(product, left.view(np.uint8), right.view(np.uint8), out, elements=elements)
     assert (out == left.astype("f4") @ right.astype("f4")).all()
+
+
+@jit
+def scaled_product(
+    left, left_scale, right, right_scale, out, LEFT: tl.constexpr, RIGHT: tl.constexpr
+):
+    row, depth = tl.arange(0, 8), tl.arange(0, 64)
+    bytes_there: tl.constexpr = 32 if LEFT == "e2m1" else 64
+    packed = tl.arange(0, bytes_there)
+    a = tl.load(left + row[:, None] * bytes_there + packed[None, :])
+    b = tl.load(right + depth[:, None] * 8 + row[None, :])
+    scales = row[:, None] * 2 + tl.arange(0, 2)[None, :]
+    a_scale = tl.load(left_scale + scales)
+    if right_scale is not None:
+        right_scale = tl.load(right_scale + scales)
+    c = tl.dot_scaled(a, a_scale, LEFT, b, right_scale, RIGHT)
+    tl.store(out + row[:, None] * 8 + row[None, :], c)
+
+
+FORMATS = {"e4m3": ml_dtypes.float8_e4m3fn, "e5m2": ml_dtypes.float8_e5m2, "fp16": np.float16}
+
+
+@pytest.mark.parametrize("left_format", ["e2m1", "e4m3"])
+@pytest.mark.parametrize("right_format", ["e5m2", "fp16"])
+def test_scaled_products(left_format, right_format):
+    if left_format == "e2m1":
+        codes = RNG.integers(0, 16, (8, 64)).astype(np.uint8)
+        left = codes[:, ::2] | codes[:, 1::2] << 4
+        magnitudes = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6])
+        factors = np.where(codes & 8, -1.0, 1.0) * magnitudes[codes & 7]
+    else:
+        floats = RNG.integers(-4, 5, (8, 64)).astype(FORMATS[left_format])
+        left, factors = floats.view(np.uint8), floats.astype("f8")
+    right = RNG.integers(-4, 5, (64, 8)).astype(FORMATS[right_format])
+    scale, other = RNG.integers(120, 134, (2, 8, 2)).astype(np.uint8)
+    has_other = right_format == "e5m2"
+    bits = right.view(np.uint8 if has_other else np.uint16)
+    out = np.zeros((8, 8), "f4")
+    run(
+        scaled_product, left, scale, bits, other if has_other else None, out,
+        LEFT=left_format, RIGHT=right_format,
+    )  # fmt: skip
+    factors = factors * np.repeat(2.0 ** (scale.astype("f8") - 127), 32, axis=1)
+    others = right.astype("f8")
+    if has_other:
+        others = others * np.repeat(2.0 ** (other.astype("f8") - 127), 32, axis=1).T
+    np.testing.assert_allclose(out, factors @ others, rtol=1e-5, atol=1e-4)

@@ -111,12 +111,3 @@ def _stack(value: tensor) -> tensor:
     if len(value.shape) <= 3:
         return value
     return reshaped(value, (prod(value.shape[:-2]), *value.shape[-2:]))
-
-
-@builtin
-def dot_scaled(*args: Any, **keywords: Any) -> tensor:
-    """Products of scaled numbers of 4 and 8 bits: not there yet."""
-    raise NotImplementedError(
-        "tl.dot_scaled is not supported yet: convert the factors to float16 or bfloat16, multiply "
-        "them by their scales, and use tl.dot"
-    )

@@ -77,7 +77,7 @@ from gridlane.frontends.triton.memory import (
     store_tensor_descriptor,
 )
 from gridlane.frontends.triton.numbers import to_tensor
-from gridlane.frontends.triton.products import dot, dot_scaled
+from gridlane.frontends.triton.products import dot
 from gridlane.frontends.triton.random import (
     pair_uniform_to_normal,
     philox,
@@ -104,6 +104,7 @@ from gridlane.frontends.triton.reductions import (
     sum,
     xor_sum,
 )
+from gridlane.frontends.triton.scaled import dot_scaled
 from gridlane.frontends.triton.shapes import (
     arange,
     broadcast,
