@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.devices import DEVICES
 from tests.passes.tiles.programs import Program, run
 
 from gridlane.backends import backends
-from gridlane.core.dtypes import f32
+from gridlane.compiler.generation import copied
+from gridlane.core.dtypes import f32, i32
 from gridlane.core.errors import TargetError
 from gridlane.ir.families import TILES
-from gridlane.ir.ops import tiles
-from gridlane.passes.tiles import elements, lower
+from gridlane.ir.ops import arith, tiles
+from gridlane.passes.tiles import TileMachine, elements, lower, lower_tiles
 
 
 def test_each_op_has_its_lowering() -> None:
@@ -31,6 +33,46 @@ def test_too_much_shared_memory_is_refused() -> None:
     p.store(0, at, p.scan(lambda b, x, y: b.add(x, y), 0, p.load(0, at)))
     with pytest.raises(TargetError, match=r"Required: 262144, Hardware limit: 32768\. Reducing"):
         run(p, "vulkan", [np.zeros(65536, np.float32)])
+
+
+def test_tiles_whose_lives_do_not_meet_share_memory() -> None:
+    p = Program(i32)
+    at = p.numbers((64, 64))
+    x = p.load(0, at)
+    for axis in (0, 1, 0, 1):  # each result is 16 KiB
+        x = p.scan(lambda b, x, y: b.add(x, y), axis, x)
+    p.store(0, at, x)
+    module = copied(p.module)
+    lower_tiles(module, TileMachine(8, 32 << 10))
+    assert sum(item.size for item in module.static_shared()) == 32 << 10
+    data = np.random.default_rng(0).integers(-9, 9, 4096).astype(np.int32)
+    want = data.reshape(64, 64).cumsum(0).cumsum(1).cumsum(0).cumsum(1)
+    for device in DEVICES:
+        if device != "webgpu":  # it has 16 KiB
+            got = run(p, device, [data])[0]
+            np.testing.assert_array_equal(got, want.astype(np.int32).ravel())
+
+
+def test_a_tile_lives_as_long_as_a_loop_needs_it() -> None:
+    p = Program(i32)
+    at, b = p.iota(64), p.b
+    kept = p.scan(lambda b, x, y: b.add(x, y), 0, p.load(0, at))
+    total = p.var(kept.type, p.full(0, (64,), i32))
+    count = b.variable("count", i32)
+    with b.loop() as loop:
+        b.break_if(p.emit(arith.Ge(b.read(count), b.const(3, i32))))
+        b.write(total, p.add(b.read(total), kept))
+        again = p.scan(lambda b, x, y: b.add(x, y), 0, b.read(total))
+        b.write(total, p.emit(tiles.TileGather(again, at, 0)))
+    with b.inside(loop.step):
+        b.write(count, b.add(b.read(count), b.const(1, i32)))
+    p.store(0, at, b.read(total))
+    data = np.arange(64, dtype=np.int32)
+    want = np.zeros(64, np.int32)
+    for _ in range(3):
+        want = (want + data.cumsum()).cumsum().astype(np.int32)
+    for device in DEVICES:
+        np.testing.assert_array_equal(run(p, device, [data])[0], want)
 
 
 def test_large_tiles_on_the_cpu() -> None:

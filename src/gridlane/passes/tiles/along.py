@@ -34,8 +34,10 @@ def reduce(state: State, op: tiles.TileReduce) -> None:
     shape = type_of(op.arguments[0]).shape
     lines = (*shape[: op.axis], *shape[op.axis + 1 :]) or (1,)
     made = [
-        Storage(type_, False, state.shared(type_.element, type_.count))
-        for type_ in (tile(lines, type_of(value).element) for value in op.arguments)
+        state.allocate(
+            tile(lines, type_of(value).element), False, op.loc, result if len(shape) > 1 else None
+        )
+        for value, result in zip(op.arguments, op.results, strict=True)
     ]
     if spread.threads:
         _reduce_together(state, op, spread, made)
@@ -225,7 +227,7 @@ def _combine_cells(
 
 def scan(state: State, op: tiles.TileScan) -> None:
     """Combine the elements up to each along an axis."""
-    made = [state.allocate(type_of(value), False, op.loc) for value in op.arguments]
+    made = [state.allocate(type_of(value), False, op.loc, value) for value in op.results]
     spread = spread_of(state.module, op, state.threads)
     if spread.lines >= state.threads:
         _scan_lines(state, op, spread, made)

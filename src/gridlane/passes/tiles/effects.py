@@ -85,7 +85,7 @@ def _updated(state: State, op: Any, mask: tuple[Value, ...], update: Any) -> Non
     type_, b = type_of(result), state.b
     storage: Storage | None = None
     if result in state.placement.stored:
-        storage = state.allocate(type_, state.placement.stored[result], op.loc)
+        storage = state.allocate(type_, state.placement.stored[result], op.loc, result)
     with state.together(), state.elements(type_.shape) as at:
         state.touch(DEVICE, True)
         if not mask:

@@ -19,6 +19,7 @@ from gridlane.passes.tiles.machine import TileMachine
 from gridlane.passes.tiles.order import Order
 from gridlane.passes.tiles.placement import COMPUTED, Placement
 from gridlane.passes.tiles.provenance import Provenance
+from gridlane.passes.tiles.shared import SharedMemory
 from gridlane.passes.tiles.state import DEVICE, Accesses, State, refuse
 
 
@@ -32,10 +33,12 @@ def lower(machine: TileMachine, module: Module) -> None:
     b.region, b.loc = kernel.body, kernel.loc
     thread = grid.ThreadIdx(grid.Axis.X, loc=kernel.loc)
     threads = machine.threads(module.program_warps)
-    state = State(module, kernel, machine, placement, b, threads, thread.results[0])
+    shared = SharedMemory(module)
+    state = State(module, kernel, machine, placement, b, threads, thread.results[0], shared)
     for var in list(kernel.variables):
         if isinstance(var.type, TileType):
-            state.variables[var] = state.allocate(var.type, placement.variables[var], kernel.loc)
+            own = placement.variables[var]
+            state.variables[var] = state.allocate(var.type, own, kernel.loc, var)
             kernel.variables.remove(var)
     _region(state, old)
     kernel.body.ops[:0] = [thread, *state.entry]
@@ -59,7 +62,7 @@ def check_shared(machine: TileMachine, module: Module) -> None:
 
 def _region(state: State, region: Region) -> None:
     for op in region.ops:
-        state.b.loc = op.loc
+        state.b.loc, state.now = op.loc, state.placement.order.number[op]
         if op.REGION_FIELDS:
             _construct(state, op)
         else:
@@ -123,7 +126,8 @@ def _keep(state: State, op: Op) -> None:
     if not results:
         return
     made = [
-        state.allocate(type_of(value), state.placement.stored[value], op.loc) for value in results
+        state.allocate(type_of(value), state.placement.stored[value], op.loc, value)
+        for value in results
     ]
     with state.together(), state.elements(type_of(results[0]).shape) as at:
         for value, storage in zip(results, made, strict=True):

@@ -93,7 +93,7 @@ def _take(state: State, op: tiles.TileSort, buffer: Storage, extent: int) -> Non
     """The first of the sorted elements, or the last ones backwards, as the result."""
     b, result = state.b, op.results[0]
     type_ = type_of(result)
-    made = state.allocate(type_, False, op.loc)
+    made = state.allocate(type_, False, op.loc, result)
     with state.together(), state.elements(type_.shape) as at:
         index = at[op.axis]
         if op.descending:
@@ -113,7 +113,7 @@ def histogram(state: State, op: tiles.TileHistogram) -> None:
     """Count elements by atomic sums in shared memory."""
     b, result = state.b, op.results[0]
     type_ = type_of(result)
-    counts = state.allocate(type_, False, op.loc)
+    counts = state.allocate(type_, False, op.loc, result)
     with state.together(), state.elements(type_.shape) as at:
         state.write(counts, at, b.const(0, i32))
     with state.together(), state.elements(type_of(op.source).shape) as at:

@@ -28,7 +28,7 @@ def dot(state: State, op: tiles.TileDot) -> None:
     blocked = state.machine.lockstep and columns % WARP == 0
     factors = _factors(state, op)
     storage = _in_place(state, op) or state.allocate(
-        type_of(result), state.placement.stored[result], op.loc
+        type_of(result), state.placement.stored[result], op.loc, result
     )
     if blocked and log2(rows) is not None and log2(columns // WARP) is not None:
         _by_registers(state, op, factors, storage)

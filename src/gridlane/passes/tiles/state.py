@@ -14,7 +14,7 @@ from gridlane.ir.builder import Builder
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, grid, memory
 from gridlane.ir.types import Space, TileType, Type, pointer
-from gridlane.ir.values import Function, Global, Module, Region, Value, Var
+from gridlane.ir.values import Function, Module, Region, Value, Var
 from gridlane.passes.tiles.indices import (
     ZERO,
     BitIndex,
@@ -29,6 +29,7 @@ from gridlane.passes.tiles.indices import (
 )
 from gridlane.passes.tiles.machine import TileMachine
 from gridlane.passes.tiles.placement import Placement
+from gridlane.passes.tiles.shared import SharedMemory, life_of, life_of_variable
 
 DEVICE = "device memory"
 """All memory that the program's pointers reach, as a resource."""
@@ -78,6 +79,8 @@ class State:
         values: what scalars of the program have become.
         stored, variables: the memory of tiles and of variables.
         pending: accesses since the threads last met.
+        arrays: shared memory.
+        now: the number of the op that is being lowered.
         memo: the elements that were computed for the element of a loop that is being emitted.
     """
 
@@ -88,6 +91,7 @@ class State:
     b: Builder
     threads: int
     thread: Value
+    arrays: SharedMemory
     values: dict[Value, Value] = field(default_factory=dict[Value, Value])
     stored: dict[Value, Storage] = field(default_factory=dict[Value, Storage])
     variables: dict[Var, Storage] = field(default_factory=dict[Var, Storage])
@@ -97,6 +101,7 @@ class State:
         default_factory=dict[tuple[Value, Coordinates], Value]
     )
     entry: list[Op] = field(default_factory=list[Op])
+    now: int = 0
 
     def of(self, value: Value) -> Value:
         """What a scalar has become."""
@@ -110,22 +115,32 @@ class State:
 
     # ---- memory
 
-    def allocate(self, type_: TileType, own: bool, loc: Loc) -> Storage:
-        """Memory for a tile."""
+    def allocate(
+        self, type_: TileType, own: bool, loc: Loc, value: Value | Var | None = None
+    ) -> Storage:
+        """Memory for a tile: for the life of a value or variable, or while the current op is
+        lowered."""
         if own:
             count = -(-type_.count // self.threads)
             array = memory.LocalArray(type_.element, count, loc=loc)
             self.entry.append(array)
             return Storage(type_, True, array=array.results[0])
-        return Storage(type_, False, self.shared(type_.element, type_.count))
+        return Storage(type_, False, self.shared(type_.element, type_.count, value))
 
-    def shared(self, element: Type, count: int) -> str:
-        """A new array in shared memory."""
-        symbol = f"tile.{len(self.module.globals)}"
-        while symbol in self.module.globals:
-            symbol += "_"
-        self.module.globals[symbol] = Global(symbol, element, count, Space.SHARED)
-        return symbol
+    def shared(self, element: Type, count: int, value: Value | Var | None = None) -> str:
+        """An array in shared memory; see ``allocate``."""
+        life = self.now, self.now
+        if isinstance(value, Value):
+            life = life_of(self.placement, value)
+        elif value is not None:
+            life = life_of_variable(self.placement.order, value, self._readers(value))
+        return self.arrays.allot(element, count, life)
+
+    def _readers(self, var: Var) -> list[Op]:
+        """The ops that need elements of a variable."""
+        order, uses = self.placement.order, self.placement.uses
+        reads = [op for op in order.ops if isinstance(op, memory.ReadVar) and op.var is var]
+        return [use.root for read in reads for use in uses[read.results[0]]]
 
     def pointer_to(self, symbol: str) -> Value:
         """The address of an array in shared memory."""

@@ -1,0 +1,73 @@
+"""Allots shared memory: arrays of one element type whose lives do not meet are one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from gridlane.ir.op import Op
+from gridlane.ir.ops import memory
+from gridlane.ir.types import Space, Type
+from gridlane.ir.values import Global, Module, Value, Var
+from gridlane.passes.tiles.order import Order
+from gridlane.passes.tiles.placement import Placement
+
+Life = tuple[int, int]
+"""The numbers of the first and the last op that need an array."""
+
+
+@dataclass(slots=True)
+class SharedMemory:
+    """The arrays of a program in shared memory."""
+
+    module: Module
+    lives: dict[str, list[Life]] = field(default_factory=dict[str, list[Life]])
+
+    def allot(self, element: Type, count: int, life: Life) -> str:
+        """The symbol of an array that nothing else uses during a life."""
+        free = [symbol for symbol in self.lives if self._is_free(symbol, element, life)]
+        if not free:
+            symbol = f"tile.{len(self.module.globals)}"
+            while symbol in self.module.globals:
+                symbol += "_"
+            self.module.globals[symbol] = Global(symbol, element, count, Space.SHARED)
+            self.lives[symbol] = [life]
+            return symbol
+        sizes = {symbol: self.module.globals[symbol].count for symbol in free}
+        large = [symbol for symbol in free if sizes[symbol] >= count]
+        symbol = min(large, key=sizes.__getitem__) if large else max(free, key=sizes.__getitem__)
+        self.module.globals[symbol].count = max(count, sizes[symbol])
+        self.lives[symbol].append(life)
+        return symbol
+
+    def _is_free(self, symbol: str, element: Type, life: Life) -> bool:
+        if self.module.globals[symbol].element != element:
+            return False
+        return all(last < life[0] or life[1] < first for first, last in self.lives[symbol])
+
+
+def life_of(placement: Placement, value: Value) -> Life:
+    """The life of a stored tile: to its last use or, of a use in a loop behind the tile, to the end
+    of the loop."""
+    order, op = placement.order, value.op
+    assert op is not None
+    around = order.loops(op)
+    last = order.number[op]
+    for use in placement.uses[value]:
+        last = max(last, order.number[use.root])
+        inner = [loop for loop in order.loops(use.root) if loop not in around]
+        last = max([last, *[order.last[loop] for loop in inner]])
+    return order.number[op], last
+
+
+def life_of_variable(order: Order, var: Var, uses: list[Op]) -> Life:
+    """The life of a variable: from its first access to the last one and all roots that read it,
+    with the loops around them, as iterations may carry it."""
+    accesses = [
+        op for op in order.ops if isinstance(op, memory.ReadVar | memory.WriteVar) and op.var is var
+    ]
+    first, last = len(order.ops), 0
+    for op in (*accesses, *uses):
+        loops = order.loops(op)
+        first = min(first, order.number[loops[0] if loops else op])
+        last = max(last, order.last[loops[0]] if loops else order.number[op])
+    return first, last
