@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import ml_dtypes
 import numpy as np
 import pytest
 from tests.frontends.triton.running import jit, run
 
 import gridlane.frontends.triton.language as tl
+from gridlane.frontends.triton.aggregates import aggregate
 from gridlane.frontends.triton.parameters import Block
 
 RNG = np.random.default_rng(5)
@@ -200,3 +203,123 @@ def test_attention(causal):
     powers = np.exp(scores - scores.max(1, keepdims=True))
     expected = powers / powers.sum(1, keepdims=True) @ value.astype("f4")
     np.testing.assert_allclose(out, expected, atol=2e-3)
+
+
+# ---- control
+
+
+@jit
+def halved_until(x, limit):
+    steps = 0
+    while x > limit:
+        x = x // 2
+        steps += 1
+    return x, steps
+
+
+@jit
+def constant_size():
+    return 8
+
+
+@jit
+def sign_of(x):
+    if x < 0:
+        return -1
+    if x == 0:
+        return 0
+    return 1
+
+
+@jit
+def control(source, out, count, back: tl.constexpr):
+    size: tl.constexpr
+    size = constant_size()
+    at = tl.arange(0, size)
+    tl.store(out + at, tl.load(source + at) * 2)
+    rest, steps = halved_until(tl.load(source), 3)
+    tl.store(out + 8, rest)
+    tl.store(out + 9, steps)
+    first, second = 1, 1
+    for place in range(count, 0, back):
+        first, second = second, first + second
+        if place % 2 == 0:
+            continue_at = place
+            tl.atomic_add(out + 10, continue_at)
+    tl.store(out + 11, first)
+    for place in tl.static_range(3):
+        value = tl.load(source + place)
+        tl.store(out + 12 + place, sign_of(value) if value != 7 else 70)
+    if (total := tl.sum(tl.load(source + at))) > 0 and count > 2:
+        flag = total
+    else:
+        flag = 0
+    tl.store(out + 15, flag)
+
+
+def test_control():
+    source = np.array([100, -5, 0, 7, 1, 2, 3, 4], "i4")
+    out = np.zeros(16, "i4")
+    run(control, source, out, 9, back=-2)
+    assert (out[:8] == source * 2).all()
+    assert (out[8:10] == [3, 5]).all()
+    assert out[10] == 0  # 9, 7, 5, 3, 1 are odd
+    assert out[11] == 8
+    assert (out[12:15] == [1, -1, 0]).all()
+    assert out[15] == source.sum()
+
+
+@aggregate
+class Line:
+    start: tl.tensor
+    step: tl.tensor
+    count: tl.constexpr
+
+    @jit
+    def values(self):
+        return self.start + tl.arange(0, self.count) * self.step
+
+    @jit
+    def __add__(self, other):
+        return Line(self.start + other, self.step, self.count)
+
+
+@jit
+def lines(out, start, times):
+    line = Line(start, 2, 4)
+    for _ in range(times):
+        line = line + 10
+    tl.store(out + tl.arange(0, 4), line.values())
+
+
+def test_classes_of_programs():
+    out = np.zeros(4, "i4")
+    run(lines, out, 5, 3)
+    assert (out == [35, 37, 39, 41]).all()
+
+
+class Pair(NamedTuple):
+    left: Any
+    right: Any
+
+
+@jit
+def swap(pair):
+    return Pair(pair.right, pair.left)
+
+
+@jit
+def tuples(out, pair, more):
+    pair = swap(Pair(pair[0], pair[1]))
+    tl.store(out, pair.left)
+    tl.store(out + 1, pair.right)
+    for place in tl.static_range(len(more)):
+        tl.store(out + 2 + place, more[place])
+    halves = [each // 2 for each in more]
+    tl.store(out + 4, halves[0] + halves[1])
+
+
+def test_tuples():
+    out = np.zeros(5, "i4")
+    run(tuples, out, (np.int32(4), np.int32(6)), (np.int32(10), np.int32(20)))
+    assert (out == [6, 4, 10, 20, 15]).all()

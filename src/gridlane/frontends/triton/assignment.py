@@ -5,8 +5,23 @@ from __future__ import annotations
 import ast
 from typing import Any, cast
 
+from gridlane.frontends.triton.numbers import decayed
 from gridlane.frontends.triton.translator import Translator
 from gridlane.frontends.triton.values import shown
+
+
+def kept(t: Translator, target: ast.expr, value: Any) -> Any:
+    """A value as names have it that an assignment binds: numbers are tensors, but where a bare
+    annotation in front said ``tl.constexpr``."""
+    if isinstance(target, ast.Name) and target.id in t.frame.pending:
+        t.frame.pending.discard(target.id)
+        return value
+    if isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, tuple):
+        values = cast("tuple[Any, ...]", value)
+        if len(values) == len(target.elts):
+            pairs = zip(target.elts, values, strict=True)
+            return tuple([kept(t, each, part) for each, part in pairs])
+    return decayed(value)
 
 
 def bind(t: Translator, target: ast.expr, value: Any) -> None:

@@ -15,7 +15,6 @@ from gridlane.frontends.triton.context import is_builtin
 from gridlane.frontends.triton.debugging import device_print
 from gridlane.frontends.triton.errors import CompilationError
 from gridlane.frontends.triton.functions import ConstexprFunction, TileFunction
-from gridlane.frontends.triton.numbers import to_tensor
 from gridlane.frontends.triton.translator import Frame, Translator
 from gridlane.frontends.triton.values import tensor, tensors_in, with_tensors
 from gridlane.ir.ops import control
@@ -158,15 +157,3 @@ def _result(t: Translator, frame: Frame) -> Any:
         for var, each in zip(frame.variables, tensors_in(frame.returned), strict=True)
     ]
     return with_tensors(frame.returned, iter(read))
-
-
-def decayed(value: Any) -> Any:
-    """A value as variables and results have it: numbers are tensors."""
-    plain = unwrapped(value)
-    if isinstance(plain, (bool, int, float)):
-        return to_tensor(plain)
-    if isinstance(plain, tuple):
-        kind: Any = type(cast("tuple[Any, ...]", plain))
-        parts = [decayed(each) for each in cast("tuple[Any, ...]", plain)]
-        return kind(*parts) if hasattr(kind, "_fields") else tuple(parts)
-    return plain

@@ -14,7 +14,7 @@ from gridlane.frontends.triton.casting import is_true
 from gridlane.frontends.triton.constants import constexpr_type
 from gridlane.frontends.triton.functions import TileFunction
 from gridlane.frontends.triton.names import global_value
-from gridlane.frontends.triton.numbers import to_tensor
+from gridlane.frontends.triton.numbers import decayed, to_tensor
 from gridlane.frontends.triton.shapes import item
 from gridlane.frontends.triton.translator import ExpressionRule, Translator
 from gridlane.frontends.triton.values import (
@@ -81,7 +81,16 @@ def binary(t: Translator, op: ast.operator, node: ast.AST, left: Any, right: Any
         raise t.unsupported(
             node, "AST binary operator 'Pow' is not implemented of tensors; use libdevice.pow"
         )
+    own = getattr(type(left), f"__{function.__name__.strip('_')}__", None)
+    if isinstance(own, TileFunction):  # of a class of the program
+        return t.call(own, (left, right), {})
     return function(left, right)
+
+
+def _named(t: Translator, node: ast.NamedExpr) -> Any:
+    value = decayed(t.expr(node.value))
+    t.frame.scope[node.target.id] = value
+    return value
 
 
 def _binary(t: Translator, node: ast.BinOp) -> Any:
@@ -284,6 +293,7 @@ def _listed(t: Translator, node: ast.ListComp) -> Any:
 
 EXPRESSIONS: dict[type[ast.expr], ExpressionRule] = {
     ast.BinOp: _binary,
+    ast.NamedExpr: _named,
     ast.UnaryOp: _unary,
     ast.Compare: _compare,
     ast.BoolOp: _logic,

@@ -65,6 +65,9 @@ def _unroll(t: Translator, node: ast.For, values: Any) -> bool:
 
 def _bounds(iterator: iterators.range) -> tuple[tensor, tensor, tensor, dtype]:
     bounds = [to_tensor(each) for each in (iterator.start, iterator.end, iterator.step)]
+    for name, each in zip(("lower bound", "upper bound", "step"), bounds, strict=True):
+        if each.shape:
+            raise TypeError(f"For {name} must be a scalar, got {each.type}")
     first, last, step = [each.dtype for each in bounds]
     if not all(kind.is_int() for kind in (first, last, step)):
         raise TypeError(f"For loop bounds and step must all be ints, are ({first}, {last}, {step})")

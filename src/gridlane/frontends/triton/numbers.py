@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, cast
 
 from gridlane.core.dtypes import f32
 from gridlane.frontends.triton.constants import unwrapped
@@ -65,3 +65,15 @@ def to_tensor(x: Any) -> tensor:
     if isinstance(value, (bool, int, float)):
         return constant(value, type_of_number(value))
     raise TypeError(f"cannot convert {value} of type {type(value)} to tensor")
+
+
+def decayed(value: Any) -> Any:
+    """A value as variables and results have it: numbers are tensors."""
+    plain = unwrapped(value)
+    if isinstance(plain, (bool, int, float)):
+        return to_tensor(plain)
+    if isinstance(plain, tuple):
+        kind: Any = type(cast("tuple[Any, ...]", plain))
+        parts = [decayed(each) for each in cast("tuple[Any, ...]", plain)]
+        return kind(*parts) if hasattr(kind, "_fields") else tuple(parts)
+    return plain

@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from gridlane.frontends.triton.assignment import bind
-from gridlane.frontends.triton.calling import decayed
+from gridlane.frontends.triton.assignment import bind, kept
 from gridlane.frontends.triton.carrying import assigned_names
 from gridlane.frontends.triton.constants import constexpr
 from gridlane.frontends.triton.debugging import device_assert
 from gridlane.frontends.triton.errors import CompilationError
 from gridlane.frontends.triton.expressions import binary, condition, constant_condition
 from gridlane.frontends.triton.loops import LOOPS
+from gridlane.frontends.triton.numbers import decayed
 from gridlane.frontends.triton.translator import StatementRule, Translator
 from gridlane.frontends.triton.values import (
     described,
@@ -31,9 +31,9 @@ _MISSING: Any = object()
 
 
 def _assign(t: Translator, node: ast.Assign) -> bool:
-    value = decayed(t.expr(node.value))
+    value = t.expr(node.value)
     for target in node.targets:
-        bind(t, target, value)
+        bind(t, target, kept(t, target, value))
     return False
 
 
@@ -49,6 +49,8 @@ def _augment(t: Translator, node: ast.AugAssign) -> bool:
 
 def _annotated(t: Translator, node: ast.AnnAssign) -> bool:
     if node.value is None:
+        if _is_constant(t, node.annotation) and isinstance(node.target, ast.Name):
+            t.frame.pending.add(node.target.id)
         return False
     value = t.expr(node.value)
     if not _is_constant(t, node.annotation):
@@ -91,7 +93,11 @@ def _nothing(t: Translator, node: ast.Pass) -> bool:
 
 
 def _nested(t: Translator, node: ast.FunctionDef) -> bool:
-    raise t.unsupported(node, "nested function definition is not supported.")
+    raise t.unsupported(
+        node,
+        "nested function definitions are not allowed inside a @triton.jit kernel. Move the helper "
+        "function to module level and decorate it with @triton.jit.",
+    )
 
 
 # ---- returns
@@ -103,7 +109,7 @@ def _return(t: Translator, node: ast.Return) -> bool:
         raise t.unsupported(
             node, "Cannot have `return` statements inside `while` or `for` statements in triton."
         )
-    value = None if node.value is None else decayed(t.expr(node.value))
+    value = None if node.value is None else t.expr(node.value)
     if frame.is_kernel:
         if value is not None:
             raise t.unsupported(node, "a kernel returns nothing: store its result to memory")
@@ -120,7 +126,7 @@ def _return(t: Translator, node: ast.Return) -> bool:
 
 def _return_early(t: Translator, value: Any) -> None:
     """Keep the value of a return that other returns follow."""
-    frame = t.frame
+    frame, value = t.frame, decayed(value)
     if not frame.label:
         frame.label = t.unit.new_label()
         frame.returned = value
@@ -129,7 +135,10 @@ def _return_early(t: Translator, value: Any) -> None:
                 t.b.variable("returned", each.handle.type) for each in tensors_in(value)
             ]
     if described(value) != described(frame.returned):
-        raise TypeError(f"Inconsistent return types: {shown(frame.returned)} and {shown(value)}")
+        raise TypeError(
+            f"Return type mismatch: {shown(frame.returned)} and {shown(value)}. Returns that a "
+            "condition of run time chooses from have one type"
+        )
     for var, each in zip(frame.variables or (), tensors_in(value), strict=True):
         t.b.write(var, each.handle)
 

@@ -41,6 +41,7 @@ class Frame:
         result: the value of a return that nothing follows.
         variables: the parts of the result of early returns.
         returned: a value like the result, once there is one.
+        pending: names that a bare annotation says are constants.
     """
 
     function: TileFunction
@@ -54,7 +55,7 @@ class Frame:
     result: Any = None
     variables: list[Var] | None = None
     returned: Any = None
-    globals: dict[str, Any] = field(default_factory=dict[str, Any])
+    pending: set[str] = field(default_factory=set[str])
 
 
 @dataclass
