@@ -24,8 +24,14 @@ from gridlane.frontends.triton.aggregates import aggregate, must_use_result
 from gridlane.frontends.triton.functions import constexpr_function
 from gridlane.tiles import errors, knobs, runtime, testing
 from gridlane.tiles.autotuning import autotune, heuristics
+from gridlane.tiles.compiling import compile, set_allocator
 from gridlane.tiles.configs import Config
-from gridlane.tiles.errors import CompilationError, OutOfResources
+from gridlane.tiles.errors import (
+    CompilationError,
+    InterpreterError,
+    OutOfResources,
+    TritonError,
+)
 from gridlane.tiles.jit import JITFunction, KernelInterface, jit
 from gridlane.tiles.wrappers import TensorWrapper, reinterpret
 
@@ -35,13 +41,16 @@ __version__ = "3.9.0"
 __all__ = [
     "CompilationError",
     "Config",
+    "InterpreterError",
     "JITFunction",
     "KernelInterface",
     "OutOfResources",
     "TensorWrapper",
+    "TritonError",
     "aggregate",
     "autotune",
     "cdiv",
+    "compile",
     "constexpr_function",
     "errors",
     "heuristics",
@@ -53,6 +62,7 @@ __all__ = [
     "next_power_of_2",
     "reinterpret",
     "runtime",
+    "set_allocator",
     "testing",
 ]
 

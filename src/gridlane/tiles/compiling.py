@@ -14,6 +14,7 @@ __all__ = [
     "GPUTarget",
     "UnsupportedLanguageConstruct",
     "compile",
+    "set_allocator",
 ]
 
 
@@ -23,3 +24,8 @@ def compile(*args: Any, **keywords: Any) -> NoReturn:
         "triton.compile: gridlane compiles a program at its launch, by kernel.warmup(...), or by "
         "`gridlane compile`"
     )
+
+
+def set_allocator(allocator: Any) -> None:
+    """Accepted: descriptors that programs make need no memory beside the arrays, so the allocator
+    is never called."""
