@@ -141,6 +141,18 @@ def test_what_is_compiled():
     assert (out == x * 2).all()
 
 
+def test_names():
+    def name(given):
+        assert given.fn is programs.add.fn
+        assert given.constants == {"n": 1, "BLOCK": 4}
+        return "_".join([given.fn.__name__, *given.signature.values()])
+
+    named = tiles.jit(programs.add.fn, repr=name)
+    x = np.zeros(4, np.int64)
+    made = named.warmup(x, x.astype(np.float16), x, 1, BLOCK=4, grid=(1,))
+    assert made.name == "add_*i64_*fp16_*i64_constexpr_constexpr"
+
+
 def test_threads():
     """Each with a first launch of its own, at once."""
     mine, wrong = tiles.jit(programs.softmax.fn), []
@@ -168,12 +180,12 @@ BAD = [
     (lambda: programs.add[(1,)](X, X, X), ArgumentError, "missing a required argument: 'n'"),
     (lambda: programs.add[(1,)](X, X, X, 4, 4, 5), ArgumentError, "too many positional"),
     (lambda: programs.add[(1,)](X, X, X, 4, 4, warps=2), ArgumentError, "unrecognised"),
-    (lambda: programs.add[(1,)](X, X, X, 4, 4, num_warps=3), ArgumentError, "power of two"),
+    (lambda: programs.add[(1,)](X, X, X, 4, 4, num_warps=3), AssertionError, "power of 2"),
     (lambda: programs.add[(1, 1, 1, 1)](X, X, X, 4, 4), ArgumentError, "1 to 3 axes"),
     (lambda: programs.add[()](X, X, X, 4, 4), ArgumentError, "1 to 3 axes"),
     (lambda: programs.add[(-1,)](X, X, X, 4, 4), ArgumentError, "whole numbers"),
     (lambda: programs.add[(1.5,)](X, X, X, 4, 4), ArgumentError, "whole numbers"),
-    (lambda: programs.add[(1,)](X, X, X, 2**64, 4), ArgumentError, "64 bits"),
+    (lambda: programs.add[(1,)](X, X, X, 2**64, 4), OverflowError, "64 bits"),
     (lambda: programs.add[(1,)](X, "x", X, 4, 4), ArgumentError, "y: a tile program cannot"),
     (lambda: programs.add[(1,)](X, object(), X, 4, 4), ArgumentError, "y: a tile program cannot"),
     (lambda: programs.add[(1,)](X, X, X, 4, 3), tiles.CompilationError, "power of"),

@@ -25,6 +25,7 @@ from gridlane.frontends.triton.parameters import Block
 from gridlane.frontends.triton.types import dtype, pointer_type
 from gridlane.launch.geometry import address_of
 from gridlane.tiles.descriptors import TensorDescriptor
+from gridlane.tiles.errors import IntegerOverflow
 from gridlane.tiles.wrappers import TensorWrapper
 
 ALIGNMENT = 16
@@ -217,7 +218,7 @@ def _of_int(value: int, parameter: Parameter) -> Described:
     if -(2**31) <= value < 2**31:
         return Described(argtypes.int32)
     if not -(2**63) <= value < 2**64:
-        raise ArgumentError(f"{parameter.name}: the integer {value} does not fit into 64 bits")
+        raise IntegerOverflow(f"{parameter.name}: the integer {value} does not fit into 64 bits")
     return Described(argtypes.int64 if value < 2**63 else argtypes.uint64)
 
 
@@ -311,3 +312,19 @@ def key_of(described: Described) -> Hashable:
         return described.type.cls, tuple([key_of(each) for each in described.type.parts])
     constant = described.constant
     return described.type, type(constant), constant, described.aligned, described.block
+
+
+def short_name(described: Described) -> str:
+    """The name of an argument's type in a signature of Triton's: ``*fp32``, ``i32``."""
+    if described.type is None:
+        return "constexpr"
+    if isinstance(described.type, TuplePart):
+        return f"({', '.join(map(short_name, described.type.parts))})"
+    if isinstance(described.type, ArrayType):
+        return f"*{_NAMES.get(described.type.element, described.type.element)}"
+    return _NAMES.get(described.type, str(described.type))
+
+
+_NAMES: dict[ArgType, str] = {
+    type_: name.replace("uint", "u").replace("int", "i") for name, type_ in _SCALARS.items()
+}

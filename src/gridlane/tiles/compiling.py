@@ -12,6 +12,7 @@ __all__ = [
     "CompilationError",
     "CompiledKernel",
     "GPUTarget",
+    "NullAllocator",
     "UnsupportedLanguageConstruct",
     "compile",
     "set_allocator",
@@ -24,6 +25,10 @@ def compile(*args: Any, **keywords: Any) -> NoReturn:
         "triton.compile: gridlane compiles a program at its launch, by kernel.warmup(...), or by "
         "`gridlane compile`"
     )
+
+
+class NullAllocator:
+    """The allocator of programs that have set none."""
 
 
 def set_allocator(allocator: Any) -> None:

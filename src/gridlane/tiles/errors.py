@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gridlane.core.errors import GridlaneError, KernelError, TargetError
+from gridlane.core.errors import ArgumentError, GridlaneError, KernelError, TargetError
 from gridlane.frontends.triton.errors import (
     CompilationError,
     CompileTimeAssertionFailure,
@@ -12,14 +12,25 @@ from gridlane.frontends.triton.errors import (
 __all__ = [
     "CompilationError",
     "CompileTimeAssertionFailure",
+    "IntegerOverflow",
     "InterpreterError",
     "OutOfResources",
     "TritonError",
     "UnsupportedLanguageConstruct",
+    "WrongOption",
 ]
 
 OutOfResources = TargetError
 """A block needs more of the device than it has."""
+
+
+class IntegerOverflow(ArgumentError, OverflowError):
+    """An integer argument has more than 64 bits."""
+
+
+class WrongOption(ArgumentError, AssertionError):
+    """An option of a launch has a value that no block can have."""
+
 
 InterpreterError = KernelError
 """A program did what it may not, found by an interpreter: the device ``interp``."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import Any, overload
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, overload
 
 from gridlane.core.errors import ArgumentError
 from gridlane.core.forks import fork_waits
@@ -19,9 +19,11 @@ from gridlane.tiles.arguments import (
     key_of,
     on_current_device,
     parameters_of,
+    short_name,
 )
 from gridlane.tiles.arguments import type_canonicalisation_dict as type_canonicalisation_dict
 from gridlane.tiles.driver import current_target
+from gridlane.tiles.errors import WrongOption
 from gridlane.tiles.grids import grid_of
 from gridlane.tiles.programs import CompiledKernel, Options, Program
 from gridlane.tiles.wrappers import TensorWrapper as TensorWrapper
@@ -48,6 +50,23 @@ class KernelInterface:
         return lambda *args, **keywords: self.run(*args, grid=grid, warmup=False, **keywords)
 
 
+class Specialisation(NamedTuple):
+    """What code is made for, as the functions that name it read it."""
+
+    fn: Callable[..., Any]
+    signature: dict[str, str]
+    constants: dict[str, Any]
+
+    @staticmethod
+    def of(
+        fn: Callable[..., Any], names: Sequence[str], described: Sequence[Described]
+    ) -> Specialisation:
+        """That of the arguments of a launch."""
+        pairs = [*zip(names, described, strict=True)]
+        constants = {name: each.constant for name, each in pairs if each.type is None}
+        return Specialisation(fn, {name: short_name(each) for name, each in pairs}, constants)
+
+
 class JITFunction(TileFunction, KernelInterface):
     """A function that is compiled for the types of its arguments at its first launch with them.
 
@@ -56,7 +75,8 @@ class JITFunction(TileFunction, KernelInterface):
         do_not_specialize: parameters, by name or place, whose integers 1 become no constants.
         debug: check ``device_assert``; None for the launch's option, or TRITON_DEBUG.
         noinline: the function may stay a function of its own where programs call it.
-        repr: makes the kernel's name from its constants; it has no effect here.
+        repr: makes the name of what ``warmup`` returns, of an object with the ``signature`` and the
+            ``constants`` by the names of parameters.
     """
 
     def __init__(
@@ -78,6 +98,7 @@ class JITFunction(TileFunction, KernelInterface):
             raise ArgumentError(f"{fn.__name__} has no parameter {unknown[0]!r}")
         self.parameters = parameters_of(self, plain)
         self.arg_defaults = [p.default for p in self.signature.parameters.values()]
+        self._repr = repr
         self.pre_run_hooks: list[Callable[..., Any]] = []
         self._programs: dict[Hashable, Program] = {}
         self._lock = threading.Lock()
@@ -181,13 +202,15 @@ class JITFunction(TileFunction, KernelInterface):
             names = tuple(self.arg_names)
             with fork_waits(), self._lock:
                 made = Program(self, names, described, options)
+                if self._repr is not None:
+                    made.name = self._repr(Specialisation.of(self.fn, names, described))
                 program = self._programs.setdefault(key, made)
         return program
 
 
 def _check_warps(count: Any) -> None:
     if type(count) is not int or count < 1 or count & (count - 1) or count > 32:
-        raise ArgumentError(f"num_warps is a power of two up to 32, not {count!r}")
+        raise WrongOption(f"num_warps must be a power of 2, up to 32, not {count!r}")
 
 
 @overload

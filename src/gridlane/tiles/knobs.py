@@ -6,6 +6,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Generator
 from contextlib import contextmanager
+from typing import Any, ClassVar, Self
 
 from gridlane.core.config import beginning_with
 
@@ -13,8 +14,21 @@ _ON = frozenset(("1", "true", "yes", "on", "y"))
 _KNOWN = frozenset(("TRITON_DEBUG", "TRITON_PRINT_AUTOTUNING", "TRITON_INTERPRET"))
 
 
-class _Group:
+class base_knobs:  # noqa: N801  # Triton's name
     """Settings of one matter."""
+
+    knob_descriptors: ClassVar[dict[str, Any]] = {}
+
+    def copy(self) -> Self:
+        """The same settings, apart from these."""
+        made = object.__new__(type(self))
+        vars(made).update(vars(self))
+        return made
+
+    def reset(self) -> Self:
+        """The settings without those of the environment."""
+        vars(self).update(dict.fromkeys(vars(self), False))
+        return self
 
     @contextmanager
     def scope(self) -> Generator[None]:
@@ -27,7 +41,7 @@ class _Group:
             vars(self).update(before)
 
 
-class Runtime(_Group):
+class Runtime(base_knobs):
     """Settings of launches.
 
     Attributes:
@@ -40,7 +54,7 @@ class Runtime(_Group):
         self.interpret = False
 
 
-class Autotuning(_Group):
+class Autotuning(base_knobs):
     """Settings of autotuning.
 
     Attributes:
@@ -54,6 +68,9 @@ class Autotuning(_Group):
 def _is_on(values: dict[str, str], name: str) -> bool:
     return values.get(name, "0").lower() in _ON
 
+
+propagate_env = True
+"""Whether Triton's compiler passes settings on to programs that it starts; it starts none here."""
 
 _values = beginning_with("TRITON_")
 runtime = Runtime(_is_on(_values, "TRITON_DEBUG"))

@@ -74,6 +74,7 @@ class Program:
         options: Options,
     ) -> None:
         self.function, self.options = function, options
+        self.name = function.fn.__name__
         self.runtime = tuple([n for n, each in enumerate(described) if each.type is not None])
         types: list[ArgType] = []
         constants: dict[Any, Any] = {}
@@ -196,9 +197,9 @@ class CompiledKernel:
         self.program, self._plan = program, plan
         artifact = plan.kernel.artifact
         options = program.options
-        self.name = artifact.name
+        self.name = program.name
         self.metadata = Metadata(
-            artifact.name, options.num_warps, options.num_stages, options.num_ctas,
+            program.name, options.num_warps, options.num_stages, options.num_ctas,
             artifact.static_shared, options.debug, target,
         )  # fmt: skip
         self.src = program.source

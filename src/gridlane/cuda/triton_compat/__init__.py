@@ -38,6 +38,7 @@ MODULES: dict[str, str] = {
     "triton.language.random": "gridlane.frontends.triton.random",
     "triton.language.standard": _LANGUAGE,
     "triton.runtime": f"{_TILES}.runtime",
+    "triton.runtime._allocation": f"{_TILES}.compiling",
     "triton.runtime.autotuner": f"{_TILES}.autotuning",
     "triton.runtime.errors": f"{_TILES}.errors",
     "triton.runtime.jit": f"{_TILES}.jit",
