@@ -154,7 +154,24 @@ def branch_on_tile(data):
         tl.store(data, 0.0)
 
 
+@jit
+def loads_by_instructions(data):
+    tl.inline_asm_elementwise(
+        "ld.global.b32 $0, [$1];", "=r,l", [data + tl.arange(0, 4)], tl.int32, False, 1
+    )
+
+
+@jit
+def reads_a_thread(data):
+    x = tl.inline_asm_elementwise(
+        "add.u32 $0, $1, %tid.x;", "=r,r", [tl.load(data)], tl.int32, True, 1
+    )
+    tl.store(data, x)
+
+
 CASES = [
+    (loads_by_instructions, (INTS,), "access no memory", "tl.inline_asm_elementwise("),
+    (reads_a_thread, (INTS,), "no thread's registers", "tl.inline_asm_elementwise("),
     (reads_global, (INTS,), "Cannot access global variable SETTING", "SETTING)"),
     (reads_nothing, (INTS,), "missing is not defined", "missing)"),
     (shapes_at_run_time, (FLOATS, INT), "must be of type tl.constexpr", "tl.arange(0, count)"),

@@ -334,3 +334,41 @@ def test_random_numbers_are_those_of_philox():
     signed = words[:, 0].view("i4").astype("i8")
     folded = np.where(signed < 0, -signed - 1, signed).astype("f4")
     assert (uniform == folded * np.float32(4.6566127342e-10)).all()
+
+
+# ---- instructions of PTX
+
+
+@jit
+def instructions(source, out, halves):
+    at = tl.arange(0, 16)
+    x = tl.load(source + at)
+    total, rest = tl.inline_asm_elementwise(
+        "add.s32 $0, $2, $3; // a sum\nsub.s32 $1, $2, $3;",
+        "=r,=r,r,r", [x, 3], dtype=(tl.int32, tl.int32), is_pure=True, pack=1,
+    )  # fmt: skip
+    tl.store(out + at, total)
+    tl.store(out + 16 + at, rest)
+    small = x.to(tl.uint8)
+    shifted = tl.inline_asm_elementwise(
+        "{ .reg .b32 kept; and.b32 kept, $1, 0x1F1F1F1F; shl.b32 $0, kept, 3; }",
+        "=r,r", [small], dtype=tl.uint8, is_pure=True, pack=4,
+    )  # fmt: skip
+    tl.store(out + 32 + at, shifted)
+    y = tl.load(halves + at)
+    doubled = tl.inline_asm_elementwise(
+        "add.rn.f16x2 $0, $1, $1;", "=r,r", [y], dtype=tl.float16, is_pure=True, pack=2
+    )
+    tl.store(halves + at, doubled)
+
+
+def test_instructions_of_ptx():
+    source = RNG.integers(0, 200, 16).astype("i4")
+    out = np.zeros(48, "i4")
+    halves = RNG.standard_normal(16).astype("f2")
+    before = halves.copy()
+    run(instructions, source, out, halves)
+    assert (out[:16] == source + 3).all()
+    assert (out[16:32] == source - 3).all()
+    assert (out[32:] == (source & 0x1F) << 3).all()
+    assert (halves == before * 2).all()

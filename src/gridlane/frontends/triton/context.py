@@ -160,6 +160,7 @@ def builtin(function: Made) -> Made:
         unit()
         return function(*args, **keywords)
 
+    checked.__qualname__ = function.__name__  # by which keys tell it from others
     checked.__triton_builtin__ = True  # type: ignore[attr-defined]
     return checked  # type: ignore[return-value]
 

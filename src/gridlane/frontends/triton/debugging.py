@@ -166,12 +166,3 @@ def device_assert(cond: Any, msg: Any = "", mask: Any = None) -> None:
         u.b.emit(tile_memory.TileStopIf(failed.handle, code))
     else:
         u.b.emit(control.StopIf(failed.handle, code))
-
-
-@builtin
-def inline_asm_elementwise(*args: Any, **keywords: Any) -> tensor:
-    """Instructions of PTX on elements: not there yet."""
-    raise NotImplementedError(
-        "tl.inline_asm_elementwise is not supported yet: write the function in the language, or "
-        "call tl.extra.libdevice's"
-    )

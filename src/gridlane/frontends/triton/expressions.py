@@ -179,7 +179,7 @@ def _attribute(t: Translator, node: ast.Attribute) -> Any:
     owner = t.expr(node.value)
     if node.attr == "value" and isinstance(owner, (bool, int, float, str, type(None))):
         return owner  # a constexpr's
-    if node.attr == "type" and isinstance(owner, (bool, int, float, str, type(None))):
+    if node.attr == "type" and isinstance(owner, (bool, int, float, str, tuple, type(None))):
         return constexpr_type(owner)
     if node.attr.startswith("_") and isinstance(owner, tensor):
         raise AttributeError(f"a tensor has no attribute {node.attr}")
@@ -230,8 +230,11 @@ def _choice(t: Translator, node: ast.IfExp) -> Any:
     for region, side in ((op.then, node.body), (op.orelse, node.orelse)):
         with t.region(region):
             value = t.expr(side)
-            sides.append(value if parts_of(value) is not None else to_tensor(value))
+            keeps = value is None or parts_of(value) is not None
+            sides.append(value if keeps else to_tensor(value))
     first, second = sides
+    if first is None and second is None:
+        return None
     if described(first) != described(second):
         raise TypeError(
             "Ternary expression with dynamic condition has inconsistent types "

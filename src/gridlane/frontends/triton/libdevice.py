@@ -14,16 +14,16 @@ from gridlane.core.argtypes import ArgType, scalar_of
 from gridlane.core.dtypes import DType, b1, f32, f64, i32
 from gridlane.core.options import KernelOptions
 from gridlane.frontends.python.libdevice_stubs import SIGNATURES
-from gridlane.frontends.triton.context import Build, builtin, unit
+from gridlane.frontends.triton.context import Build, builtin
 from gridlane.frontends.triton.elementwise import apply
+from gridlane.frontends.triton.importing import imported
 from gridlane.frontends.triton.numbers import to_tensor
 from gridlane.frontends.triton.shapes import matched
 from gridlane.frontends.triton.types import int1
 from gridlane.frontends.triton.values import tensor
 from gridlane.ir.builder import Builder
 from gridlane.ir.ops.control import Call
-from gridlane.ir.ops.tiles import TileMap
-from gridlane.ir.values import Function, Value
+from gridlane.ir.values import Function, Module, Value
 
 _KINDS = {"f": "fp32", "d": "fp64", "i": "int32", "l": "int64", "h": "int16"}
 _WAYS = ("rn", "rz", "rd", "ru")
@@ -226,28 +226,18 @@ def _of_dialect(form: str) -> Callable[..., tuple[Value, ...]]:
 
 
 def _imported(function: FunctionType, types: tuple[ArgType, ...], floats: str) -> Function:
-    """A device function of the Python dialect, in the program's module with all that it calls."""
-    from gridlane.frontends.python.translation import translate_device
+    """A device function of the Python dialect, in the program's module."""
 
-    u = unit()
-    key = ("dialect", function.__name__, types, floats)
-    known = u.functions.get(key)
-    if known is None:
+    def make() -> tuple[Module, Function]:
+        from gridlane.frontends.python.translation import translate_device
+
         module, _ = translate_device(function, types, KernelOptions(floats=floats))
-        called = {op.callee for each in module.functions.values() for op in _calls(each)}
-        names = {name: u.unique(f"libdevice.{name}") for name in module.functions}
+        bodies = [each.body for each in module.functions.values()]
+        called = {op.callee for body in bodies for op in body.walk() if isinstance(op, Call)}
         (root,) = [each for name, each in module.functions.items() if name not in called]
-        for each in [*module.functions.values()]:
-            each.name = names[each.name]
-            for op in _calls(each):
-                op.callee = names[op.callee]
-            u.module.functions[each.name] = each
-        known = u.functions[key] = root
-    return known
+        return module, root
 
-
-def _calls(function: Function) -> list[Any]:
-    return [op for op in function.body.walk() if isinstance(op, Call | TileMap)]
+    return imported(("dialect", function.__name__, types, floats), "libdevice", make)
 
 
 def _define(name: str) -> Callable[..., tensor]:

@@ -10,15 +10,14 @@ from gridlane.frontends.triton.constants import unwrapped
 from gridlane.frontends.triton.context import Build, builtin, unit
 from gridlane.frontends.triton.elementwise import map_function
 from gridlane.frontends.triton.numbers import to_tensor
+from gridlane.frontends.triton.packs import check_pack, joined, lanes_of
 from gridlane.frontends.triton.shapes import (
     axis_of,
     broadcast_shape,
     expanded,
     index_along,
-    join,
     matched,
     reshaped,
-    split,
 )
 from gridlane.frontends.triton.types import (
     dtype,
@@ -174,35 +173,17 @@ def _mapped_packs(scalar_fn: Any, values: list[tensor], pack: int) -> Any:
     """A function of several neighbours along the last axis at a time. It takes those of the first
     tensor, then those of the next, and returns results in the same order."""
     shape = next(each.shape for each in values if each.shape)
-    if pack not in (2, 4, 8, 16) or shape[-1] % pack:
-        raise ValueError(f"{pack} elements at a time are no part of a line of {shape[-1]}")
-    lanes = [lane for each in values for lane in _lanes(broadcast_shape(each, shape), pack)]
+    check_pack(pack, shape)
+    lanes = [lane for each in values for lane in lanes_of(broadcast_shape(each, shape), pack)]
     made = map_elementwise(scalar_fn, *lanes)
     results = made if isinstance(made, tuple) else (made,)
-    joined = tuple(
+    whole = tuple(
         [
-            reshaped(_joined_lanes(list(results[first : first + pack])), shape)
+            reshaped(joined(list(results[first : first + pack])), shape)
             for first in range(0, len(results), pack)
         ]
     )
-    return joined[0] if len(joined) == 1 else joined
-
-
-def _lanes(value: tensor, pack: int) -> list[tensor]:
-    """The first, second, ... of each ``pack`` neighbours."""
-    if pack == 1:
-        return [value]
-    halves = split(reshaped(value, (*value.shape[:-1], value.shape[-1] // 2, 2)))
-    first, second = [_lanes(half, pack // 2) for half in halves]
-    return [lane for pair in zip(first, second, strict=True) for lane in pair]
-
-
-def _joined_lanes(lanes: list[tensor]) -> tensor:
-    """The inverse of ``_lanes``."""
-    if len(lanes) == 1:
-        return lanes[0]
-    pair = join(_joined_lanes(lanes[0::2]), _joined_lanes(lanes[1::2]))
-    return reshaped(pair, (*pair.shape[:-2], 2 * pair.shape[-2]))
+    return whole[0] if len(whole) == 1 else whole
 
 
 # ---- sums

@@ -36,7 +36,6 @@ from gridlane.frontends.triton.debugging import (
     device_assert,
     device_print,
     expect_zero,
-    inline_asm_elementwise,
     max_constancy,
     max_contiguous,
     multiple_of,
@@ -50,6 +49,7 @@ from gridlane.frontends.triton.descriptors import (
     tensor_descriptor,
     tensor_descriptor_type,
 )
+from gridlane.frontends.triton.inline_asm import inline_asm_elementwise
 from gridlane.frontends.triton.iterators import condition, range, static_range
 from gridlane.frontends.triton.mathematics import (
     abs,
