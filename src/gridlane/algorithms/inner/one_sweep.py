@@ -208,6 +208,104 @@ def _looking_back(word: ItemType) -> Dispatcher:
     return jit(look_back, device=True)
 
 
+def _loading(load: Dispatcher, word: ItemType, items: int) -> Dispatcher:
+    """The device function that loads a thread's keys, a warp's in a row for each turn; those behind
+    the last one are the filler."""
+    turns, number, tile_items = tuple(range(items)), word.dtype.type, items * _THREADS
+
+    def load_keys(ins, keys, base, first, inside, filler):
+        if inside == tile_items:
+            for k in turns:
+                keys[k] = load(ins, number(base + number(np.uint32(first + k * 32))))
+        else:
+            for k in turns:
+                keys[k] = filler
+                if np.uint32(first + k * 32) < inside:
+                    keys[k] = load(ins, number(base + number(np.uint32(first + k * 32))))
+
+    return jit(load_keys, device=True)
+
+
+def _ranking(digit_of: Dispatcher, items: int) -> Dispatcher:
+    """The device function that counts the digits of a warp's keys, in its column of the counters,
+    and sets ranks: the digit of each key above the number of equal ones before it."""
+    turns = tuple(range(items))
+
+    def rank_keys(keys, ranks, counters, column, lane, shift, mask, flip):
+        lower = cuda.lanemask_lt()
+        upper = np.uint32(~(lower | (np.uint32(1) << lane)))
+        for k in turns:
+            digit = digit_of(keys[k], shift, mask, flip)
+            peers = _peers(digit)
+            place = np.uint32(column + digit)
+            before = np.uint32(counters[place])
+            cuda.syncwarp()
+            rank = np.uint32(before + np.uint32(cuda.popc(np.uint32(peers & lower))))
+            if np.uint32(peers & upper) == np.uint32(0):  # the last of them
+                counters[place] = np.uint16(rank + 1)
+            cuda.syncwarp()
+            ranks[k] = np.uint32(rank | np.uint32(digit << _HALF))
+
+    return jit(rank_keys, device=True)
+
+
+def _placing(items: int) -> Dispatcher:
+    """The device function that moves a thread's keys to their places in the tile, which replace
+    their ranks."""
+    turns = tuple(range(items))
+
+    def place_keys(keys, ranks, counters, column, tile):
+        for k in turns:
+            digit, rank = np.uint32(ranks[k] >> _HALF), np.uint32(ranks[k] & _LOW)
+            rank = np.uint32(rank + counters[np.uint32(column + digit)])
+            ranks[k] = rank
+            tile[rank] = keys[k]
+
+    return jit(place_keys, device=True)
+
+
+def _placing_values(
+    load_value: Dispatcher, item: ItemType, word: ItemType, items: int
+) -> Dispatcher:
+    """The device function that loads a thread's values to the places of their keys in the tile."""
+    turns, number, put = tuple(range(items)), word.dtype.type, item.store
+
+    def place_values(values, tile_values, ranks, base, first, inside):
+        for k in turns:
+            if np.uint32(first + k * 32) < inside:
+                place = number(base + number(np.uint32(first + k * 32)))
+                put(tile_values, ranks[k], load_value(values, place))
+
+    return jit(place_values, device=True)
+
+
+def _storing(
+    sink: tuple[Code, Code],
+    digit_of: Dispatcher,
+    item: ItemType,
+    is_paired: bool,
+    word: ItemType,
+    items: int,
+) -> Dispatcher:
+    """The device function that stores a sorted tile: ``places`` are those of the first items of
+    digits, less their places in the tile."""
+    turns, number = tuple(range(items)), word.dtype.type
+    store, store_value = sink[0].store, sink[1].store
+    get = item.load
+
+    def store_tile(tile, tile_values, places, outs, out_values, inside, t, shift, mask, flip):
+        for k in turns:
+            j = np.uint32(k * _THREADS + t)
+            if j < inside:
+                moved = tile[j]
+                place = number(places[digit_of(moved, shift, mask, flip)] + number(j))
+                store(outs, place, moved)
+                if is_paired:
+                    store_value(out_values, place, get(tile_values, j))
+
+    return jit(store_tile, device=True)
+
+
 @cached
 def _sorting(
     source: tuple[Code, Code],
@@ -217,16 +315,15 @@ def _sorting(
     value: ItemType | None,
     word: ItemType,
 ) -> Dispatcher:
-    (load, load_value), (store, store_value) = ((s.load for s in source), (s.store for s in sink))
     items = _items_of([key] if value is None else [key, value])
     tile_items = items * _THREADS
-    turns = tuple(range(items))
-    is_paired = value is not None
-    item = value or key
-    put, get = item.store, item.load
+    is_paired, item = value is not None, value or key
     number = word.dtype.type
     own_tile, all_tiles, nothing = *_flags(word), number(0)
-    look_back = _looking_back(word)
+    load_keys, rank_keys = _loading(source[0].load, word, items), _ranking(digit_of, items)
+    place_keys, look_back = _placing(items), _looking_back(word)
+    place_values = _placing_values(source[1].load, item, word, items)
+    store_tile = _storing(sink, digit_of, item, is_paired, word, items)
     key_dtype, item_dtype, word_dtype = key.dtype, item.dtype, word.dtype
 
     def sort_tiles(
@@ -266,28 +363,9 @@ def _sorting(
         states[other + b * DIGITS + np.int64(t)] = nothing  # for the next pass
         inside = np.uint32(min(tile_items, count - base))
         first = np.uint32(warp * (32 * items) + lane)
-        if inside == tile_items:
-            for k in turns:
-                keys[k] = load(ins, number(base + number(np.uint32(first + k * 32))))
-        else:
-            for k in turns:
-                keys[k] = filler
-                if np.uint32(first + k * 32) < inside:
-                    keys[k] = load(ins, number(base + number(np.uint32(first + k * 32))))
+        load_keys(ins, keys, base, first, inside, filler)
         column = np.uint32(warp * DIGITS)
-        lower = cuda.lanemask_lt()
-        upper = np.uint32(~(lower | (np.uint32(1) << lane)))
-        for k in turns:
-            digit = digit_of(keys[k], shift, mask, flip)
-            peers = _peers(digit)
-            place = np.uint32(column + digit)
-            before = np.uint32(counters[place])
-            cuda.syncwarp()
-            rank = np.uint32(before + np.uint32(cuda.popc(np.uint32(peers & lower))))
-            if np.uint32(peers & upper) == np.uint32(0):  # the last of them
-                counters[place] = np.uint16(rank + 1)
-            cuda.syncwarp()
-            ranks[k] = np.uint32(rank | np.uint32(digit << _HALF))
+        rank_keys(keys, ranks, counters, column, lane, shift, mask, flip)
         cuda.syncthreads()
         total = _scan_warps(counters, t)
         flag = own_tile if b > 0 else all_tiles
@@ -303,28 +381,11 @@ def _sorting(
         before = number(number(counts[n * DIGITS + np.int64(t)]) + number(seen))
         places[t] = number(before - number(start))  # of the tile's first item; it may wrap around
         cuda.syncthreads()
-        for k in turns:
-            digit, rank = np.uint32(ranks[k] >> _HALF), np.uint32(ranks[k] & _LOW)
-            rank = np.uint32(rank + counters[np.uint32(column + digit)])
-            ranks[k] = rank
-            tile[rank] = keys[k]
+        place_keys(keys, ranks, counters, column, tile)
         if is_paired:
-            for k in turns:
-                if np.uint32(first + k * 32) < inside:
-                    put(
-                        tile_values,
-                        ranks[k],
-                        load_value(values, number(base + number(np.uint32(first + k * 32)))),
-                    )
+            place_values(values, tile_values, ranks, base, first, inside)
         cuda.syncthreads()
-        for k in turns:
-            j = np.uint32(k * _THREADS + t)
-            if j < inside:
-                moved = tile[j]
-                place = number(places[digit_of(moved, shift, mask, flip)] + number(j))
-                store(outs, place, moved)
-                if is_paired:
-                    store_value(out_values, place, get(tile_values, j))
+        store_tile(tile, tile_values, places, outs, out_values, inside, t, shift, mask, flip)
 
     return kernel(sort_tiles, launch_bounds=(_THREADS, _BLOCKS))
 
