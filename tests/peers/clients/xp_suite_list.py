@@ -100,6 +100,7 @@ _REASONS = {
     "different type of return value|truth value": "comparisons with objects that are no arrays",
     "DID NOT RAISE": "an error of CuPy's that gridlane.xp does not raise",
     "different dtypes": "another dtype, of numbers alone or of bool",
+    "concatenate tuple": "a list of devices, which is a tuple in the standard's 2025.12",
     "OUT_OF_MEMORY": "more memory than the machine has",
     "AxisError": "sorts of arrays of no dimensions",
     r"has no setter|\] is array\(|assert array\(False\)": "`real`, `imag`, `conj` that are views",

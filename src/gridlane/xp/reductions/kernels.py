@@ -44,13 +44,22 @@ class Folding(Rows):
         share memory."""
         is_real = self.fold.accumulator.kind != "c"
         self._advance = self.kind.advance if self.fold.is_first and is_real else None
-        self._states = self._variables()
+        self._states, b = self._variables(), self.b
+        near = None
+        if self._advance is not None:
+            near = b.variable("near", i32)
+            b.write(near, self.w.const(i32.max, i32).value)
         if self.fold.in_step:
-            self._walk()
+            self._walk(near)
         else:
-            with self.b.if_(self.is_row):
-                self._walk()
-        return self._combined_threads(self._read(self._states[0]))
+            with b.if_(self.is_row):
+                self._walk(near)
+        state = self._combined_threads(self._read(self._states[0]))
+        if near is None:
+            return state
+        index = state[1]
+        assert isinstance(index, Expression)
+        return state[0], self.w.wrap(b.add(self.start, b.cast(index.value, i64)))
 
     def each(self, take: Callable[[int, Value], None], near: Var | None = None) -> None:
         """Do something for each element of a thread.
@@ -95,13 +104,15 @@ class Folding(Rows):
                     take(0, mine)
             b.write(place, b.add(at, self.integer(stride)))
 
-    def _walk(self) -> None:
-        """Combine the elements of a thread into the first of its states."""
-        b = self.b
-        near = b.variable("near", i32) if self._advance is not None else None
+    def _walk(self, near: Var | None) -> None:
+        """Combine the elements of a thread into the first of its states.
+
+        Args:
+            near: the index of that state behind the part's first, for kinds that ``advance``.
+        """
         self.each(lambda turn, place: self._take(turn % len(self._states), near, place), near)
         if near is not None:
-            b.write(self._states[0][1], b.add(self.start, b.cast(b.read(near), i64)))
+            self._states = [[self._states[0][0], near]]
         states = [self._read(each) for each in self._states]
         self._write(self._states[0], self._tree(states))
 

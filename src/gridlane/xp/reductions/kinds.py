@@ -127,19 +127,13 @@ def _arguments(is_most: bool) -> Callable[[Writer, State, State], State]:
     def combine(w: Writer, a: State, b: State) -> State:
         (one, first), (other, second) = a, b
         assert isinstance(first, Expression) and isinstance(second, Expression)
-        taken = _better(one, other, is_most) | (_is_equal(one, other) & (second < first))
-        return _chosen(w, taken, other, one), w.select(taken, second, first)
+        taken, kept = _better(one, other, is_most), _better(other, one, is_most)
+        # Of equals, and of two NaN, the first one.
+        least = w.select(second < first, second, first)
+        index = w.select(taken, second, w.select(kept, first, least))
+        return _chosen(w, taken, other, one), index
 
     return combine
-
-
-def _is_equal(a: Operand, b: Operand) -> Expression:
-    """Whether two are equal in order: NaN are."""
-    if isinstance(a, Complex) or isinstance(b, Complex):
-        assert isinstance(a, Complex) and isinstance(b, Complex)
-        parts = a.real.equals(b.real) & a.imag.equals(b.imag)
-        return parts | (_has_nan(a) & _has_nan(b))
-    return a.equals(b) | (a.is_nan() & b.is_nan()) if a.dtype.is_float else a.equals(b)
 
 
 def _has_nan(value: Complex) -> Expression:
