@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Hashable
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +23,14 @@ from gridlane.cuda.raw.arguments import on_device
 from gridlane.frontends.triton.constants import constexpr, unwrapped
 from gridlane.frontends.triton.functions import TileFunction
 from gridlane.frontends.triton.parameters import Block
-from gridlane.frontends.triton.types import dtype, pointer_type
+from gridlane.frontends.triton.types import (
+    dtype,
+    float8e4b8,
+    float8e4nv,
+    float8e5,
+    float8e5b16,
+    pointer_type,
+)
 from gridlane.launch.geometry import address_of
 from gridlane.tiles.descriptors import TensorDescriptor
 from gridlane.tiles.errors import IntegerOverflow
@@ -40,12 +48,15 @@ class Described(NamedTuple):
         constant: its value where it has no type.
         aligned: whether a pointer lies at a multiple of ``ALIGNMENT`` bytes.
         block: of a tensor descriptor.
+        element: the type of the elements in memory, where it is a float of 8 bits; the argument's
+            type has uint8 in its place.
     """
 
     type: ArgType | TuplePart | None
     constant: Any = None
     aligned: bool = False
     block: Block | None = None
+    element: dtype | None = None
 
 
 class TuplePart(NamedTuple):
@@ -137,11 +148,50 @@ _SHORT: dict[str, dtype] = {
 def on_current_device(args: tuple[Any, ...], back: Writebacks) -> tuple[Any, ...]:
     """The arguments with arrays that this thread's device uses, those of tuples and descriptors
     included; ``back`` receives the copies back to host arrays."""
+    args = tuple([_wrapped(value) for value in args])
     leaves: list[Any] = []
     for value in args:
         _gather(value, leaves)
     converted = iter(on_device(tuple(leaves), back))
     return tuple([_rebuilt(value, converted) for value in args])
+
+
+_NARROW = {
+    "float8_e4m3fn": float8e4nv,
+    "float8_e5m2": float8e5,
+    "float8_e4m3fnuz": float8e4b8,
+    "float8_e5m2fnuz": float8e5b16,
+}
+"""Floats of 8 bits by their names in torch and ml_dtypes."""
+
+
+@cache
+def _narrow(elements: Any) -> dtype | None:
+    """The language's type of an array's floats of 8 bits; None for any other type."""
+    return _NARROW.get(str(elements).removeprefix("torch."))
+
+
+def _wrapped(value: Any) -> Any:
+    """Arrays of floats of 8 bits as their bytes, with the type beside; other values as they are."""
+    if isinstance(value, tuple):
+        items = [_wrapped(item) for item in value]
+        return getattr(value, "_make", tuple)(items)
+    if isinstance(value, TensorDescriptor):
+        return value.over(_wrapped(value.base))
+    kind = getattr(value, "dtype", None)
+    if kind is None or isinstance(kind, dtype) or not isinstance(kind, Hashable):
+        return value
+    narrow = _narrow(kind)
+    if narrow is None:
+        return value
+    bits = np.uint8 if isinstance(value, np.ndarray) else _torch_bytes()
+    return TensorWrapper(value.view(bits), narrow)
+
+
+def _torch_bytes() -> Any:
+    import torch  # type: ignore[import-not-found]  # pyright: ignore[reportMissingImports]
+
+    return torch.uint8
 
 
 def _gather(value: Any, leaves: list[Any]) -> None:
@@ -160,7 +210,7 @@ def _rebuilt(value: Any, arrays: Any) -> Any:
         make: Any = getattr(value, "_make", tuple)
         return make(items)
     if isinstance(value, TensorDescriptor):
-        return value.over(next(arrays))
+        return value.over(_rebuilt(value.base, arrays))
     if isinstance(value, TensorWrapper):
         return value.over(next(arrays))
     return next(arrays) if is_array(value) else value
@@ -246,17 +296,23 @@ def _pointer_to(elements: np.dtype[Any]) -> ArrayType:
 
 
 def _of_wrapper(value: TensorWrapper, parameter: Parameter) -> Described:
+    address = address_of(value.base) if isinstance(value.base, np.ndarray) else value.base.address
+    is_aligned = address % ALIGNMENT == 0
+    if value.dtype in _NARROW.values():
+        bits = ArrayType(argtypes.uint8, 1, "A")
+        return Described(bits, aligned=is_aligned, element=value.dtype)
     element = _SCALARS.get(value.dtype.name)
     if element is None:
         raise ArgumentError(f"{parameter.name}: no device has pointers to {value.dtype}")
-    address = address_of(value.base) if isinstance(value.base, np.ndarray) else value.base.address
-    return Described(ArrayType(element, 1, "A"), aligned=address % ALIGNMENT == 0)
+    return Described(ArrayType(element, 1, "A"), aligned=is_aligned)
 
 
 def _of_descriptor(value: TensorDescriptor, parameter: Parameter) -> Described:
     block = Block(tuple(value.block_shape), value.padding)
-    type_ = ArrayType(from_numpy(value.base.dtype), len(value.shape), "A")
-    return Described(type_, block=block)
+    base = _described(value.base, parameter)
+    assert isinstance(base.type, ArrayType)
+    type_ = ArrayType(base.type.element, len(value.shape), "A")
+    return Described(type_, block=block, element=base.element)
 
 
 def _of_none(value: None, parameter: Parameter) -> Described:
@@ -299,7 +355,7 @@ def packed_form(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple([packed_form(item) for item in value])
     if isinstance(value, TensorDescriptor):
-        base = value.base
+        base = _memory_of(value.base)
         address = address_of(base) if isinstance(base, np.ndarray) else base.address
         steps = tuple([step * base.dtype.itemsize for step in value.strides])
         return DescribedArray(address, tuple(value.shape), steps)
@@ -311,7 +367,8 @@ def key_of(described: Described) -> Hashable:
     if isinstance(described.type, TuplePart):
         return described.type.cls, tuple([key_of(each) for each in described.type.parts])
     constant = described.constant
-    return described.type, type(constant), constant, described.aligned, described.block
+    facts = described.aligned, described.block, described.element
+    return described.type, type(constant), constant, *facts
 
 
 def short_name(described: Described) -> str:

@@ -16,6 +16,7 @@ from gridlane.cuda.kernels.overlaps import Writebacks
 from gridlane.frontends.triton.functions import TileFunction
 from gridlane.frontends.triton.parameters import Block
 from gridlane.frontends.triton.source import TileSource
+from gridlane.frontends.triton.types import dtype
 from gridlane.launch import current
 from gridlane.launch.dimensions import Dim3
 from gridlane.launch.kernel import Kernel
@@ -80,11 +81,12 @@ class Program:
         constants: dict[Any, Any] = {}
         blocks: dict[Any, Block] = {}
         aligned: dict[Any, int] = {}
+        elements: dict[Any, dtype] = {}
         for name, each in zip(names, described, strict=True):
-            type_ = _taken_apart(name, (), each, constants, blocks, aligned)
+            type_ = _taken_apart(name, (), each, constants, blocks, aligned, elements)
             if type_ is not None:
                 types.append(type_)
-        self.source = TileSource(function, constants, blocks, aligned, options.num_warps)
+        self.source = TileSource(function, constants, blocks, aligned, options.num_warps, elements)
         kernel_options = KernelOptions(
             floats="float32", fma=options.enable_fp_fusion, debug=options.debug,
             max_registers=options.maxnreg,
@@ -155,15 +157,18 @@ def _taken_apart(
     constants: dict[Any, Any],
     blocks: dict[Any, Block],
     aligned: dict[Any, int],
+    elements: dict[Any, dtype],
 ) -> ArgType | None:
-    """Note a parameter's constants, blocks and alignments; return its type, None for a constant."""
+    """Note a parameter's constants, blocks, alignments and narrow elements; return its type, None
+    for a constant."""
     key: Any = (name, *path) if path else name
     if described.type is None:
         constants[key] = described.constant
         return None
     if isinstance(described.type, TuplePart):
         items = [
-            _taken_apart(name, (*path, place), part, constants, blocks, aligned) or argtypes.none
+            _taken_apart(name, (*path, place), part, constants, blocks, aligned, elements)
+            or argtypes.none
             for place, part in enumerate(described.type.parts)
         ]
         fields = getattr(described.type.cls, "_fields", ())
@@ -172,6 +177,8 @@ def _taken_apart(
         blocks[key] = described.block
     if described.aligned:
         aligned[key] = ALIGNMENT
+    if described.element is not None:
+        elements[key] = described.element
     return described.type
 
 

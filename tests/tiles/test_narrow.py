@@ -1,0 +1,63 @@
+"""Floats of 8 bits as arguments, and arrays that are read as another type."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import gridlane
+from gridlane import tiles
+from gridlane.tiles.descriptors import TensorDescriptor
+
+tl = tiles.language
+KINDS = [ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.float8_e4m3fnuz]
+
+
+@pytest.fixture(params=["interp", "cpu"])
+def device(request):
+    with gridlane.device(request.param):
+        yield request.param
+
+
+@tiles.jit
+def copy(source, out, SIZE: tl.constexpr):
+    at = tl.arange(0, SIZE)
+    tl.store(out + at, tl.load(source + at))
+
+
+@tiles.jit
+def copy_described(source, out, SIZE: tl.constexpr):
+    at = tl.arange(0, SIZE)
+    tl.store(out + at, source.load([0, 0]).reshape(SIZE))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_arrays_of_narrow_floats(device, kind):
+    values = np.random.default_rng(1).uniform(-4, 4, 64).astype(kind)
+    wide, back = np.zeros(64, np.float32), np.zeros(64, kind)
+    copy[(1,)](values, wide, SIZE=64)
+    assert (wide == values.astype(np.float32)).all()
+    copy[(1,)](wide, back, SIZE=64)
+    assert (back.view(np.uint8) == values.view(np.uint8)).all()
+
+
+def test_types_of_narrow_floats_have_code_of_their_own(device):
+    codes = np.arange(64, dtype=np.uint8)
+    for kind in KINDS:
+        wide = np.zeros(64, np.float32)
+        copy[(1,)](codes.view(kind), wide, SIZE=64)
+        assert (wide == codes.view(kind).astype(np.float32)).all()
+    copy[(1,)](codes, wide, SIZE=64)
+    assert (wide == codes).all()
+
+
+def test_descriptors_of_arrays_that_are_read_as_another_type(device):
+    numbers = np.arange(-32, 32, dtype=np.int16).reshape(4, 16)
+    wide = np.zeros(64, np.float32)
+    base = tiles.reinterpret(numbers, tl.uint16)
+    copy_described[(1,)](TensorDescriptor(base, [4, 16], [16, 1], [4, 16]), wide, SIZE=64)
+    assert (wide == numbers.view(np.uint16).ravel()).all()
+    narrow = np.arange(64, dtype=np.uint8).reshape(4, 16).view(KINDS[0])
+    copy_described[(1,)](TensorDescriptor(narrow, [4, 16], [16, 1], [4, 16]), wide, SIZE=64)
+    assert (wide == narrow.astype(np.float32).ravel()).all()
