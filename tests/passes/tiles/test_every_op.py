@@ -7,12 +7,15 @@ import pytest
 from tests.devices import DEVICES
 from tests.passes.tiles.programs import Program, run
 
-from gridlane.backends import backends
+from gridlane.backends import backend, backends
 from gridlane.compiler.generation import copied
+from gridlane.conformance.module_runner import run_on
 from gridlane.core.dtypes import f32, i32
 from gridlane.core.errors import TargetError
 from gridlane.ir.families import TILES
-from gridlane.ir.ops import arith, tiles
+from gridlane.ir.ops import arith, tile_memory, tiles
+from gridlane.ir.values import ErrorSite
+from gridlane.launch.tiles import block_of
 from gridlane.passes.tiles import TileMachine, elements, lower, lower_tiles
 
 
@@ -73,6 +76,43 @@ def test_a_tile_lives_as_long_as_a_loop_needs_it() -> None:
         want = (want + data.cumsum()).cumsum().astype(np.int32)
     for device in DEVICES:
         np.testing.assert_array_equal(run(p, device, [data])[0], want)
+
+
+def test_elements_are_printed_in_order(capfd: pytest.CaptureFixture[str]) -> None:
+    p = Program(f32)
+    x = p.load(0, p.numbers((2, 2)))
+    p.b.emit(tile_memory.TilePrint("x: ", x))
+    p.b.emit(tile_memory.TilePrint("", x, True))
+    values = np.array([1.5, -2, 0.1, 3e30], np.float32)
+    places = ["(0, 0)", "(0, 1)", "(1, 0)", "(1, 1)"]
+    want = [
+        f"pid (0, 0, 0) idx {place} x: {value}\n"
+        for place, value in zip(places, ["1.5", "-2.0", "0.1", "3e+30"], strict=True)
+    ]
+    want += [
+        f"pid (0, 0, 0) idx {place} {int(bits):#010x}\n"
+        for place, bits in zip(places, values.view(np.uint32), strict=True)
+    ]
+    for device in DEVICES:
+        run(p, device, [values])
+        assert capfd.readouterr().out == "".join(want), device
+
+
+def test_a_condition_of_one_element_ends_the_launch() -> None:
+    p = Program(i32)
+    at = p.iota(256)
+    p.module.errors.append(ErrorSite("AssertionError", "an element is 7"))
+    seven = p.map(lambda b, x: b.eq(x, b.const(7, i32)), p.load(0, at))
+    p.b.emit(tile_memory.TileStopIf(seven, 0))
+    p.store(0, at, p.full(1, (256,), i32))
+    for last in (0, 7):
+        data = np.zeros(256, np.int32)
+        data[200] = last
+        for device in ("interp", *DEVICES):
+            block = block_of(backend(device), 4)
+            outcome = run_on(device, p.module, (1, 1, 1), block, [data])
+            assert outcome.raised == (last == 7), device
+            assert (outcome.arrays[0] == (data if last else 1)).all(), device
 
 
 def test_large_tiles_on_the_cpu() -> None:

@@ -128,6 +128,8 @@ class Placement:
         if isinstance(op, LOADS):
             if len(uses) > 1 or uses[0].repeated:
                 return not isinstance(value.type.element, PointerType)
+            if isinstance(op, tile_memory.TileLoad) and op.volatile:
+                return True
             return self._changes(op, uses[0])
         if isinstance(op, memory.ReadVar):
             return any(self._rewritten(op, use) for use in uses)
