@@ -129,6 +129,19 @@ _SCALARS: dict[str, ScalarType] = {
 }
 """Types of arguments by the names of Triton's types."""
 
+
+def scalar_type(kind: dtype) -> ScalarType:
+    """The type of an argument by the language's type of a scalar.
+
+    Raises:
+        ArgumentError: no argument has it.
+    """
+    known = _SCALARS.get(kind.name)
+    if known is None:
+        raise ArgumentError(f"no argument is a scalar of {kind}")
+    return known
+
+
 type_canonicalisation_dict: dict[str, str] = {
     dtype(name).codegen_name(): name.replace("uint", "u").replace("int", "i") for name in _SCALARS
 } | {"bool": "i1"}

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from collections.abc import Mapping
+from typing import Any
 
-from gridlane.tiles.driver import GPUTarget
+from gridlane.core import argtypes
+from gridlane.core.argtypes import ArrayType
+from gridlane.core.errors import ArgumentError
+from gridlane.frontends.triton.functions import TileFunction
+from gridlane.frontends.triton.types import pointer_type, str_to_ty
+from gridlane.launch import current
+from gridlane.tiles.arguments import Described, scalar_type
+from gridlane.tiles.driver import GPUTarget, current_target
 from gridlane.tiles.errors import CompilationError, UnsupportedLanguageConstruct
-from gridlane.tiles.programs import CompiledKernel
+from gridlane.tiles.programs import CompiledKernel, Options, Program
 
 __all__ = [
+    "ASTSource",
     "CompilationError",
     "CompiledKernel",
     "GPUTarget",
@@ -19,12 +28,58 @@ __all__ = [
 ]
 
 
-def compile(*args: Any, **keywords: Any) -> NoReturn:
-    """Refused: a program compiles at its launch, or by ``warmup``."""
-    raise NotImplementedError(
-        "triton.compile: gridlane compiles a program at its launch, by kernel.warmup(...), or by "
-        "`gridlane compile`"
-    )
+class ASTSource:
+    """A function with the types of its arguments, by names as ``*fp32`` and ``i32``, and its
+    constants, by name or place."""
+
+    def __init__(
+        self,
+        fn: TileFunction,
+        signature: Mapping[str, str],
+        constexprs: Mapping[Any, Any] | None = None,
+        attrs: Any = None,
+    ) -> None:
+        self.fn, self.signature = fn, dict(signature)
+        names = fn.arg_names
+        self.constants = {
+            names[key[0]] if isinstance(key, tuple) else key: value
+            for key, value in (constexprs or {}).items()
+        }
+
+
+def _described(source: ASTSource, name: str) -> Described:
+    if name in source.constants:
+        return Described(None, source.constants[name])
+    wanted = source.signature.get(name)
+    if wanted is None:
+        raise ArgumentError(f"{source.fn.__name__}: no type of {name} is given")
+    kind = str_to_ty(wanted)
+    if not isinstance(kind, pointer_type):
+        return Described(scalar_type(kind))
+    if kind.element_ty.is_fp8():
+        return Described(ArrayType(argtypes.uint8, 1, "A"), element=kind.element_ty)
+    return Described(ArrayType(scalar_type(kind.element_ty), 1, "A"))
+
+
+def compile(src: Any, target: Any = None, options: Mapping[str, Any] | None = None) -> Any:
+    """The code of a program for the current device.
+
+    Raises:
+        CompilationError: the program is outside the language; located.
+        NotImplementedError: the source is not an ``ASTSource``, or the target another one.
+    """
+    if not isinstance(src, ASTSource):
+        raise NotImplementedError("triton.compile takes an ASTSource: there is no other source")
+    here = current_target()
+    if target is not None and target != here:
+        raise NotImplementedError(
+            f"triton.compile: the target is the current device's, {here}; for another one write "
+            "`gridlane compile --target`"
+        )
+    described = tuple([_described(src, name) for name in src.fn.arg_names])
+    known = {k: v for k, v in (options or {}).items() if k in Options._fields}
+    program = Program(src.fn, tuple(src.fn.arg_names), described, Options(**known))
+    return CompiledKernel(program, program.plan(current.device()), here)
 
 
 class NullAllocator:

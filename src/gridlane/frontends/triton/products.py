@@ -86,6 +86,9 @@ def dot(
 ) -> tensor:
     """The product of two matrices, or of two stacks of them, plus ``acc``."""
     precision = _precision(input_precision, allow_tf32)
+    limit = unwrapped(max_num_imprecise_acc)
+    if limit is not None and input.dtype.is_fp8() and limit > input.shape[-1]:
+        raise ValueError(f"max_num_imprecise_acc ({limit}) must be <= K ({input.shape[-1]})")
     if input.dtype.is_fp8() and other.dtype.is_fp8():  # whose numbers float16 has, all of them
         input, other = converted(input, float16), converted(other, float16)
     _check(input, other)
