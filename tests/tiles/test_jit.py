@@ -210,3 +210,26 @@ def test_wide_constants():
     out = np.zeros(1, np.int32)
     last[(1,)](out, tuple(range(10_000)))
     assert out[0] == 9_999
+
+
+class Traced:
+    """A tensor with a history, of which torch shows no memory."""
+
+    requires_grad = True
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array, self.dtype = array, array.dtype
+
+    def detach(self) -> np.ndarray:
+        return self.array
+
+    @property
+    def __array_interface__(self):
+        raise BufferError("it requires a gradient")
+
+
+def test_tensors_with_a_history():
+    x, out = floats(32), np.zeros(32, np.float32)
+    with gridlane.device("interp"):
+        programs.add[(1,)](Traced(x), x, Traced(out), 32, BLOCK=32)
+    assert (out == 2 * x).all()

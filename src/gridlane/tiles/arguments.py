@@ -185,7 +185,8 @@ def _narrow(elements: Any) -> dtype | None:
 
 
 def _wrapped(value: Any) -> Any:
-    """Arrays of floats of 8 bits as their bytes, with the type beside; other values as they are."""
+    """Arrays of floats of 8 bits as their bytes, with the type beside; torch's tensors without
+    their history; other values as they are."""
     if isinstance(value, tuple):
         items = [_wrapped(item) for item in value]
         return getattr(value, "_make", tuple)(items)
@@ -194,6 +195,8 @@ def _wrapped(value: Any) -> Any:
     kind = getattr(value, "dtype", None)
     if kind is None or isinstance(kind, dtype) or not isinstance(kind, Hashable):
         return value
+    if getattr(value, "requires_grad", False):  # torch exports the memory of no such tensor
+        value = value.detach()
     narrow = _narrow(kind)
     if narrow is None:
         return value
