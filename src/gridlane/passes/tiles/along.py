@@ -134,10 +134,12 @@ def _reduce_together(
         if cells:
             _store_cells(state, cells, counter, totals)
         else:
-            is_first = state.b.eq(as_value(state.b, part.lane), state.b.const(0, i32))
-            if inside is not None:
-                is_first = state.b.and_(is_first, inside)
-            with state.where(is_first):
+            first: Value | None = None
+            # In lockstep a store of all lanes to one address is one store of their value.
+            if not state.machine.lockstep or groups > 1:
+                first = state.b.eq(as_value(state.b, part.lane), state.b.const(0, i32))
+                first = first if inside is None else state.b.and_(first, inside)
+            with state.where(first):
                 _write(state, made, at, totals)
     if cells:
         _combine_cells(state, op, spread, cells, made)

@@ -119,6 +119,9 @@ def is_effect(op: Op) -> bool:
 def by_first(state: State, op: Op) -> None:
     """Run an op in thread 0 alone; others get its results through shared memory."""
     b = state.b
+    if state.machine.lockstep and isinstance(op, memory.Store):
+        b.region.ops.append(op)  # all lanes store one value to one address, which is one store
+        return
     cells = [(value, state.shared(value.type, 1)) for value in op.results]
     with state.together():
         state.touch(DEVICE, True)
