@@ -77,6 +77,7 @@ def sorting_places(group: Group, key: Element, before: Dispatcher, keeps: bool) 
     get, put, section = key.get, key.put, group.section(key)
     numbers = group.section(_PLACE, _aligned(most * key.size))
     sort_own, search = _sorting_own(items, key, before), _searching(key, before)
+    merge = _merging(items, key, before, keeps)
 
     @jit(device=True)
     def sort_places(memory, keys, origins):
@@ -101,22 +102,34 @@ def sorting_places(group: Group, key: Element, before: Dispatcher, keeps: bool) 
             diagonal = t * items - low
             a = search(tile, low, middle, high, diagonal)
             b = middle + diagonal - (a - low)
-            for e in range(items):
-                takes_second = a >= middle
-                if a < middle and b < high:
-                    takes_second = bool(before(get(tile, b), get(tile, a)))
-                source = b if takes_second else a
-                put(keys, e, get(tile, source))
-                if keeps:
-                    origins[e] = places[source]
-                if takes_second:
-                    b += 1
-                else:
-                    a += 1
+            merge(tile, places, keys, origins, a, middle, b, high)
             sync(mask)
             width *= 2
 
     return sort_places
+
+
+def _merging(items: int, key: Element, before: Dispatcher, keeps: bool) -> Dispatcher:
+    """The device function that merges a thread's items from two runs of the tile: from ``a`` to
+    ``middle``, and from ``b`` to ``high``."""
+    get, put = key.get, key.put
+
+    @jit(device=True)
+    def merge(tile, places, keys, origins, a, middle, b, high):
+        for e in range(items):
+            takes_second = a >= middle
+            if a < middle and b < high:
+                takes_second = bool(before(get(tile, b), get(tile, a)))
+            source = b if takes_second else a
+            put(keys, e, get(tile, source))
+            if keeps:
+                origins[e] = places[source]
+            if takes_second:
+                b += 1
+            else:
+                a += 1
+
+    return merge
 
 
 def _sorting_own(items: int, key: Element, before: Dispatcher) -> Dispatcher:
