@@ -35,3 +35,17 @@ def test_errors():
         compile(ASTSource(programs.add, TYPES, {"BLOCK": 32}), target=GPUTarget("cuda", 90, 32))
     with pytest.raises(NotImplementedError, match="takes an ASTSource"):
         compile("kernel.ttir")
+
+
+def test_names_that_other_packages_import():
+    from gridlane.frontends.triton.language import core, standard
+    from gridlane.tiles.autotuning import Autotuner
+    from gridlane.tiles.compiling import triton_key
+
+    assert core.CONSTEXPR_0.value == 0
+    assert standard._log2(64) == 6
+    assert standard._is_power_of_two(12) is False
+    assert triton_key() == triton_key() != ""
+    tuner = Autotuner(programs.add, ["x"], [], [], pre_hook=print)
+    assert tuner.user_defined_pre_hook
+    assert not tuner.user_defined_post_hook

@@ -48,6 +48,8 @@ class Autotuner(KernelInterface):
         self.reset_to_zero, self.restore_value = [*(reset_to_zero or ())], [*(restore_value or ())]
         _check_names(self.arg_names, (*self.keys, *self.reset_to_zero, *self.restore_value))
         self.pre_hook, self.post_hook = pre_hook, post_hook
+        self.user_defined_pre_hook = pre_hook is not None
+        self.user_defined_post_hook = post_hook is not None
         prune = dict(prune_configs_by or {})
         self.early_config_prune = prune.get("early_config_prune")
         self.perf_model, self.configs_top_k = prune.get("perf_model"), prune.get("top_k", 1.0)

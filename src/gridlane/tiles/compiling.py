@@ -8,6 +8,7 @@ from typing import Any
 from gridlane.core import argtypes
 from gridlane.core.argtypes import ArrayType
 from gridlane.core.errors import ArgumentError
+from gridlane.core.version import VERSION
 from gridlane.frontends.triton.functions import TileFunction
 from gridlane.frontends.triton.types import pointer_type, str_to_ty
 from gridlane.launch import current
@@ -25,6 +26,7 @@ __all__ = [
     "UnsupportedLanguageConstruct",
     "compile",
     "set_allocator",
+    "triton_key",
 ]
 
 
@@ -80,6 +82,11 @@ def compile(src: Any, target: Any = None, options: Mapping[str, Any] | None = No
     known = {k: v for k, v in (options or {}).items() if k in Options._fields}
     program = Program(src.fn, tuple(src.fn.arg_names), described, Options(**known))
     return CompiledKernel(program, program.plan(current.device()), here)
+
+
+def triton_key() -> str:
+    """A text that changes with the release, on which others' caches of code depend."""
+    return f"gridlane-{VERSION}"
 
 
 class NullAllocator:
