@@ -8,6 +8,7 @@ from tests.devices import DEVICES
 from tests.passes.tiles.programs import Program, same
 
 from gridlane.core.dtypes import DType, bf16, f16, f32, f64, i8, i16, i32, i64, u8, u16
+from gridlane.ir.op import FastMath
 from gridlane.ir.ops import arith, control, math, memory, tile_memory, tiles
 from gridlane.ir.types import tile
 
@@ -94,6 +95,19 @@ def test_wide_elements() -> None:
         data = (np.arange(96) * 2**33).astype(dtype.numpy)
         got = same(p, "cpu", [data, np.zeros(96, dtype.numpy)])
         np.testing.assert_array_equal(got[1], data * 2)
+
+
+def test_a_multiply_add_that_may_contract(device: str) -> None:
+    if device == "webgpu":
+        pytest.skip("WGSL has no float64")
+    p = Program(f64, f64)
+    at = p.iota(64)
+    x = p.load(0, at)
+    fused = p.map(lambda b, v: b.value(arith.Fma(v, v, v, FastMath.CONTRACT)), x)
+    p.store(1, at, fused)
+    data = np.random.default_rng(0).standard_normal(64)
+    got = same(p, device, [data, np.zeros(64)], rtol=1e-15, atol=1e-15)
+    np.testing.assert_allclose(got[1], data * data + data, 1e-15, 1e-15)
 
 
 def test_shapes_change(device: str) -> None:

@@ -100,7 +100,7 @@ def fma(x: Any, y: Any, z: Any) -> tensor:
         raise TypeError(f"fma() takes floats, not {first.dtype}")
     require_arithmetic(first.dtype, "fma")
     values = matched(first, second, third)
-    return apply("fma", lambda b, v, w, u: b.fma(v, w, u), values, first.dtype)
+    return apply("fma", lambda b, v, w, u: b.value(arith.Fma(v, w, u)), values, first.dtype)
 
 
 __all__ = [
