@@ -37,6 +37,12 @@ def test_add(device):
     assert (out == x + y).all()
 
 
+def test_an_array_without_axes(device):
+    x, out = np.array(3.5, np.float32), np.zeros((), np.float32)
+    programs.add[(1,)](x, x, out, 1, BLOCK=32)
+    assert out == 7
+
+
 def test_device_arrays(device):
     x, out = cuda.to_device(floats(100)), cuda.device_array(100, np.float32)
     programs.add[(4,)](x, x, out, 100, 32)

@@ -186,7 +186,7 @@ def _narrow(elements: Any) -> dtype | None:
 
 def _wrapped(value: Any) -> Any:
     """Arrays of floats of 8 bits as their bytes, with the type beside; torch's tensors without
-    their history; other values as they are."""
+    their history; arrays without axes with one; other values as they are."""
     if isinstance(value, tuple):
         items = [_wrapped(item) for item in value]
         return getattr(value, "_make", tuple)(items)
@@ -197,6 +197,8 @@ def _wrapped(value: Any) -> Any:
         return value
     if getattr(value, "requires_grad", False):  # torch exports the memory of no such tensor
         value = value.detach()
+    if getattr(value, "ndim", 1) == 0 and not isinstance(value, np.generic):
+        value = value.reshape(1)  # kernels of other kinds take such an array for a number
     narrow = _narrow(kind)
     if narrow is None:
         return value
