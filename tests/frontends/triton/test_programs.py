@@ -323,3 +323,25 @@ def test_tuples():
     out = np.zeros(5, "i4")
     run(tuples, out, (np.int32(4), np.int32(6)), (np.int32(10), np.int32(20)))
     assert (out == [6, 4, 10, 20, 15]).all()
+
+
+@jit
+def constants_become_numbers(out, count, step):
+    if count > 2:
+        step = step + 4
+    tl.store(out, step)
+    for _ in range(count):
+        step = step * 2
+    tl.store(out + 1, step)
+
+
+@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("is_constant", [False, True])
+def test_a_constant_argument_may_change(count, is_constant):
+    out = np.zeros(2, "i4")
+    if is_constant:  # as launches have it of an integer 1
+        run(constants_become_numbers, out, np.int32(count), step=1)
+    else:
+        run(constants_become_numbers, out, np.int32(count), np.int32(1))
+    first = 5 if count > 2 else 1
+    assert (out == [first, first * 2**count]).all()

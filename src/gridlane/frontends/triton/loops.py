@@ -11,7 +11,7 @@ from gridlane.frontends.triton.assignment import bind
 from gridlane.frontends.triton.carrying import Carried, assigned_names, drop_unchanged
 from gridlane.frontends.triton.casting import converted
 from gridlane.frontends.triton.expressions import condition, items
-from gridlane.frontends.triton.numbers import to_tensor
+from gridlane.frontends.triton.numbers import decayed, to_tensor
 from gridlane.frontends.triton.promotion import promoted_integers
 from gridlane.frontends.triton.translator import StatementRule, Translator
 from gridlane.frontends.triton.types import dtype
@@ -147,7 +147,7 @@ def _carried(t: Translator, node: ast.For | ast.While, others: set[str]) -> list
     inner = [each.target for each in ast.walk(node) if isinstance(each, ast.For)]
     counters = assigned_names(inner)
     result = [
-        Carried(name, value)
+        Carried(name, decayed(value))
         for name, value in t.frame.scope.items()
         if name in assigned and (name not in counters or any(True for _ in tensors_in(value)))
     ]

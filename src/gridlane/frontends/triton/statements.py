@@ -173,6 +173,12 @@ def _merge(t: Translator, name: str, live: list[tuple[Region, dict[str, Any], st
         return
     if all(value is before for value in values):
         return
+    if any(True for value in values for _ in tensors_in(value)):
+        # A constant in front, such as an argument that is 1, is a number like others.
+        values = [
+            _inside(t, region, value) for value, (region, _, _) in zip(values, live, strict=True)
+        ]
+        before = before if before is _MISSING else decayed(before)
     for value, (_, _, branch) in zip(values, live, strict=True):
         if before is not _MISSING and described(value) != described(before):
             raise TypeError(
@@ -186,6 +192,12 @@ def _merge(t: Translator, name: str, live: list[tuple[Region, dict[str, Any], st
             f"and else block ({shown(values[1])})"
         )
     t.frame.scope[name] = _joined(t, name, values, [region for region, _, _ in live])
+
+
+def _inside(t: Translator, region: Region, value: Any) -> Any:
+    """A value with its constants as numbers of the IR, at the end of a region."""
+    with t.b.inside(region):
+        return decayed(value)
 
 
 def _joined(t: Translator, name: str, values: list[Any], regions: list[Region]) -> Any:
