@@ -61,3 +61,33 @@ def test_descriptors_of_arrays_that_are_read_as_another_type(device):
     narrow = np.arange(64, dtype=np.uint8).reshape(4, 16).view(KINDS[0])
     copy_described[(1,)](TensorDescriptor(narrow, [4, 16], [16, 1], [4, 16]), wide, SIZE=64)
     assert (wide == narrow.astype(np.float32).ravel()).all()
+
+
+def test_narrow_floats_that_are_read_as_others(device):
+    codes = np.arange(64, dtype=np.uint8)
+    wide = np.zeros(64, np.float32)
+    copy[(1,)](tiles.reinterpret(codes.view(KINDS[0]), tl.float8e5), wide, SIZE=64)
+    assert (wide == codes.view(ml_dtypes.float8_e5m2).astype(np.float32)).all()
+
+
+class Tensor:
+    """What wrappers need of torch's tensors to make others."""
+
+    def __init__(self, size: int) -> None:
+        self.size, self.data = size, "data"
+
+    def new_empty(self, size: int) -> Tensor:
+        return Tensor(size)
+
+    def element_size(self) -> int:
+        return 1
+
+
+def test_wrappers_make_others_of_their_type():
+    wrapper = tiles.TensorWrapper(Tensor(4), tl.float8e5)
+    other = wrapper.new_empty(9)
+    assert (other.base.size, other.dtype) == (9, tl.float8e5)
+    assert wrapper.element_size() == 1
+    assert wrapper.data == "data"
+    wrapper.data = "other"
+    assert (wrapper.data, wrapper.base.data) == ("other", "data")

@@ -192,6 +192,8 @@ def _wrapped(value: Any) -> Any:
         return getattr(value, "_make", tuple)(items)
     if isinstance(value, TensorDescriptor):
         return value.over(_wrapped(value.base))
+    if isinstance(value, TensorWrapper):
+        return value.over(_memory_of(_wrapped(value.base)))
     kind = getattr(value, "dtype", None)
     if kind is None or isinstance(kind, dtype) or not isinstance(kind, Hashable):
         return value

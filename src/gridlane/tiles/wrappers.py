@@ -12,11 +12,21 @@ class TensorWrapper:
 
     def __init__(self, base: Any, dtype: Dtype) -> None:
         self.base, self.dtype = base, dtype
+        self._data: Any = None
 
     @property
     def shape(self) -> Any:
         """The array's own shape."""
         return self.base.shape
+
+    @property
+    def data(self) -> Any:
+        """The array's data, or what replaced it; programs read the array."""
+        return self.base.data if self._data is None else self._data
+
+    @data.setter
+    def data(self, data: Any) -> None:
+        self._data = data
 
     def data_ptr(self) -> int:
         """The address of the first element."""
@@ -25,6 +35,18 @@ class TensorWrapper:
     def stride(self, *axes: int) -> Any:
         """The array's own strides."""
         return self.base.stride(*axes)
+
+    def element_size(self) -> int:
+        """Bytes of an element."""
+        return self.base.element_size()
+
+    def new_empty(self, sizes: Any) -> TensorWrapper:
+        """A tensor of the same type and device, of any elements."""
+        return self.over(self.base.new_empty(sizes))
+
+    def new_zeros(self, sizes: Any) -> TensorWrapper:
+        """A tensor of zeros of the same type and device."""
+        return self.over(self.base.new_zeros(sizes))
 
     def over(self, base: Any) -> TensorWrapper:
         """The same over other memory."""
