@@ -254,6 +254,44 @@ def test_atomics_of_tiles(device: str) -> None:
     assert got[1].tolist() == [1] * 100 + [0] * 28
 
 
+def test_an_ordered_atomic_that_is_alone(device: str) -> None:
+    """WGSL has no fences; nobody can tell the order of this one."""
+    from gridlane.ir.ops import atomic
+    from gridlane.ir.ops.grid import MemoryOrder
+
+    p = Program(i32)
+    at, one, order = p.iota(64), p.full(1, (64,), i32), MemoryOrder.ACQ_REL
+    add = tile_memory.TileAtomic(
+        atomic.AtomicKind.ADD, p.pointers_at(p.pointers[0], at), one, (), order
+    )
+    p.b.emit(add)
+    got = same(p, device, [np.arange(64, dtype=np.int32)], grid=3)
+    np.testing.assert_array_equal(got[0], np.arange(64) + 3)
+
+
+@pytest.mark.parametrize("beside", ["", "a store", "a load", "a load of its operand"])
+def test_an_order_that_others_see_stays(beside: str) -> None:
+    from gridlane.compiler.generation import copied
+    from gridlane.ir.ops import atomic
+    from gridlane.ir.ops.grid import MemoryOrder
+    from gridlane.passes.tiles import TileMachine, lower_tiles
+
+    p = Program(i32, i32)
+    value = p.b.const(1, i32)
+    if beside == "a store":
+        p.store(1, p.iota(8), p.full(1, (8,), i32))
+    elif beside:
+        loaded = p.b.load(p.pointers[1])
+        value = loaded if beside == "a load of its operand" else value
+    add = atomic.Atomic(atomic.AtomicKind.ADD, p.pointers[0], value, MemoryOrder.ACQ_REL)
+    p.b.emit(add)
+    module = copied(p.module)
+    lower_tiles(module, TileMachine(4, 1 << 14))
+    (made,) = [op for op in module.kernel.body.walk() if isinstance(op, atomic.Atomic)]
+    kept = beside in ("a store", "a load")
+    assert made.order is (MemoryOrder.ACQ_REL if kept else MemoryOrder.RELAXED)
+
+
 def test_compare_and_swap_of_tiles(device: str) -> None:
     p = Program(i32, i32)
     at = p.iota(64)

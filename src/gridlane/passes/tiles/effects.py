@@ -14,6 +14,7 @@ from gridlane.ir.types import PointerType, Space
 from gridlane.ir.values import Value
 from gridlane.passes.tiles.elements import block_element, element, type_of, zero
 from gridlane.passes.tiles.indices import Coordinates, as_value, unflattened
+from gridlane.passes.tiles.order import writes_memory
 from gridlane.passes.tiles.state import DEVICE, State, Storage
 
 # ---- stores
@@ -61,10 +62,11 @@ def _write(state: State, pointer: Value, value: Value, mask: Value | None, cache
 
 def atomic(state: State, op: tile_memory.TileAtomic) -> None:
     """Update the scalars behind a tile of pointers."""
+    order = order_of(state, op)
 
     def update(at: Coordinates) -> Value:
         pointer, value = element(state, op.pointers, at), element(state, op.value, at)
-        return state.b.value(atomics.Atomic(op.kind, pointer, value, op.order, op.scope))
+        return state.b.value(atomics.Atomic(op.kind, pointer, value, order, op.scope))
 
     _updated(state, op, op.mask, update)
 
@@ -78,6 +80,27 @@ def atomic_cas(state: State, op: tile_memory.TileAtomicCas) -> None:
         return state.b.value(atomics.AtomicCas(pointer, expected, desired, op.order, op.scope))
 
     _updated(state, op, (), update)
+
+
+def order_of(state: State, op: Any) -> grid.MemoryOrder:
+    """The order of an atomic, which programs have by default though nothing needs it: nobody can
+    tell where it is alone in writing memory, runs once, its old value is unused, and all loads are
+    of its operands, so that they precede it anyway."""
+    order = state.placement.order
+    if order.loops(op) or op.results[0] in state.placement.used:
+        return op.order
+    before: set[Op] = set()
+    waiting = [*op.operands()]
+    while waiting:
+        made_by = waiting.pop().op
+        if made_by is not None and made_by not in before:
+            before.add(made_by)
+            waiting += made_by.operands()
+    for each in order.ops:
+        loads = isinstance(each, memory.Load | tile_memory.TileLoad | tile_memory.TileLoadBlock)
+        if (loads and each not in before) or (each is not op and writes_memory(each)):
+            return op.order
+    return grid.MemoryOrder.RELAXED
 
 
 def _updated(state: State, op: Any, mask: tuple[Value, ...], update: Any) -> None:
@@ -122,7 +145,10 @@ def by_first(state: State, op: Op) -> None:
     if state.machine.lockstep and isinstance(op, memory.Store):
         b.region.ops.append(op)  # all lanes store one value to one address, which is one store
         return
-    cells = [(value, state.shared(value.type, 1)) for value in op.results]
+    if isinstance(op, atomics.Atomic):
+        op.order = order_of(state, op)
+    used = [value for value in op.results if value in state.placement.used]
+    cells = [(value, state.shared(value.type, 1)) for value in used]
     with state.together():
         state.touch(DEVICE, True)
         with state.where(state.is_first()):

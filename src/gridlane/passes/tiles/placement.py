@@ -88,6 +88,14 @@ class Placement:
     staged: set[Op] = field(default_factory=set[Op])
     uses: dict[Value, list[Use]] = field(default_factory=lambda: defaultdict(list))
     _costs: dict[object, int] = field(default_factory=dict[object, int])
+    _used: frozenset[Value] = frozenset()
+
+    @property
+    def used(self) -> frozenset[Value]:
+        """The values that some op has as an operand."""
+        if not self._used:
+            self._used = frozenset([v for op in self.order.ops for v in op.operands()])
+        return self._used
 
     @property
     def threads(self) -> int:
