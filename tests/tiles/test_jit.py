@@ -131,9 +131,45 @@ def test_equal_constants_of_other_types_are_others():
         tl.store(out, VALUE / 2 if isinstance(VALUE, float) else VALUE // 2)
 
     out = np.zeros(1, np.float32)
-    for value, wanted in ((3, 1.0), (3.0, 1.5), (True, 0.0)):
+    for value, wanted in ((3, 1.0), (3.0, 1.5), (True, 0.0), (1, 0.0), (1.0, 0.5)) * 2:
         put[(1,)](out, value)
         assert out[0] == wanted
+
+    @tiles.jit
+    def inverse(out, VALUES: tl.constexpr):
+        tl.store(out, VALUES[0] * 2.0 if isinstance(VALUES[0], float) else 5.0)
+
+    for value, sign in ((0.0, False), (-0.0, True), (0, False), (False, False)) * 2:
+        inverse[(1,)](out, (value,))
+        assert np.signbit(out[0]) == sign
+        assert out[0] == (0 if isinstance(value, float) else 5)
+
+
+def test_launches_like_earlier_ones():
+    """On device arrays and host arrays, over grids of several sizes."""
+    calls = [0]
+    x = floats(64)
+    for make in (np.array, cuda.to_device):
+        given, out = make(x), make(np.zeros(64, np.float32))
+        for n in (5, 64, 1, 9, 2):
+            for count in (1, 3, 0, 2):
+                out[:] = 0
+                programs.add[lambda named, count=count: (count * min(named["BLOCK"], 1),)](
+                    given, given, out, n, BLOCK=16
+                )
+                ends = min(n, 16 * count)
+                found = np.asarray(out.copy_to_host() if make is not np.array else out)
+                assert (found[:ends] == x[:ends] * 2).all() and not found[ends:].any()
+                calls[0] += 1
+    assert calls == [40]
+
+
+def test_a_launch_of_another_grid_is_checked():
+    x, out = floats(4), np.zeros(4, np.float32)
+    for _ in range(2):
+        programs.add[(1,)](x, x, out, 4, BLOCK=4)
+        with pytest.raises(Exception, match="grid"):
+            programs.add[(1, 70_000)](x, x, out, 4, BLOCK=4)
 
 
 def test_what_is_compiled():

@@ -383,12 +383,23 @@ def packed_form(value: Any) -> Any:
 
 
 def key_of(described: Described) -> Hashable:
-    """A key of what code depends on; constants of equal value and other types differ."""
+    """A key of what code depends on; constants that are equal and not the same differ."""
     if isinstance(described.type, TuplePart):
         return described.type.cls, tuple([key_of(each) for each in described.type.parts])
-    constant = described.constant
-    facts = described.aligned, described.block, described.element
-    return described.type, type(constant), constant, *facts
+    return _exactly(described.constant), *described._replace(constant=None)
+
+
+def _exactly(constant: Any) -> Hashable:
+    """A key of a constant: 1, True and 1.0 are equal in Python, and so are 0.0 and -0.0."""
+    if isinstance(constant, float):
+        return type(constant), constant.hex()
+    if isinstance(constant, tuple | list):
+        items: Any = constant
+        return type(constant), tuple([_exactly(item) for item in items])
+    if isinstance(constant, dict):
+        pairs: Any = constant.items()
+        return dict, tuple([(_exactly(key), _exactly(value)) for key, value in pairs])
+    return type(constant), constant
 
 
 def short_name(described: Described) -> str:

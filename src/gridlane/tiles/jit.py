@@ -7,17 +7,21 @@ import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, overload
 
+import numpy as np
+
 from gridlane.core.errors import ArgumentError
 from gridlane.core.forks import fork_waits
 from gridlane.cuda.kernels.overlaps import Writebacks
 from gridlane.frontends.triton.functions import TileFunction
 from gridlane.launch import current
+from gridlane.launch.dimensions import Dim3
 from gridlane.tiles import knobs
 from gridlane.tiles.arguments import (
     Described,
     describe,
     key_of,
     on_current_device,
+    packed_form,
     parameters_of,
     short_name,
 )
@@ -26,6 +30,7 @@ from gridlane.tiles.driver import current_target
 from gridlane.tiles.errors import WrongOption
 from gridlane.tiles.grids import grid_of
 from gridlane.tiles.programs import CompiledKernel, Options, Program
+from gridlane.tiles.repeated import Entry, binder, key_of_call, may_repeat
 from gridlane.tiles.wrappers import TensorWrapper as TensorWrapper
 from gridlane.tiles.wrappers import reinterpret as reinterpret
 
@@ -101,6 +106,9 @@ class JITFunction(TileFunction, KernelInterface):
         self._repr = repr
         self.pre_run_hooks: list[Callable[..., Any]] = []
         self._programs: dict[Hashable, Program] = {}
+        self._entries: dict[Hashable, Entry] = {}
+        self._bind = binder(self)
+        self._constants = tuple([each.is_constant for each in self.parameters])
         self._lock = threading.Lock()
 
     def _has(self, which: str | int) -> bool:
@@ -128,6 +136,7 @@ class JITFunction(TileFunction, KernelInterface):
         self.update_text(text)
         with self._lock:
             self._programs.clear()
+            self._entries.clear()
 
     # ---- launches
 
@@ -145,23 +154,65 @@ class JITFunction(TileFunction, KernelInterface):
         """
         for hook in self.pre_run_hooks:
             hook(*args, **keywords)
+        key, done = (None, None) if warmup else self._repeated(args, grid, keywords)
+        if done is not None:
+            return done
         bound, options = self.bound(args, keywords)
-        values = tuple(bound.values())
         back = Writebacks()
-        given = on_current_device(values, back)
-        described = tuple(
-            [
-                describe(value, parameter)
-                for value, parameter in zip(given, self.parameters, strict=True)
-            ]
-        )
+        given = on_current_device(tuple(bound.values()), back)
+        pairs = zip(given, self.parameters, strict=True)
+        described = tuple([describe(value, parameter) for value, parameter in pairs])
         program = self._program_for(described, options)
-        if not warmup:
-            shape = grid_of(grid, bound)
-            if all(shape):
-                chosen = tuple([given[n] for n in program.runtime])
-                program.launch_converted(shape, chosen, back)
-        return CompiledKernel(program, program.plan(current.device()), current_target())
+        device = current.device()
+        kernel = CompiledKernel(program, program.plan(device), current_target())
+        shape = (0, 0, 0) if warmup else grid_of(grid, bound)
+        if all(shape):
+            chosen = tuple([given[n] for n in program.runtime])
+            program.launch_converted(shape, chosen, back)
+            forms = tuple([packed_form(value) for value in chosen])
+            raw = [tuple(bound.values())[n] for n in program.runtime]
+            same = all(type(a) is type(b) for a, b in zip(forms, raw, strict=True))
+            if key is not None and same and not back:
+                self._remember(key, program, forms, kernel, shape)
+        return kernel
+
+    def _repeated(
+        self, args: tuple[Any, ...], grid: Any, keywords: dict[str, Any]
+    ) -> tuple[Hashable | None, CompiledKernel | None]:
+        """Launch as before, if a launch of this kind was checked. Hot.
+
+        Returns:
+            The key of the call, if it has one, and what the launch returns, if it was done.
+        """
+        if self._bind is None or not may_repeat():
+            return None, None
+        try:
+            values, asked = self._bind(*args, **keywords)
+            asked["debug"] = asked.get("debug", knobs.runtime.debug)
+            key = key_of_call(current.device(), self._constants, values, asked)
+            entry = self._entries.get(key)
+        except TypeError:  # a call that ``bound`` refuses, or a constant without a hash
+            return None, None
+        if entry is None:
+            return key, None
+        shape = grid_of(grid, dict(zip(self.arg_names, values, strict=True)))
+        return key, entry.kernel if entry.launch(shape, values) else None
+
+    def _remember(
+        self,
+        key: Hashable,
+        program: Program,
+        forms: tuple[Any, ...],
+        kernel: CompiledKernel,
+        shape: Dim3,
+    ) -> None:
+        entry = self._entries.get(key)
+        if entry is None:
+            known = program.launch_for(current.device(), forms)
+            waits = any(isinstance(value, np.ndarray) for value in forms)
+            made = Entry(known.plan, known.pack, program.runtime, set(), waits, kernel)
+            entry = self._entries.setdefault(key, made)
+        entry.note(shape)
 
     def bound(
         self, args: tuple[Any, ...], keywords: Mapping[str, Any]

@@ -119,7 +119,7 @@ class Program:
         """Launch with arrays that are on this thread's device already."""
         forms = tuple([packed_form(value) for value in given])
         device = current.device()
-        known = self._launch_for(device, forms)
+        known = self.launch_for(device, forms)
         params = known.pack(*forms)
         plan = self.kernel.fitting(known.plan, grid, params)
         plan.launch(grid, params, 0, None, given)
@@ -128,7 +128,8 @@ class Program:
             for write in back:
                 write()
 
-    def _launch_for(self, device: Device, forms: tuple[Any, ...]) -> Launch:
+    def launch_for(self, device: Device, forms: tuple[Any, ...]) -> Launch:
+        """The code on a device for arguments in the form that packers read."""
         key = device, tuple([_kind(value) for value in forms])
         known = self._launches.get(key)
         if known is None:
