@@ -195,6 +195,26 @@ def test_names():
     assert made.name == "add_*i64_*fp16_*i64_constexpr_constexpr"
 
 
+@tiles.jit
+def fused(x, out):
+    tl.store(out, tl.load(x) * tl.load(x + 1) + tl.load(x + 2))
+
+
+def test_fusion_is_an_option():
+    """A product that needs more than 24 bits, whose rounded value is the negated addend."""
+    x = np.array([1 + 2**-13, 1 - 2**-13, -1], np.float32)
+    out = np.zeros(1, np.float32)
+    for _ in range(2):
+        fused[(1,)](x, out)
+        assert out[0] == -(2.0**-26)
+        fused[(1,)](x, out, enable_fp_fusion=False)
+        assert out[0] == 0
+        with tiles.knobs.language.scope():
+            tiles.knobs.language.default_fp_fusion = False
+            fused[(1,)](x, out)
+            assert out[0] == 0
+
+
 def test_threads():
     """Each with a first launch of its own, at once."""
     mine, wrong = tiles.jit(programs.softmax.fn), []

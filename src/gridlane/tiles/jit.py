@@ -189,6 +189,7 @@ class JITFunction(TileFunction, KernelInterface):
         try:
             values, asked = self._bind(*args, **keywords)
             asked["debug"] = asked.get("debug", knobs.runtime.debug)
+            asked["enable_fp_fusion"] = asked.get("enable_fp_fusion", _may_fuse())
             key = key_of_call(current.device(), self._constants, values, asked)
             entry = self._entries.get(key)
         except TypeError:  # a call that ``bound`` refuses, or a constant without a hash
@@ -230,6 +231,7 @@ class JITFunction(TileFunction, KernelInterface):
         found.apply_defaults()
         asked = {name: value for name, value in keywords.items() if name not in mine}
         asked.setdefault("debug", self.debug if self.debug is not None else knobs.runtime.debug)
+        asked.setdefault("enable_fp_fusion", _may_fuse())
         unknown = asked.keys() - _IGNORED - {*Options._fields}
         if unknown:
             name = min(unknown)
@@ -257,6 +259,10 @@ class JITFunction(TileFunction, KernelInterface):
                     made.name = self._repr(Specialisation.of(self.fn, names, described))
                 program = self._programs.setdefault(key, made)
         return program
+
+
+def _may_fuse() -> bool:
+    return knobs.language.default_fp_fusion
 
 
 def _check_warps(count: Any) -> None:

@@ -54,6 +54,22 @@ class Runtime(base_knobs):
         self.interpret = False
 
 
+class Language(base_knobs):
+    """Settings of programs.
+
+    Attributes:
+        default_fp_fusion: multiplications and additions may contract, where a launch says nothing.
+    """
+
+    def __init__(self) -> None:
+        self.default_fp_fusion = True
+
+    def reset(self) -> Self:
+        """The setting at first."""
+        self.default_fp_fusion = True
+        return self
+
+
 class Autotuning(base_knobs):
     """Settings of autotuning.
 
@@ -74,6 +90,7 @@ propagate_env = True
 
 _values = beginning_with("TRITON_")
 runtime = Runtime(_is_on(_values, "TRITON_DEBUG"))
+language = Language()
 autotuning = Autotuning(_is_on(_values, "TRITON_PRINT_AUTOTUNING"))
 _other = sorted(_values.keys() - _KNOWN)
 if _other:
