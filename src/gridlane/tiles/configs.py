@@ -13,6 +13,7 @@ class Config:
         kwargs: the constants by name.
         num_warps, num_stages, num_ctas, maxnreg: options of the launch.
         pre_hook: called with the arguments by name before each launch.
+        num_cpu_threads: of Triton's fork for CPUs; GRIDLANE_THREADS sets them here.
     """
 
     def __init__(
@@ -24,6 +25,7 @@ class Config:
         maxnreg: int | None = None,
         pre_hook: Callable[[dict[str, Any]], Any] | None = None,
         ir_override: str | None = None,
+        num_cpu_threads: int | None = None,
     ) -> None:
         if ir_override is not None:
             raise NotImplementedError("ir_override: gridlane compiles programs from their source")

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from gridlane.launch import current
+from gridlane.launch.devices import get_device
 from gridlane.runtime.protocol import Device
 
 
@@ -31,9 +32,10 @@ def current_target() -> GPUTarget:
 class Utilities:
     """Facts of devices."""
 
-    def get_device_properties(self, ordinal: int) -> dict[str, int]:
-        """The limits of a device of the current kind, by Triton's names."""
-        device: Device = current.numbered(ordinal)
+    def get_device_properties(self, ordinal: int | None) -> dict[str, int]:
+        """The limits of a device of the current kind, by Triton's names; None, which torch's CPU
+        has as its number, is the thread's own."""
+        device: Device = current.device() if ordinal is None else current.numbered(ordinal)
         limits = device.limits
         return {
             "max_shared_mem": limits.max_dynamic_shared,
@@ -120,6 +122,10 @@ class DriverConfig:
             "triton.runtime.driver.set_active: gridlane has one driver; choose a device by "
             "GRIDLANE_DEVICE or with gridlane.device(...)"
         )
+
+    def set_active_to_cpu(self) -> None:
+        """Use the CPU in this thread, as Triton's fork for CPUs does."""
+        current.choose(get_device("cpu"))
 
     def reset_active(self) -> None:
         """Nothing: the driver is always that of the thread's device."""

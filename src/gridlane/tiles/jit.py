@@ -27,7 +27,7 @@ from gridlane.tiles.arguments import (
 )
 from gridlane.tiles.arguments import type_canonicalisation_dict as type_canonicalisation_dict
 from gridlane.tiles.driver import current_target
-from gridlane.tiles.errors import WrongOption
+from gridlane.tiles.errors import CompilationError, WrongOption
 from gridlane.tiles.grids import grid_of
 from gridlane.tiles.programs import CompiledKernel, Options, Program
 from gridlane.tiles.repeated import Entry, binder, key_of_call, may_repeat
@@ -102,6 +102,9 @@ class JITFunction(TileFunction, KernelInterface):
         if unknown:
             raise ArgumentError(f"{fn.__name__} has no parameter {unknown[0]!r}")
         self.parameters = parameters_of(self, plain)
+        self._both = [
+            each.name for each in self.parameters if each.is_constant and not each.by_value
+        ]
         self.arg_defaults = [p.default for p in self.signature.parameters.values()]
         self._repr = repr
         self.pre_run_hooks: list[Callable[..., Any]] = []
@@ -126,6 +129,16 @@ class JITFunction(TileFunction, KernelInterface):
             f"{self.fn.__qualname__} is a compiled function, which cannot be pickled: pickle the "
             "name of its module, and import it there"
         )
+
+    def check(self) -> None:
+        """Raise CompilationError if its parameters contradict each other."""
+        for name in self._both:
+            place = self.source.locate(self.source.node)
+            raise CompilationError(
+                f"{name} marked as constexpr and listed in do_not_specialize: a constant is what "
+                "code is specialised for",
+                place,
+            )
 
     def add_pre_run_hook(self, hook: Callable[..., Any]) -> None:
         """Call a function before each launch, with the launch's arguments."""

@@ -54,6 +54,22 @@ class Runtime(base_knobs):
         self.interpret = False
 
 
+class Cache(base_knobs):
+    """Settings of the disk cache.
+
+    Attributes:
+        dir: has no effect: GRIDLANE_CACHE_DIR names the folder of all compiled kernels.
+    """
+
+    def __init__(self) -> None:
+        self.dir: str | None = None
+
+    def reset(self) -> Self:
+        """The setting at first."""
+        self.dir = None
+        return self
+
+
 class Language(base_knobs):
     """Settings of programs.
 
@@ -90,6 +106,7 @@ propagate_env = True
 
 _values = beginning_with("TRITON_")
 runtime = Runtime(_is_on(_values, "TRITON_DEBUG"))
+cache = Cache()
 language = Language()
 autotuning = Autotuning(_is_on(_values, "TRITON_PRINT_AUTOTUNING"))
 _other = sorted(_values.keys() - _KNOWN)

