@@ -3,9 +3,13 @@ what follows is as after a raise. The CPU stands in for a GPU."""
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 from tests.actors.samples import Number, Total, looping, total
+from tests.actors.waiting import until_ways_are_open
 from tests.devices import DEVICES
 from tests.waiting import until
 
@@ -244,6 +248,51 @@ def test_a_handler_that_nothing_stops_ends_its_actor(monkeypatch):
         ref.arrays[0].copy_to_device(np.ones(1, np.int64))
         kept._kernel._thread.join(WAIT)
         assert not kept._kernel._thread.is_alive()
+
+
+@actors.kernel
+def sends_and_stays(ctx, state, number: Number, gate):
+    """Says that it is there, does not end before the gate is open, and sends a number then."""
+    gate[1] = 1
+    while gate[0] == 0:
+        cuda.threadfence()
+    ctx.send("taker", number)
+
+
+@actors.kernel(state=Total)
+def taker(ctx, state, number: Number):
+    state.value += number.value
+    state.seen += 1
+
+
+def test_a_kernel_that_stays_keeps_the_ring_that_it_may_write_to(monkeypatch):
+    monkeypatch.setattr(residence, "HeedingSource", PythonSource)
+    monkeypatch.setattr(residence, "ON_CPU", True)
+    for each in (residence, supervision):
+        monkeypatch.setattr(each, "PATIENCE", 0.2)
+    gate = cuda.to_device(np.zeros(2, np.int64))
+    with actors.Runtime("cpu", persistent=True, watchdog=None) as runtime:
+        last = runtime.launch(taker)
+        first = runtime.launch(sends_and_stays, args=(gate,))
+        last.activate()
+        first.activate()
+        until_ways_are_open(runtime)
+        channels = runtime._home.directory.channels._all.values()
+        (ring,) = [
+            weakref.ref(each.memory)
+            for each in channels
+            if (each.sender, each.receiver) == (first._instance, last._instance)
+        ]
+        first.send(Number(3), replies=False)
+        until(lambda: gate.copy_to_host()[1] == 1)
+        first.terminate(graceful=False)
+    del channels, first, last, runtime
+    gc.collect()
+    ((kept, *_),) = residence.LEAKED
+    assert ring() is not None and ring().address
+    gate.copy_to_device(np.ones(2, np.int64))
+    kept._kernel._thread.join(WAIT)
+    assert not kept._kernel._thread.is_alive()
 
 
 def test_threads_that_run_on_where_one_has_failed_end_their_actor(monkeypatch):

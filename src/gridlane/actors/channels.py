@@ -367,6 +367,9 @@ class Channels:
         for key, channel in list(self._all.items()):
             if channel.receiver is instance:
                 del self._all[key]
+                for each in (channel.sender.residence, instance.residence):
+                    if each.leaked:  # its kernel may still write to the ring, or read it
+                        each.kept.append(channel)
                 try:
                     noted = channel.close()
                 except DeviceError as error:

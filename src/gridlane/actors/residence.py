@@ -219,10 +219,12 @@ class Residence:
         diverted: full channels that a checkpoint has taken from it: its messages go by the host,
             once earlier ones are handled.
         cluster, rank: of an actor that is launched with others; see ``cluster.Member``.
+        leaked: its kernel never ends; what it may use is in LEAKED, and in ``kept``.
     """
 
     cluster: Any = None
     rank = 0
+    leaked = False
 
     def __init__(
         self,
@@ -236,6 +238,7 @@ class Residence:
         form, device = program.form, program.device
         self.program, self.there, self.name = program, there, name
         self.started = False
+        self.kept: list[Any] = []
         self._lock = threading.RLock()
         self._away: tuple[Any, ...] | None = None
         self._closed = False
@@ -460,6 +463,7 @@ def end_residence(instance: Any, residence: Residence) -> None:
         instance.failure = instance.failure or error
         ended = True
     if not ended:
+        residence.leaked = True
         LEAKED.append((residence, instance.memory, instance.arrays))
         instance.failure = instance.failure or ActorError(
             f"{instance.name} is ended, but its handler goes on with message "
