@@ -296,6 +296,6 @@ def heuristics(values: Mapping[str, Callable[..., Any]]) -> Callable[[Any], Heur
     ... @tiles.jit
     ... def kernel(n, EVEN: tiles.language.constexpr):
     ...     pass
-    >>> kernel[(1,)](4)
+    >>> launched = kernel[(1,)](4)
     """
     return lambda fn: Heuristics(fn, fn.arg_names, values)

@@ -618,6 +618,8 @@ def test_objects_that_a_kernel_captures(monkeypatch):
     def keeping(out):
         held = shift
 
-    monkeypatch.setattr(EXTENSIONS, "operators", False)
-    with pytest.raises(NotEncodable, match="a function of the program emits its value"):
-        fingerprint(keeping.py_func)
+    # Undone here: the fixture of the whole test ends after that of the registrations.
+    with monkeypatch.context() as patch:
+        patch.setattr(EXTENSIONS, "operators", False)
+        with pytest.raises(NotEncodable, match="a function of the program emits its value"):
+            fingerprint(keeping.py_func)

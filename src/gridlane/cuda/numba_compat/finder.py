@@ -119,8 +119,11 @@ class Fallback:
         module = FALLBACKS.get(fullname)
         if module is not None:
             return alias(fullname, module)
-        if fullname.rpartition(".")[0] not in _NAMES:
+        parent = fullname.rpartition(".")[0]
+        if parent not in _NAMES:
             return None
+        if PathFinder.find_spec(fullname, getattr(sys.modules.get(parent), "__path__", [])):
+            return None  # a module of gridlane's own, by who asks this finder out of its turn
         name = true_name(fullname)
         if name in MODULES:  # from numba.cuda.cudadrv import nvrtc
             return alias(fullname, MODULES[name])
