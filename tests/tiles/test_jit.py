@@ -145,6 +145,31 @@ def test_equal_constants_of_other_types_are_others():
         assert out[0] == (0 if isinstance(value, float) else 5)
 
 
+class Sized:
+    """A constant without a hash."""
+
+    __hash__ = None
+
+    def __init__(self, size):
+        self.size = size
+
+    def __eq__(self, other):
+        return True
+
+
+def test_constants_without_a_hash():
+    @tiles.jit
+    def put(out, ITEMS: tl.constexpr):
+        tl.store(out, ITEMS[0])
+
+    out = np.zeros(1, np.int32)
+    for value in (3, 5, 3):
+        put[(1,)](out, [value, 7])
+        assert out[0] == value
+    with pytest.raises(ArgumentError, match="a constant of type Sized"):
+        put[(1,)](out, Sized(2))
+
+
 def test_launches_like_earlier_ones():
     """On device arrays and host arrays, over grids of several sizes."""
     calls = [0]

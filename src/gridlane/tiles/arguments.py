@@ -15,12 +15,14 @@ import numpy as np
 
 from gridlane.core import argtypes
 from gridlane.core.argtypes import ArgType, ArrayType, ScalarType
+from gridlane.core.encoding import NotEncodable
 from gridlane.core.errors import ArgumentError
 from gridlane.core.numpy_types import from_numpy
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
 from gridlane.cuda.kernels.overlaps import Writebacks
 from gridlane.cuda.raw.arguments import on_device
 from gridlane.frontends.triton.constants import constexpr, unwrapped
+from gridlane.frontends.triton.fingerprint import constant_bytes
 from gridlane.frontends.triton.functions import TileFunction
 from gridlane.frontends.triton.parameters import Block
 from gridlane.frontends.triton.types import (
@@ -399,7 +401,23 @@ def _exactly(constant: Any) -> Hashable:
     if isinstance(constant, dict):
         pairs: Any = constant.items()
         return dict, tuple([(_exactly(key), _exactly(value)) for key, value in pairs])
+    try:
+        hash(constant)
+    except TypeError:
+        return _encoded(constant)
     return type(constant), constant
+
+
+def _encoded(constant: Any) -> bytes:
+    """The bytes of a constant without a hash, as an array is.
+
+    Raises:
+        ArgumentError: it has none, so code for it could not be told from code for another one.
+    """
+    try:
+        return constant_bytes(constant)
+    except NotEncodable as reason:
+        raise ArgumentError(f"a constant of type {type(constant).__name__}: {reason}") from None
 
 
 def short_name(described: Described) -> str:

@@ -259,11 +259,7 @@ class JITFunction(TileFunction, KernelInterface):
 
     def _program_for(self, described: tuple[Described, ...], options: Options) -> Program:
         key = (*map(key_of, described), options)
-        try:
-            program = self._programs.get(key)
-        except TypeError:
-            key = repr(key)
-            program = self._programs.get(key)
+        program = self._programs.get(key)
         if program is None:
             names = tuple(self.arg_names)
             with fork_waits(), self._lock:
