@@ -22,6 +22,7 @@ from gridlane.cuda.triton_compat import install_as_triton
 from gridlane.frontends.triton import language
 from gridlane.frontends.triton.aggregates import aggregate, must_use_result
 from gridlane.frontends.triton.functions import constexpr_function
+from gridlane.tiles import compiling as compiler
 from gridlane.tiles import errors, knobs, runtime, testing
 from gridlane.tiles.autotuning import autotune, heuristics
 from gridlane.tiles.compiling import compile, set_allocator
@@ -51,6 +52,7 @@ __all__ = [
     "autotune",
     "cdiv",
     "compile",
+    "compiler",
     "constexpr_function",
     "errors",
     "heuristics",
