@@ -12,6 +12,7 @@ from gridlane.core.version import VERSION
 from gridlane.frontends.triton.functions import TileFunction
 from gridlane.frontends.triton.types import pointer_type, str_to_ty
 from gridlane.launch import current
+from gridlane.tiles import errors
 from gridlane.tiles.arguments import Described, scalar_type
 from gridlane.tiles.driver import GPUTarget, current_target
 from gridlane.tiles.errors import CompilationError, UnsupportedLanguageConstruct
@@ -25,6 +26,7 @@ __all__ = [
     "NullAllocator",
     "UnsupportedLanguageConstruct",
     "compile",
+    "errors",
     "set_allocator",
     "triton_key",
 ]

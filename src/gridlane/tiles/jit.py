@@ -275,8 +275,8 @@ def _may_fuse() -> bool:
 
 
 def _check_warps(count: Any) -> None:
-    if type(count) is not int or count < 1 or count & (count - 1) or count > 32:
-        raise WrongOption(f"num_warps must be a power of 2, up to 32, not {count!r}")
+    if type(count) is not int or count < 1 or count & (count - 1):
+        raise WrongOption(f"num_warps must be a power of 2, not {count!r}")
 
 
 @overload
