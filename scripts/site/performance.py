@@ -70,6 +70,7 @@ TITLES = {
     "shader_launch_opengl": "Launches by OpenGL",
     "operations": "Errors of operations of arrays",
     "arrays": "Arrays beside NumPy",
+    "tiles": "Tile programs on the CPU beside NumPy and torch",
     "tests": "The tests",
 }
 """The sections of docs/figures.md, in order; other files follow under their names."""

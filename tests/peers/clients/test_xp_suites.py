@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from tests.peers.clients.xp_suite_list import SUITES, Suite
-from tests.peers.clients.xp_suites import PAGE, RESULTS, page, summary
+from tests.peers.clients.xp_suites import SUBJECTS, page, summary
 
 ROWS = {
     "cupy_tests/a.py": [
@@ -17,8 +18,13 @@ ROWS = {
 }
 
 
-def test_the_page_is_that_of_the_results():
-    assert PAGE.read_text() == page(json.loads(RESULTS.read_text()))
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_the_page_is_that_of_the_results(name):
+    subject = SUBJECTS[name]
+    assert subject.page.read_text() == page(json.loads(subject.results.read_text()), subject)
+    assert {*json.loads(subject.results.read_text())} == {
+        suite for suite, each in SUITES.items() if each.subject == name
+    }
 
 
 def test_counts_and_reasons():
@@ -29,7 +35,7 @@ def test_counts_and_reasons():
         "b": {"ended": 1, "skipped": 1},
     }
     assert made["reasons"] == {"`no end in 9 s`": {"b": 1}, "an order": {"a": 1}}
-    text = page({"cupy": made})
+    text = page({"cupy": made}, SUBJECTS["arrays"])
     assert "| [CuPy](#cupy) | 1 | 2 | 2 | 33.3 % |" in text
     assert "| 1 | a | an order |" in text
     assert "| b | 0 | 1 | 1 |" in text

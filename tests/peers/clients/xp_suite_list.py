@@ -1,4 +1,4 @@
-"""The public suites that run on gridlane.xp; ``xp_suites`` runs them."""
+"""The public suites that run on gridlane.xp and gridlane.tiles; ``xp_suites`` runs them."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ class Suite:
         options, environment: of pytest.
         reasons: words by a pattern of a test's name and error.
         has_table: whether the page lists the counts of files.
+        subject: which page it is on.
+        parts: what pytest gets for a name of ``files`` that is not a file.
     """
 
     title: str
@@ -33,6 +35,8 @@ class Suite:
     environment: dict[str, str] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
     has_table: bool = True
+    subject: str = "arrays"
+    parts: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def anchor(self) -> str:
@@ -110,6 +114,53 @@ _REASONS = {
 }
 
 
+_CORE = "unit/language/test_core.py"
+_CORE_PARTS = {
+    "core: binary operators": "test_bin_op or test_bitwise_op or test_shift_op or test_compare_op",
+    "core: reductions and scans": "test_reduce or test_scan or test_sort or test_histogram",
+    "core: products": "test_dot or test_scaled_dot or test_dot3d",
+    "core: conversions": "test_cast or test_convert or test_conv",
+    "core: accesses": "test_masked_load or test_atomic or test_load or test_store",
+}
+"""Tests of Triton's largest file by what they are of, each part in a process of its own."""
+_REST = "core: the rest"
+_CORE_PARTS[_REST] = " and ".join([f"not ({words})" for words in _CORE_PARTS.values()])
+_LANGUAGE = (
+    "annotations block_pointer compile_errors conversions decorator frontend libdevice matmul "
+    "mxfp random standard subprocess tensor_descriptor tuple"
+)
+
+
+def _triton(checkout: Path) -> list[str]:
+    files = [f"unit/language/test_{each}.py" for each in _LANGUAGE.split()]
+    return [*_CORE_PARTS, *[each for each in files if (checkout / "python/test" / each).exists()]]
+
+
+_OF_TILES = {
+    "Torch not compiled with CUDA|CUDA or other accelerator": "torch without CUDA",
+    r"arith\.|tt\.|ttg\.|llvm\.|ub\.poison|'llir'|'ttgir'|'ptx'|lineinfo": "text of Triton's own "
+    "intermediate languages",
+    r"No module named 'triton\._C|gridlane has no triton|_filecheck": "parts of Triton's compiler",
+    "test_print": "prints a tile as Triton's fork for CPUs does, in one piece",
+    "test_scaled_dot": "one element of thousands is beyond torch's tolerance, by cancellation",
+    "fp8": "`float8e4b15`, and errors of GPUs that lack a float of 8 bits",
+    "test_bessel": "Bessel functions",
+    "test_int_annotation|test_constexpr|test_enable_fp_fusion|test_call|test_unroll": "text of "
+    "Triton's own intermediate languages",
+    "assert None is not None|kernel @kernel|assert '' != ''|assert 1 <= 0|%v: i64": "text of "
+    "Triton's own intermediate languages",
+    "error should point": "the place of an error",
+    "has no attribute 'compiler'|ASTSource": "a name that was added after this run",
+    "'TensorWrapper' object has no attribute 'device'": "the device of a reinterpreted tensor",
+    "test_tensor_descriptor_reduce|test_typeconvert_upcast": "errors of GPUs that lack a type",
+    "test_frontend": "FileCheck, a part of Triton's compiler",
+    "device_caches": "Triton's own caches of code",
+    "NoneType' and 'int'": "torch without CUDA",
+    "DID NOT RAISE ValueError": "a tensor of the CPU is no error here",
+    "pytest's status|no end in": "ended with its file, by an import or the limit of time",
+}
+
+
 SUITES = {
     "npbench": Suite(
         "npbench",
@@ -161,6 +212,19 @@ SUITES = {
         files=lambda folder: [str(_HERE / "sklearn_estimators.py")],
         environment={"SCIPY_ARRAY_API": "1"},
         has_table=False,
+    ),
+    "triton": Suite(
+        "Triton's language",
+        "Triton's own tests of its language at {commit} (`python/test/unit/language`), on the "
+        "device `cpu`. `triton` is `gridlane.tiles`, with Triton's own `_internal_testing`; tests "
+        "that ask for a GPU of one kind skip themselves.",
+        place="TRITON",
+        files=_triton,
+        folder="python/test",
+        options=("-c", "/dev/null", "--rootdir", ".", "-p", "triton_standins", "--device", "cpu"),
+        reasons=_OF_TILES,
+        subject="tiles",
+        parts={part: (_CORE, "-k", words) for part, words in _CORE_PARTS.items()},
     ),
 }
 """The suites by their names on the command line, in the order of the page."""

@@ -1,9 +1,9 @@
-"""Run public suites on gridlane.xp, and write what came of them:
+"""Run public suites on gridlane.xp and gridlane.tiles, and write what came of them:
 ``python -m tests.peers.clients.xp_suites NAME --suite DIR``.
 
 NAME is a suite of ``SUITES``, and DIR a checkout of it, which is read only. Each file has a process
-of its own and a limit of time. The counts are in benchmarks/suites/arrays.json, and
-docs/array-suites.md is made of them; without ``--suite`` only the page is written.
+of its own and a limit of time. The counts are in benchmarks/suites, and docs/array-suites.md and
+docs/tile-suites.md are made of them; without ``--suite`` only the page is written.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import os
 import sys
 from collections import Counter, defaultdict
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,16 +22,41 @@ from tests.peers.clients.pytest_runs import Row, outcomes, worded
 from tests.peers.clients.xp_suite_list import SUITES, Suite
 
 _ROOT = Path(__file__).parents[3]
-RESULTS = _ROOT / "benchmarks/suites/arrays.json"
-PAGE = _ROOT / "docs/array-suites.md"
 Rows = dict[str, list[Row]]
 """The outcomes of each file."""
-_HEAD = """# Public suites of arrays
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What suites are about: the file of their counts, and the page."""
+
+    results: Path
+    page: Path
+    head: str
+
+
+SUBJECTS = {
+    "arrays": Subject(
+        _ROOT / "benchmarks/suites/arrays.json",
+        _ROOT / "docs/array-suites.md",
+        """# Public suites of arrays
 
 Tests and programs of other projects, unmodified, with `gridlane.xp` in the place of their array
 library, on the device `cpu`. `python -m tests.peers.clients.xp_suites NAME --suite DIR` runs the
 suite NAME of a checkout DIR and writes this page.
-"""
+""",
+    ),
+    "tiles": Subject(
+        _ROOT / "benchmarks/suites/tiles.json",
+        _ROOT / "docs/tile-suites.md",
+        """# Public suites of tile programs
+
+Tests and programs of other projects, unmodified, with `gridlane.tiles` in the place of Triton.
+`python -m tests.peers.clients.xp_suites NAME --suite DIR` runs the suite NAME of a checkout DIR
+and writes this page; it needs an environment with PyTorch.
+""",
+    ),
+}
 
 
 def main() -> None:
@@ -45,12 +71,14 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("files", nargs="*", help="files to run, all by default")
     given = parser.parse_args()
+    subject = SUBJECTS[SUITES[given.name].subject]
     if given.suite is not None:
         rows = _run(SUITES[given.name], given)
-        results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+        there = subject.results
+        results = json.loads(there.read_text()) if there.exists() else {}
         results[given.name] = summary(SUITES[given.name], rows, given.commit, given.device)
-        RESULTS.write_text(json.dumps(results, indent=1) + "\n")
-    PAGE.write_text(page(json.loads(RESULTS.read_text())))
+        there.write_text(json.dumps(results, indent=1) + "\n")
+    subject.page.write_text(page(json.loads(subject.results.read_text()), subject))
 
 
 def _run(suite: Suite, given: argparse.Namespace) -> Rows:
@@ -76,7 +104,7 @@ def _outcomes(suite: Suite, folder: Path, name: str, device: str, limit: int) ->
     environment = os.environ | suite.environment | {"PYTHONPATH": path, "GRIDLANE_DEVICE": device}
     environment[suite.place] = str(folder)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "outcomes"]
-    command += [*suite.options, name]
+    command += [*suite.options, *suite.parts.get(name, (name,))]
     return outcomes(command, folder / suite.folder, environment, limit, name)[0]
 
 
@@ -106,9 +134,9 @@ def summary(suite: Suite, rows: Rows, commit: str, device: str) -> dict[str, Any
     }
 
 
-def page(results: dict[str, Any]) -> str:
+def page(results: dict[str, Any], subject: Subject) -> str:
     """The page, in Markdown."""
-    text = _HEAD + "\n| suite | passed | failed | skipped | of those not skipped |\n"
+    text = subject.head + "\n| suite | passed | failed | skipped | of those not skipped |\n"
     text += "|---|--:|--:|--:|--:|\n"
     for name in (each for each in SUITES if each in results):
         passed, failed, skipped = _totals(results[name]["files"])

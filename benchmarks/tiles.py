@@ -1,0 +1,270 @@
+"""Tile programs on this machine's processor beside NumPy and torch.
+
+    python benchmarks/tiles.py [--only CASE] [--rounds 7] [--small] [--record]
+
+All take turns in this process: a round is a run of each, and the ratios are medians over rounds of
+gridlane's time by the peer's in the same round. Each result is compared with NumPy's. torch takes
+part where it is installed. The first runs compile and are not counted. ``launches`` is 200 launches
+with three arrays and a number, beside as many of ``cuda.jit``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import statistics
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+import results
+from arrays import Run, disagreeing, measured, ratio
+from gridlane import cuda, tiles
+from timing import machine
+
+tl = tiles.language
+PEERS = ("numpy", "torch", "cuda.jit")
+LAUNCHES = 200
+
+
+@tiles.jit
+def add(x, y, out, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i, mask=i < n) + tl.load(y + i, mask=i < n), mask=i < n)
+
+
+@tiles.jit
+def softmax(x, out, columns, BLOCK: tl.constexpr):
+    row, i = tl.program_id(0), tl.arange(0, BLOCK)
+    values = tl.load(x + row * columns + i, mask=i < columns, other=-float("inf"))
+    powers = tl.exp(values - tl.max(values, axis=0))
+    tl.store(out + row * columns + i, powers / tl.sum(powers, axis=0), mask=i < columns)
+
+
+@tiles.jit
+def layer_norm(x, scale, shift, out, columns, BLOCK: tl.constexpr):
+    row, i = tl.program_id(0), tl.arange(0, BLOCK)
+    inside = i < columns
+    values = tl.load(x + row * columns + i, mask=inside, other=0.0)
+    centred = tl.where(inside, values - tl.sum(values, axis=0) / columns, 0.0)
+    spread = tl.sqrt(tl.sum(centred * centred, axis=0) / columns + 1e-5)
+    scaled = centred / spread * tl.load(scale + i, mask=inside)
+    tl.store(out + row * columns + i, scaled + tl.load(shift + i, mask=inside), mask=inside)
+
+
+@tiles.jit
+def product(a, b, c, m, n, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    i = tl.program_id(0) * M + tl.arange(0, M)
+    j = tl.program_id(1) * N + tl.arange(0, N)
+    step = tl.arange(0, K)
+    left = a + i[:, None] * k + step[None, :]
+    right = b + step[:, None] * n + j[None, :]
+    total = tl.zeros((M, N), dtype=tl.float32)
+    for at in range(0, k, K):
+        rows = tl.load(left, mask=(i[:, None] < m) & (step[None, :] < k - at), other=0.0)
+        columns = tl.load(right, mask=(step[:, None] < k - at) & (j[None, :] < n), other=0.0)
+        total = tl.dot(rows, columns, total, input_precision="ieee")
+        left += K
+        right += K * n
+    inside = (i[:, None] < m) & (j[None, :] < n)
+    tl.store(c + i[:, None] * n + j[None, :], total, mask=inside)
+
+
+@tiles.jit
+def attention(q, k, v, out, length, scale, WIDTH: tl.constexpr, M: tl.constexpr, N: tl.constexpr):
+    """Softmax of scaled products of rows, one tile of queries a program, as it comes."""
+    head = tl.program_id(1) * length * WIDTH
+    i, d, j = tl.program_id(0) * M + tl.arange(0, M), tl.arange(0, WIDTH), tl.arange(0, N)
+    mine = tl.load(q + head + i[:, None] * WIDTH + d[None, :]) * scale
+    largest = tl.full((M,), -float("inf"), tl.float32)
+    weight = tl.zeros((M,), tl.float32)
+    total = tl.zeros((M, WIDTH), tl.float32)
+    for at in range(0, length, N):
+        keys = tl.load(k + head + (at + j)[None, :] * WIDTH + d[:, None])
+        scores = tl.dot(mine, keys, input_precision="ieee")
+        higher = tl.maximum(largest, tl.max(scores, 1))
+        powers = tl.exp(scores - higher[:, None])
+        less = tl.exp(largest - higher)
+        weight = weight * less + tl.sum(powers, 1)
+        values = tl.load(v + head + (at + j)[:, None] * WIDTH + d[None, :])
+        total = tl.dot(powers, values, total * less[:, None], input_precision="ieee")
+        largest = higher
+    tl.store(out + head + i[:, None] * WIDTH + d[None, :], total / weight[:, None])
+
+
+@cuda.jit
+def add_by_threads(x, y, out, n):
+    i = cuda.grid(1)
+    if i < n:
+        out[i] = x[i] + y[i]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", action="append", metavar="CASE")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--small", action="store_true", help="an eighth of each extent")
+    results.option(parser)
+    args = parser.parse_args()
+    table = Table(title=f"milliseconds, and ratios of pairs; {machine()}")
+    for column in ("case", "gridlane", *PEERS, *[f"/ {each}" for each in PEERS]):
+        table.add_column(column, justify="left" if column == "case" else "right")
+    wrong: list[str] = []
+    for name, make in cases(8 if args.small else 1).items():
+        if args.only and name not in args.only:
+            continue
+        runs = make()
+        if "numpy" in runs:
+            wrong += [f"{name} by {who}" for who in disagreeing(runs)]
+        rows = measured(runs, args.rounds)
+        times = {who: statistics.median(each) for who, each in rows.items()}
+        others = [who for who in runs if who != "gridlane"]
+        ratios = {who: ratio(rows["gridlane"], rows[who]) for who in others}
+        for who, value in times.items():
+            results.add(name, who, value, "ms")
+        for who, value in ratios.items():
+            results.add(name, f"gridlane/{who}", value, "ratio")
+        shown = [times.get(who) for who in ("gridlane", *PEERS)] + [ratios.get(p) for p in PEERS]
+        table.add_row(name, *["-" if value is None else f"{value:.3f}" for value in shown])
+    Console(width=None if sys.stdout.isatty() else 120).print(table)
+    results.write("tiles", args.record)
+    if wrong:
+        sys.exit("wrong results: " + ", ".join(wrong))
+
+
+def cases(part: int) -> dict[str, Callable[[], dict[str, Run]]]:
+    """Each case: the function that makes the runs of gridlane and of its peers."""
+    side, rng = 1024 // part, np.random.default_rng(1)
+    made: dict[str, Callable[[], dict[str, Run]]] = {
+        "add": lambda: adds(rng, (1 << 22) // part),
+        "softmax": lambda: softmaxes(rng, 4 * side, side),
+        "layer norm": lambda: layer_norms(rng, 4 * side, side),
+        "attention": lambda: attentions(rng, 8, side, 64),
+        "launches": launches,
+    }
+    for extent in (side, 2 * side, 4 * side):
+        made[f"product {extent}"] = lambda extent=extent: products(rng, extent)
+    return made
+
+
+def with_torch(runs: dict[str, Run], make: Callable[[Any], Run]) -> dict[str, Run]:
+    """The runs with torch's, where it is installed."""
+    if importlib.util.find_spec("torch"):
+        import torch  # pyright: ignore[reportMissingImports]
+
+        run = make(torch)
+        runs["torch"] = lambda: run().numpy()
+    return runs
+
+
+def adds(rng: np.random.Generator, count: int) -> dict[str, Run]:
+    x, out, other = rng.random(count, dtype=np.float32), *np.zeros((2, count), np.float32)
+
+    def run() -> np.ndarray:
+        add[(tiles.cdiv(count, 1024),)](x, x, out, count, BLOCK=1024)
+        return out
+
+    runs: dict[str, Run] = {"gridlane": run, "numpy": lambda: np.add(x, x, out=other)}
+    return with_torch(runs, lambda torch: partial(torch.add, *[torch.from_numpy(x)] * 2))
+
+
+def softmaxes(rng: np.random.Generator, rows: int, columns: int) -> dict[str, Run]:
+    x, out = rng.random((rows, columns), dtype=np.float32), np.zeros((rows, columns), np.float32)
+
+    def run() -> np.ndarray:
+        softmax[(rows,)](x, out, columns, BLOCK=tiles.next_power_of_2(columns))
+        return out
+
+    def by_numpy() -> np.ndarray:
+        powers = x - x.max(1, keepdims=True)
+        np.exp(powers, out=powers)
+        powers /= powers.sum(1, keepdims=True)
+        return powers
+
+    runs: dict[str, Run] = {"gridlane": run, "numpy": by_numpy}
+    return with_torch(runs, lambda torch: partial(torch.softmax, torch.from_numpy(x), 1))
+
+
+def layer_norms(rng: np.random.Generator, rows: int, columns: int) -> dict[str, Run]:
+    x, out = rng.random((rows, columns), dtype=np.float32), np.zeros((rows, columns), np.float32)
+    scale, shift = rng.random((2, columns), dtype=np.float32)
+
+    def run() -> np.ndarray:
+        block = tiles.next_power_of_2(columns)
+        layer_norm[(rows,)](x, scale, shift, out, columns, BLOCK=block)
+        return out
+
+    def by_numpy() -> np.ndarray:
+        centred = x - x.mean(1, keepdims=True)
+        spread = np.sqrt((centred * centred).mean(1, keepdims=True) + np.float32(1e-5))
+        return centred / spread * scale + shift
+
+    def by_torch(torch: Any) -> Run:
+        t, w, b = map(torch.from_numpy, (x, scale, shift))
+        return lambda: torch.nn.functional.layer_norm(t, (columns,), w, b)
+
+    return with_torch({"gridlane": run, "numpy": by_numpy}, by_torch)
+
+
+def products(rng: np.random.Generator, side: int) -> dict[str, Run]:
+    a, b = rng.random((2, side, side), dtype=np.float32)
+    c, other = np.zeros((2, side, side), np.float32)
+    block = 64, 64, 32
+    grid = tiles.cdiv(side, block[0]), tiles.cdiv(side, block[1])
+
+    def run() -> np.ndarray:
+        product[grid](a, b, c, side, side, side, *block)
+        return c
+
+    def by_torch(torch: Any) -> Run:
+        s, t = torch.from_numpy(a), torch.from_numpy(b)
+        return lambda: s @ t
+
+    return with_torch({"gridlane": run, "numpy": lambda: np.matmul(a, b, out=other)}, by_torch)
+
+
+def attentions(rng: np.random.Generator, heads: int, length: int, width: int) -> dict[str, Run]:
+    q, k, v = rng.standard_normal((3, heads, length, width)).astype(np.float32)
+    out, scale = np.zeros_like(q), width**-0.5
+
+    def run() -> np.ndarray:
+        grid = length // 64, heads
+        attention[grid](q, k, v, out, length, scale, WIDTH=width, M=64, N=64)
+        return out
+
+    def by_numpy() -> np.ndarray:
+        scores = q @ k.transpose(0, 2, 1) * np.float32(scale)
+        powers = np.exp(scores - scores.max(2, keepdims=True))
+        return powers / powers.sum(2, keepdims=True) @ v
+
+    def by_torch(torch: Any) -> Run:
+        parts = [torch.from_numpy(each) for each in (q, k, v)]
+        return lambda: torch.nn.functional.scaled_dot_product_attention(*parts)
+
+    return with_torch({"gridlane": run, "numpy": by_numpy}, by_torch)
+
+
+def launches() -> dict[str, Run]:
+    """Launches with arrays on the device, many in a run."""
+    x, out = cuda.to_device(np.ones(4, np.float32)), cuda.device_array(4, np.float32)
+
+    def run() -> None:
+        for _ in range(LAUNCHES):
+            add[(1,)](x, x, out, 4, BLOCK=4)
+
+    def by_threads() -> None:
+        for _ in range(LAUNCHES):
+            add_by_threads[1, 32](x, x, out, 4)
+
+    return {"gridlane": run, "cuda.jit": by_threads}
+
+
+if __name__ == "__main__":
+    main()
