@@ -16,6 +16,7 @@ import statistics
 import sys
 from collections.abc import Callable
 from functools import partial
+from importlib import metadata
 from typing import Any
 
 import numpy as np
@@ -134,7 +135,8 @@ def main() -> None:
         shown = [times.get(who) for who in ("gridlane", *PEERS)] + [ratios.get(p) for p in PEERS]
         table.add_row(name, *["-" if value is None else f"{value:.3f}" for value in shown])
     Console(width=None if sys.stdout.isatty() else 120).print(table)
-    results.write("tiles", args.record)
+    peers = {"torch": metadata.version("torch")} if importlib.util.find_spec("torch") else {}
+    results.write("tiles", args.record, versions=peers)
     if wrong:
         sys.exit("wrong results: " + ", ".join(wrong))
 
