@@ -28,6 +28,11 @@ class TensorWrapper:
     def data(self, data: Any) -> None:
         self._data = data
 
+    @property
+    def device(self) -> Any:
+        """The array's own device."""
+        return self.base.device
+
     def data_ptr(self) -> int:
         """The address of the first element."""
         return self.base.data_ptr()
