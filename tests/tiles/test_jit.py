@@ -145,6 +145,22 @@ def test_equal_constants_of_other_types_are_others():
         assert out[0] == (0 if isinstance(value, float) else 5)
 
 
+def test_read_only_arrays(device):
+    x, out = floats(8), np.zeros(8, np.float32)
+    x.flags.writeable = False
+    programs.add[(1,)](x, x[::-1][::-1], out, 8, BLOCK=8)
+    assert (out == x * 2).all()
+    whole = floats(8)
+    part = whole[:4]
+    part.flags.writeable = False
+    programs.add[(1,)](part, part, whole, 4, BLOCK=4)
+    assert (whole[:4] == floats(8)[:4] * 2).all()
+    out.flags.writeable = False
+    with pytest.raises(ArgumentError, match="wrote into a read-only array"):
+        programs.add[(1,)](x, floats(8, seed=3), out, 8, BLOCK=8)
+    assert (out == x * 2).all()
+
+
 class Sized:
     """A constant without a hash."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Hashable
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -162,13 +162,32 @@ _SHORT: dict[str, dtype] = {
 
 def on_current_device(args: tuple[Any, ...], back: Writebacks) -> tuple[Any, ...]:
     """The arguments with arrays that this thread's device uses, those of tuples and descriptors
-    included; ``back`` receives the copies back to host arrays."""
+    included; ``back`` receives the copies back to host arrays, and a check of those that are
+    read-only."""
     args = tuple([_wrapped(value) for value in args])
     leaves: list[Any] = []
     for value in args:
         _gather(value, leaves)
-    converted = iter(on_device(tuple(leaves), back))
+    there = on_device(tuple(leaves), back)
+    for leaf, array in zip(leaves, there, strict=True):
+        # A shared copy may change by another argument's memory.
+        if (
+            isinstance(leaf, np.ndarray)
+            and not leaf.flags.writeable
+            and id(leaf) not in back.shared
+        ):
+            back.append(partial(_check_unwritten, leaf.tobytes(), array))
+    converted = iter(there)
     return tuple([_rebuilt(value, converted) for value in args])
+
+
+def _check_unwritten(before: bytes, copy: Any) -> None:
+    """Raise ArgumentError if a program has written to its copy of a read-only array."""
+    if isinstance(copy, DeviceNDArray) and copy.copy_to_host().tobytes() != before:
+        raise ArgumentError(
+            f"a program wrote into a read-only array ({copy.dtype} of shape {copy.shape}); pass a "
+            "copy of it"
+        )
 
 
 _NARROW = {
