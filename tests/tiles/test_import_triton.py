@@ -30,6 +30,7 @@ assert driver.active.get_current_target().backend == "cpu"
 assert driver.active.utils.get_device_properties(0)["multiprocessor_count"] >= 1
 assert driver.active.utils.get_device_properties(None)["warpSize"] == 32
 driver.set_active_to_cpu()
+assert driver.get_active_gpus() == []
 assert triton.testing.do_bench(lambda: powers[(4,)](x, out, 99), warmup=1, rep=2) > 0
 """
 

@@ -220,6 +220,8 @@ def test_what_is_compiled():
     assert "tile_load" in kernel.asm["ttir"] and "object" in kernel.asm
     assert kernel.metadata.num_warps == 2 and kernel.metadata.name == "add"
     assert kernel.n_regs > 0 and kernel.n_spills >= 0
+    rows = programs.softmax.warmup(x, x, 4, 4, 1, 4, BLOCK=4, grid=(1,))
+    assert rows.metadata.shared > 0  # programs divide by it
     kernel[(1, 1, 1)](x, x, out, 4, 4)
     assert (out == x * 2).all()
 

@@ -127,6 +127,11 @@ class DriverConfig:
         """Use the CPU in this thread, as Triton's fork for CPUs does."""
         current.choose(get_device("cpu"))
 
+    def get_active_gpus(self) -> list[ActiveDriver]:
+        """The drivers of GPUs that can be made the active one, as Triton's fork for CPUs has them:
+        none, as GRIDLANE_DEVICE chooses the device."""
+        return []
+
     def reset_active(self) -> None:
         """Nothing: the driver is always that of the thread's device."""
 

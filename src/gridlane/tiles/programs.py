@@ -211,7 +211,7 @@ class CompiledKernel:
         self.name = program.name
         self.metadata = Metadata(
             program.name, options.num_warps, options.num_stages, options.num_ctas,
-            artifact.static_shared, options.debug, target,
+            artifact.static_shared or artifact.scratch, options.debug, target,
         )  # fmt: skip
         self.src = program.source
         self.hash = program.source.key().hex()[-64:]
