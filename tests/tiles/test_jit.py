@@ -101,6 +101,30 @@ def test_assertions(device):
         programs.checked[(1,)](x, 2, BLOCK=2, debug=True)
 
 
+def test_the_launch_decides_about_assertions():
+    mine = tiles.jit(programs.checked.fn, debug=True)
+    x = np.array([1, -1], np.int32)
+    for _ in range(2):
+        with pytest.raises((AssertionError, KernelError), match="a negative number"):
+            mine[(1,)](x, 2, BLOCK=2)
+        mine[(1,)](np.abs(x), 2, BLOCK=2)
+        mine[(1,)](x, 2, BLOCK=2, debug=False)
+
+
+@pytest.mark.parametrize("power", ["2 ** N", "1 << N"])
+def test_constants_of_many_digits_are_refused(power):
+    @tiles.jit
+    def wide(out, N: tl.constexpr):
+        tl.store(out, 2**N == 1 << N)
+
+    out = np.zeros(1, np.int32)
+    wide[(1,)](out, 70)
+    assert out[0] == 1
+    wide._unsafe_update_src(f"def wide(out, N: tl.constexpr):\n    tl.store(out, {power})\n")
+    with pytest.raises(tiles.CompilationError, match="does not fit in 64 bits"):
+        wide[(1,)](out, 10**9)
+
+
 def test_a_grid_of_no_programs_launches_nothing():
     x, out = floats(4), np.zeros(4, np.float32)
     kernel = programs.add[(0,)](x, x, out, 4, BLOCK=4)
@@ -288,6 +312,7 @@ BAD = [
     (lambda: programs.add[(1,)](X, X, X), ArgumentError, "missing a required argument: 'n'"),
     (lambda: programs.add[(1,)](X, X, X, 4, 4, 5), ArgumentError, "too many positional"),
     (lambda: programs.add[(1,)](X, X, X, 4, 4, warps=2), ArgumentError, "unrecognised"),
+    (lambda: programs.add[(1,)](X, X, X, 4, 4, stream=7), ArgumentError, "unrecognised"),
     (lambda: programs.add[(1,)](X, X, X, 4, 4, num_warps=3), AssertionError, "power of 2"),
     (lambda: programs.add[(1, 1, 1, 1)](X, X, X, 4, 4), ArgumentError, "1 to 3 axes"),
     (lambda: programs.add[()](X, X, X, 4, 4), ArgumentError, "1 to 3 axes"),

@@ -9,6 +9,7 @@ import numpy as np
 
 from gridlane import interp
 from gridlane.backends import backend
+from gridlane.compiler.programs import block_of
 from gridlane.conformance.compiling import compiled
 from gridlane.core.artifact import Artifact
 from gridlane.core.compact import ANY, LIMIT, Variant
@@ -21,7 +22,6 @@ from gridlane.ir.values import Module
 from gridlane.launch.devices import get_device
 from gridlane.launch.kernel import Kernel
 from gridlane.launch.plan import Plan
-from gridlane.launch.tiles import block_of
 from gridlane.passes.tiles import has_tiles
 from gridlane.runtime.protocol import Device
 

@@ -249,6 +249,8 @@ def autotune(
         restore_value: arrays that get their values back after it.
         pre_hook, post_hook: called before and after each measured launch.
         warmup, rep: milliseconds of each measurement.
+        use_cuda_graph, cache_results: have no effect: launches are measured as they are, and what
+            was found is kept for the process alone.
         do_bench: measures in place of ``triton.testing.do_bench``.
         deadline: seconds after which no further configuration is measured.
 

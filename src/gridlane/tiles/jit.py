@@ -37,7 +37,7 @@ from gridlane.tiles.wrappers import reinterpret as reinterpret
 _IGNORED = frozenset((
     "cluster_dims", "extern_libs", "instrumentation_mode", "kpack", "launch_cooperative_grid",
     "launch_pdl", "matrix_instr_nonkdim", "maxRegAutoWS", "max_num_imprecise_acc_default",
-    "minRegAutoWS", "sanitize_overflow", "schedule_hint", "stream", "waves_per_eu",
+    "minRegAutoWS", "sanitize_overflow", "schedule_hint", "waves_per_eu",
 ))  # fmt: skip
 """Options of launches that tune code of one vendor, and change no result."""
 
@@ -201,9 +201,7 @@ class JITFunction(TileFunction, KernelInterface):
             return None, None
         try:
             values, asked = self._bind(*args, **keywords)
-            asked["debug"] = asked.get("debug", knobs.runtime.debug)
-            asked["enable_fp_fusion"] = asked.get("enable_fp_fusion", _may_fuse())
-            key = key_of_call(current.device(), self._constants, values, asked)
+            key = key_of_call(current.device(), self._constants, values, self._defaults() | asked)
             entry = self._entries.get(key)
         except TypeError:  # a call that ``bound`` refuses, or a constant without a hash
             return None, None
@@ -242,9 +240,8 @@ class JITFunction(TileFunction, KernelInterface):
         except TypeError as error:
             raise ArgumentError(f"{self.fn.__name__}: {error}") from None
         found.apply_defaults()
-        asked = {name: value for name, value in keywords.items() if name not in mine}
-        asked.setdefault("debug", self.debug if self.debug is not None else knobs.runtime.debug)
-        asked.setdefault("enable_fp_fusion", _may_fuse())
+        given = {name: value for name, value in keywords.items() if name not in mine}
+        asked = self._defaults() | given
         unknown = asked.keys() - _IGNORED - {*Options._fields}
         if unknown:
             name = min(unknown)
@@ -257,6 +254,11 @@ class JITFunction(TileFunction, KernelInterface):
         _check_warps(options.num_warps)
         return dict(found.arguments), options
 
+    def _defaults(self) -> dict[str, Any]:
+        """The options of launches that say nothing, which settings may change."""
+        debug = knobs.runtime.debug if self.debug is None else self.debug
+        return {"debug": debug, "enable_fp_fusion": knobs.language.default_fp_fusion}
+
     def _program_for(self, described: tuple[Described, ...], options: Options) -> Program:
         key = (*map(key_of, described), options)
         program = self._programs.get(key)
@@ -268,10 +270,6 @@ class JITFunction(TileFunction, KernelInterface):
                     made.name = self._repr(Specialisation.of(self.fn, names, described))
                 program = self._programs.setdefault(key, made)
         return program
-
-
-def _may_fuse() -> bool:
-    return knobs.language.default_fp_fusion
 
 
 def _check_warps(count: Any) -> None:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gridlane.backends import backend
+from gridlane.compiler.programs import block_of
 from gridlane.core import argtypes
 from gridlane.core.argtypes import ArgType
 from gridlane.core.options import KernelOptions
@@ -22,7 +23,6 @@ from gridlane.launch.dimensions import Dim3
 from gridlane.launch.kernel import Kernel
 from gridlane.launch.packing import Packer, packer
 from gridlane.launch.plan import Plan
-from gridlane.launch.tiles import block_of
 from gridlane.runtime.protocol import Device
 from gridlane.tiles.arguments import (
     ALIGNMENT,
@@ -187,7 +187,8 @@ def _taken_apart(
 
 
 class Metadata(NamedTuple):
-    """Facts of a compiled program, by Triton's names."""
+    """Facts of a compiled program, by Triton's names. ``shared``: bytes of a block, those of the
+    worker's own memory where a device has no shared memory."""
 
     name: str
     num_warps: int
@@ -247,7 +248,7 @@ class CompiledKernel:
         return {"ttir": print_module(self.program.kernel.module), artifact.format: code}
 
     def __getitem__(self, grid: Any) -> Any:
-        def launch(*args: Any, stream: Any = None) -> None:
+        def launch(*args: Any) -> None:
             self.program.launch(grid_of(grid, {}), args)
 
         return launch

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gridlane.backends import backend
+from gridlane.compiler.programs import block_of
 from gridlane.conformance.module_runner import run_on
 from gridlane.core.dtypes import DType, b1, i32
 from gridlane.ir.builder import Builder
@@ -17,7 +18,6 @@ from gridlane.ir.stages import TILE
 from gridlane.ir.types import PointerType, TileType, Type, pointer, tile
 from gridlane.ir.values import Function, Module, Param, Value, Var
 from gridlane.ir.verifier import verify
-from gridlane.launch.tiles import block_of
 
 Body = Callable[..., Any]
 

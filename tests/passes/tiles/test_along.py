@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.devices import DEVICES
+from tests.effort import NIGHTLY
 from tests.passes.tiles.programs import Program, same
 
 from gridlane.core.dtypes import DType, b1, bf16, f16, f32, f64, i8, i16, i32, u8
@@ -187,8 +188,8 @@ def test_a_histogram(device: str) -> None:
     "factor, total", [(f32, f32), (f16, f32), (f16, f16), (bf16, f32), (i8, i32)], ids=str
 )
 def test_products(device: str, shape: tuple[int, int, int], factor: DType, total: DType) -> None:
-    if device != "cpu" and shape != (16, 16, 16):
-        pytest.skip("one shape is enough where a compiler is slow")
+    if device != "cpu" and shape != (16, 16, 16) and not NIGHTLY:
+        pytest.skip("a night's test: the compilers of shaders are slow")
     rows, columns, depth = shape
     p = Program(factor, factor, total, total)
     a, c = p.load(0, p.numbers((rows, depth))), p.load(1, p.numbers((depth, columns)))

@@ -9,13 +9,13 @@ from tests.passes.tiles.programs import Program, run
 
 from gridlane.backends import backend, backends
 from gridlane.compiler.generation import copied
+from gridlane.compiler.programs import block_of
 from gridlane.conformance.module_runner import run_on
 from gridlane.core.dtypes import f32, i32
 from gridlane.core.errors import TargetError
 from gridlane.ir.families import TILES
 from gridlane.ir.ops import arith, tile_memory, tiles
 from gridlane.ir.values import ErrorSite
-from gridlane.launch.tiles import block_of
 from gridlane.passes.tiles import TileMachine, elements, lower, lower_tiles
 
 

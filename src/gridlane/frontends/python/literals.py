@@ -30,7 +30,7 @@ def _limit(bits: int) -> None:
         raise OverflowError(f"an integer of some {bits} bits does not fit in 64 bits")
 
 
-_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -44,6 +44,8 @@ _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.BitOr: operator.or_,
     ast.BitXor: operator.xor,
 }
+"""Operators of numbers; OverflowError where an integer is too large to be computed."""
+
 _UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.USub: operator.neg,
     ast.UAdd: operator.pos,
@@ -65,10 +67,10 @@ def folded(node: ast.expr) -> Number | None:
         if isinstance(node, ast.UnaryOp):
             value = folded(node.operand)
             return None if value is None else _UNARY[type(node.op)](value)
-        if isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
+        if isinstance(node, ast.BinOp) and type(node.op) in BINARY:
             right = folded(node.right)
             left = None if right is None else folded(node.left)
-            return None if left is None else _BINARY[type(node.op)](left, right)
+            return None if left is None else BINARY[type(node.op)](left, right)
     except (ArithmeticError, TypeError, ValueError) as error:
         if type(error) is OverflowError and isinstance(node, ast.BinOp) and _is_int(node):
             raise

@@ -8,6 +8,7 @@ import types
 from collections.abc import Callable
 from typing import Any, cast
 
+from gridlane.frontends.python.literals import BINARY
 from gridlane.frontends.triton.arithmetic import logical, negation
 from gridlane.frontends.triton.calling import call
 from gridlane.frontends.triton.casting import is_true
@@ -31,20 +32,8 @@ from gridlane.ir.values import Region
 CONDITIONS = (bool, int, type(None))
 """The types of constants that conditions may be."""
 
-_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.Pow: operator.pow,
-    ast.LShift: operator.lshift,
-    ast.RShift: operator.rshift,
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor,
-}
+_BINARY = BINARY | {ast.Pow: operator.pow, ast.LShift: operator.lshift}
+"""Operators by the names of a class's methods; integers are computed by ``BINARY``."""
 
 _UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.USub: operator.neg,
@@ -84,6 +73,8 @@ def binary(t: Translator, op: ast.operator, node: ast.AST, left: Any, right: Any
     own = getattr(type(left), f"__{function.__name__.strip('_')}__", None)
     if isinstance(own, TileFunction):  # of a class of the program
         return t.call(own, (left, right), {})
+    if isinstance(left, int) and isinstance(right, int):
+        return BINARY[type(op)](left, right)
     return function(left, right)
 
 

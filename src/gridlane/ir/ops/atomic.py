@@ -58,10 +58,7 @@ class Atomic(Op):
         check_atomic(self, self.pointer, self.value)
         type_ = self.value.type
         assert isinstance(type_, DType)
-        if self.kind in INTEGER_ONLY:
-            self.require(type_.is_integer, f"{self.kind.value} takes integers, not {type_}")
-        if self.kind in (AtomicKind.INC, AtomicKind.DEC):
-            self.require(not type_.is_signed, f"{self.kind.value} takes unsigned, not {type_}")
+        check_kind(self, self.kind, type_)
 
 
 @operation("atomic_cas")
@@ -110,7 +107,20 @@ def check_atomic(op: Op, pointer: Value, value: Value) -> None:
     """The operand is a scalar of the pointer's element type, in memory that threads share."""
     element = element_of(op, pointer)
     op.require(element == value.type, f"{value.type} against {pointer.type}")
-    plain = isinstance(element, DType) and not element.is_bool
-    op.require(plain, f"no atomics on {element}")
+    check_element(op, element)
     space = pointer.type.space  # type: ignore[union-attr]  # element_of has checked it
     op.require(space is not Space.CONSTANT, "constant memory is not written")
+
+
+def check_element(op: Op, element: Type) -> None:
+    """There are atomics on this type."""
+    plain = isinstance(element, DType) and not element.is_bool
+    op.require(plain, f"no atomics on {element}")
+
+
+def check_kind(op: Op, kind: AtomicKind, element: DType) -> None:
+    """A kind takes scalars of this type."""
+    if kind in INTEGER_ONLY:
+        op.require(element.is_integer, f"{kind.value} takes integers, not {element}")
+    if kind in (AtomicKind.INC, AtomicKind.DEC):
+        op.require(not element.is_signed, f"{kind.value} takes unsigned, not {element}")

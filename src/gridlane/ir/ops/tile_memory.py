@@ -11,7 +11,7 @@ from enum import Enum
 
 from gridlane.core.dtypes import DType, b1, i32, i64
 from gridlane.ir.op import Op, Scope, operation
-from gridlane.ir.ops.atomic import INTEGER_ONLY, AtomicKind
+from gridlane.ir.ops.atomic import AtomicKind, check_element, check_kind
 from gridlane.ir.ops.grid import MemoryOrder, MemoryScope
 from gridlane.ir.ops.memory import LOAD_POLICIES, STORE_POLICIES
 from gridlane.ir.ops.tiles import check_optional, is_tile, tile_of
@@ -157,14 +157,9 @@ class TileAtomic(Op):
         type_ = target_of(self, self.pointers)
         self.require(self.value.type == type_, f"{self.value.type} against {type_}")
         check_optional(self, self.mask, tile(type_.shape, b1), "mask")
-        check_atomic_element(self, type_.element)
+        check_element(self, type_.element)
         assert isinstance(type_.element, DType)
-        if self.kind in INTEGER_ONLY:
-            right = type_.element.is_integer
-            self.require(right, f"{self.kind.value} takes integers, not {type_.element}")
-        if self.kind in (AtomicKind.INC, AtomicKind.DEC):
-            right = not type_.element.is_signed
-            self.require(right, f"{self.kind.value} takes unsigned, not {type_.element}")
+        check_kind(self, self.kind, type_.element)
 
 
 @operation("tile_atomic_cas")
@@ -185,13 +180,7 @@ class TileAtomicCas(Op):
         type_ = target_of(self, self.pointers)
         right = self.expected.type == self.desired.type == type_
         self.require(right, f"{self.expected.type} and {self.desired.type} against {type_}")
-        check_atomic_element(self, type_.element)
-
-
-def check_atomic_element(op: Op, element: DType | PointerType) -> None:
-    """Check that atomics of a type exist."""
-    plain = isinstance(element, DType) and not element.is_bool
-    op.require(plain, f"no atomics on {element}")
+        check_element(self, type_.element)
 
 
 @operation("tile_print")

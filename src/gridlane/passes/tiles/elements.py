@@ -27,7 +27,7 @@ from gridlane.passes.tiles.state import DEVICE, State, refuse
 
 
 def element(state: State, value: Value, at: Coordinates) -> Value:
-    """The element of a tile at coordinates; of a scalar what it has become."""
+    """The element of a tile at coordinates; the lowered value of a scalar."""
     if not isinstance(value.type, TileType):
         return state.of(value)
     key = value, at
