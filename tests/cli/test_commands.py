@@ -221,10 +221,13 @@ def test_without_vulkan_doctor_says_what_to_do(command, monkeypatch, detail, adv
     assert "vulkan is not available (" in output and detail in output and advice in output
 
 
-def test_a_terminal_without_unicode(gridlane):
-    done = gridlane("doctor", "-v", GRIDLANE_CACHE_DIR="für", PYTHONIOENCODING="ascii")
+@pytest.mark.parametrize("length", [1, 100])  # a long path is folded, not cut
+def test_a_terminal_without_unicode(gridlane, length):
+    folder = f"{'u' * length}/für"
+    done = gridlane("doctor", "-v", GRIDLANE_CACHE_DIR=folder, PYTHONIOENCODING="ascii")
     assert done.returncode == 0, done.stderr
-    assert "f?r:0kernels" in re.sub(r"[|\s]+", "", done.stdout)  # of a cell, in several lines
+    text = re.sub(r"[|\s]+", "", done.stdout)  # of a cell, in several lines
+    assert f"{'u' * length}/f?r:0kernels" in text
 
 
 def climbing(monkeypatch, code):

@@ -17,4 +17,6 @@ def table(*columns: str, title: str | None = None) -> Table:
     """An empty table with a line under its head."""
     empty_table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), title=title)
     empty_table.title_justify = "left"
+    for column in empty_table.columns:
+        column.overflow = "fold"  # rich would cut a long word: a path would lose its end
     return empty_table

@@ -98,7 +98,8 @@ def _table(title: str, *columns: str) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), title=title)
     table.title_justify = "left"
     for name in columns:
-        table.add_column(name, justify="left" if name in ("kernel", "copies") else "right")
+        side = "left" if name in ("kernel", "copies") else "right"
+        table.add_column(name, justify=side, overflow="fold")
     return table
 
 
