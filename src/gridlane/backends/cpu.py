@@ -5,7 +5,7 @@ from __future__ import annotations
 from gridlane.backends import passes, reasons
 from gridlane.backends.formats import ASM, IR, LLVM, OBJECT
 from gridlane.backends.record import Backend, Fact
-from gridlane.ir.families import CHECKS, MACHINE, PAIRS, PRODUCTS
+from gridlane.ir.families import CHECKS, MACHINE, MEMORY_PRODUCTS, PAIRS, PRODUCTS
 
 BACKEND = Backend(
     name="cpu",
@@ -27,6 +27,7 @@ BACKEND = Backend(
         # variables.
         passes.INLINE,
         passes.MATRIX_ACCESSES.when(Fact.CHECKED),
+        passes.MEMORY_PRODUCTS.when(Fact.CHECKED),
         passes.STOP_AT_ERRORS.when(Fact.CHECKED),
         passes.FRAGMENTS,
         passes.BARRIERS_BY_TURNS,
@@ -41,7 +42,7 @@ BACKEND = Backend(
         # Last, as the passes before it make accesses, and see what their addresses are made of.
         passes.CHECK_ACCESSES.when(Fact.CHECKED),
     ),
-    legal=MACHINE | PAIRS | PRODUCTS | CHECKS,
+    legal=MACHINE | PAIRS | PRODUCTS | MEMORY_PRODUCTS | CHECKS,
     reasons={**reasons.WITHOUT_GRIDS, **reasons.WITHOUT_CLUSTERS, **reasons.REPORT},
     formats=(IR, LLVM, ASM, OBJECT),
     shaped=True,

@@ -37,6 +37,7 @@ BACKEND = Backend(
         passes.FUNCTIONS_OF_NVPTX.when(Fact.OWN_FUNCTIONS),
         passes.INLINE,
         passes.MATRIX_ACCESSES,
+        passes.MEMORY_PRODUCTS,
         passes.COPY_AT_ONCE.unless(Fact.ASYNC_COPIES),
         passes.PROMOTE,
         passes.COMPACT,

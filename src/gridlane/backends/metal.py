@@ -20,6 +20,7 @@ BACKEND = Backend(
         passes.LOWER_TILES,
         passes.INLINE,
         passes.MATRIX_ACCESSES,
+        passes.MEMORY_PRODUCTS,
         passes.COUNT_SPINS,
         passes.RELEASE_FIRST,
         passes.COPY_AT_ONCE,

@@ -92,6 +92,7 @@ COPY_AT_ONCE = _pass("legalise.copy_at_once.copy_at_once")
 FRAGMENTS = _pass("legalise.fragments.fragments_by_products")
 FRAGMENTS_BY_LOOPS = _pass("legalise.fragments.fragments_by_loops")
 MATRIX_ACCESSES = _pass("legalise.matrix_accesses.matrices_by_elements")
+MEMORY_PRODUCTS = _pass("legalise.memory_products.memory_products")
 PRODUCTS = _pass("legalise.products.products_by_shuffles")
 PRODUCTS_WITHOUT_F64 = _pass("legalise.products.products_by_shuffles", options=("fp64",))
 WHOLE_BARRIERS = _pass("legalise.whole_barriers.whole_barriers")
@@ -154,6 +155,7 @@ WORDS: tuple[Pass, ...] = (
     LOWER_TILES,
     INLINE,
     MATRIX_ACCESSES,
+    MEMORY_PRODUCTS,
     COUNT_SPINS.unless(Feature.SHORT_LOOPS),
     RELEASE_FIRST,
     # After inlining, as library functions stay; f64's functions come later, and allow rough

@@ -39,6 +39,7 @@ BACKEND = Backend(
         passes.FUSE_F64.unless(Feature.FMA),
         passes.INLINE,
         passes.MATRIX_ACCESSES,
+        passes.MEMORY_PRODUCTS,
         passes.COUNT_SPINS.unless(Feature.SHORT_LOOPS),
         passes.RELEASE_FIRST,
         passes.COPY_AT_ONCE,

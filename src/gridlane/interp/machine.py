@@ -29,6 +29,7 @@ from gridlane.interp import (
     integer,
     math,
     matrix,
+    memory_products,
     products,
     tile_memory,
     tiles,
@@ -66,6 +67,7 @@ OBSERVE: dict[type[Op], Callable[..., Lanes | None]] = (
     | copies.OBSERVE
     | grid.OBSERVE
     | matrix.OBSERVE
+    | memory_products.OBSERVE
     | products.OBSERVE
     | tile_memory.OBSERVE
     | tiles.OBSERVE

@@ -36,6 +36,7 @@ from gridlane.ir.ops import (
     grid,
     matrix,
     memory,
+    memory_products,
     mma_memory,
     warp,
 )
@@ -283,6 +284,7 @@ _RULES: dict[type[Op], Callable[[Poison, Frame, Any, Array], None]] = {
 _LANES = (("mask", "the mask of lanes"),)
 _ATOMIC = "an operand of the atomic"
 _PART = (("number", "the barrier's number"), ("count", "the barrier's count"))
+_PRODUCT = tuple([(name, "the address") for name in ("left", "right", "sums")])
 _FRAGMENT = "an operand of the warp's matrix"
 
 _SINKS: dict[type[Op], tuple[tuple[str, str], ...]] = {
@@ -310,6 +312,7 @@ _SINKS: dict[type[Op], tuple[tuple[str, str], ...]] = {
     matrix.FragmentLoad: (("pointer", "the address"), ("stride", "the address")),
     matrix.FragmentStore: (("pointer", "the address"), ("stride", "the address")),
     matrix.FragmentScale: (("factor", _FRAGMENT),),
+    memory_products.WarpProduct: _PRODUCT,
     mma_memory.MmaLoad: (("pointer", "the address"), ("stride", "the address")),
     mma_memory.MmaStore: (
         ("pointer", "the address"),

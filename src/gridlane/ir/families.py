@@ -24,6 +24,8 @@ PARTS = frozenset(("barrier_part", "barrier_arrive"))
 
 PRODUCTS = frozenset(("mma", "mma_load", "mma_store"))
 
+MEMORY_PRODUCTS = frozenset(("warp_product",))
+
 MACHINE = frozenset(("machine", "run_others"))
 
 GRID = frozenset((

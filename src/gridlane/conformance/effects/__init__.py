@@ -16,6 +16,7 @@ from gridlane.conformance.effects.memory import (
     loads_and_stores,
     variables_and_parts,
 )
+from gridlane.conformance.effects.memory_products import memory_products
 from gridlane.conformance.effects.scopes import scopes
 from gridlane.conformance.effects.threads import asynchronous, barriers, grids, queries
 from gridlane.conformance.effects.tiles import tiles
@@ -46,6 +47,7 @@ FAMILIES = (
     in_step,
     products,
     registers,
+    memory_products,
     branches,
     scopes,
     ends,

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from gridlane.core.dtypes import b1
 from gridlane.ir.builder import Builder
 from gridlane.ir.op import Op
-from gridlane.ir.ops import arith, control, grid, matrix, memory, mma_memory, warp
+from gridlane.ir.ops import arith, control, grid, matrix, memory, memory_products, mma_memory, warp
 from gridlane.ir.ops.atomic import Atomic, AtomicCas, AtomicCasPair
 from gridlane.ir.rewriting import Labels, replace_values
 from gridlane.ir.values import Module, Region, Value, Var
@@ -37,6 +37,7 @@ _MEETS = (
     matrix.FragmentLoad,
     matrix.FragmentStore,
     matrix.FragmentMma,
+    memory_products.WarpProduct,
     mma_memory.MmaLoad,
     mma_memory.MmaStore,
 )

@@ -1,34 +1,40 @@
-"""Products of matrices on processors: packed factors, and sums in vector registers."""
+"""Products of matrices on processors: packed factors, which one op of the warp multiplies."""
 
 from __future__ import annotations
 
 from gridlane.core.dtypes import DType
 from gridlane.ir.ops import tiles
+from gridlane.ir.ops.memory_products import WarpProduct
 from gridlane.ir.types import tile
-from gridlane.ir.values import Value, Var
+from gridlane.ir.values import Value
 from gridlane.passes.tiles.elements import element, type_of
-from gridlane.passes.tiles.indices import BitIndex, Coordinates, Index, log2, source
-from gridlane.passes.tiles.machine import WARP
 from gridlane.passes.tiles.state import State, Storage
-from gridlane.passes.tiles.sums import Factors, add_product, part, rounded, sum_type
+from gridlane.passes.tiles.sums import in_place, rounded, sum_type
 
 
-def dot_on_processor(state: State, op: tiles.TileDot, storage: Storage) -> bool:
-    """Compute a product whose columns are whole vectors; whether it is one."""
-    rows, columns = storage.type.shape[-2:]
-    whole = columns % WARP == 0 and log2(rows) is not None and log2(columns // WARP) is not None
-    if whole:
-        by_registers(state, op, packed_factors(state, op), storage)
-    return whole
-
-
-def packed_factors(state: State, op: tiles.TileDot) -> Factors:
-    """The factors as rows of the accumulator's type in memory."""
+def dot_on_processor(state: State, op: tiles.TileDot) -> Storage:
+    """Compute a product; the memory of the result."""
     left, right = (_packed(state, value, sum_type(op)) for value in (op.lhs, op.rhs))
-    return left, right
+    storage = in_place(state, op)
+    if storage is not None and storage.type.element is sum_type(op):
+        _multiply(state, op, (left, right, storage))
+        return storage
+    result = storage or state.allocate(type_of(op.results[0]), False, op.loc, op.results[0])
+    is_exact = result.type.element is sum_type(op)
+    sums = result
+    if not is_exact:
+        sums = state.allocate(tile(result.type.shape, sum_type(op)), False, op.loc)
+    with state.together(), state.elements(sums.type.shape) as at:
+        state.write(sums, at, state.b.cast(element(state, op.acc, at), sum_type(op)))
+    _multiply(state, op, (left, right, sums))
+    if not is_exact:
+        with state.together(), state.elements(sums.type.shape) as at:
+            state.write(result, at, rounded(state, result, state.read(sums, at)))
+    return result
 
 
 def _packed(state: State, value: Value, element_type: DType) -> Storage:
+    """A factor as rows of the accumulator's type in memory."""
     stored, type_ = state.stored.get(value), type_of(value)
     if stored is not None and not stored.own and type_.element is element_type:
         return stored
@@ -38,35 +44,19 @@ def _packed(state: State, value: Value, element_type: DType) -> Storage:
     return packed
 
 
-def by_registers(state: State, op: tiles.TileDot, factors: Factors, storage: Storage) -> None:
-    """Some rows of the accumulator, each a vector of columns, are in registers while the sums
-    run."""
-    b, type_ = state.b, sum_type(op)
-    *batches, rows, columns = storage.type.shape
-    depth, group = type_of(op.lhs).shape[-1], min(rows, state.machine.rows)
-    lane = state.lane()
-    assert isinstance(lane, BitIndex)
-    with (
-        state.together(),
-        state.counted(batches[0] if batches else 1, "batch") as batch,
-        state.counted(columns // WARP, "columns") as block,
-        state.counted(rows // group, "rows") as rows_of,
-    ):
-        outer: Coordinates = (batch,) if batches else ()
-        column = source(block, columns // WARP).joined(lane, 5)
-        first = source(rows_of, rows // group)
-        at = [
-            (*outer, first.joined(BitIndex(row), log2(group) or 0), column) for row in range(group)
-        ]
-        totals: list[Var] = []
-        for place in at:
-            totals.append(b.variable("total", type_))
-            b.write(totals[-1], b.cast(element(state, op.acc, place), type_))
-        with state.counted(depth, "k") as counter:
-            k: Index = source(counter, depth) if log2(depth) is not None else counter
-            right = part(state, factors[1], (*outer, k, column), type_)
-            for total, (*_, row, _c) in zip(totals, at, strict=True):
-                left = part(state, factors[0], (*outer, row, k), type_)
-                b.write(total, add_product(state, b.read(total), left, right))
-        for place, total in zip(at, totals, strict=True):
-            state.write(storage, place, rounded(state, storage, b.read(total)))
+def _multiply(state: State, op: tiles.TileDot, matrices: tuple[Storage, Storage, Storage]) -> None:
+    """Add the products of matrices in memory, one batch after the other."""
+    b, (rows, depth) = state.b, type_of(op.lhs).shape[-2:]
+    *batches, columns = type_of(op.rhs).shape[:-2] + type_of(op.rhs).shape[-1:]
+    with state.together(), state.counted(batches[0] if batches else 1, "batch") as batch:
+        pointers: list[Value] = []
+        for each in matrices:
+            assert not each.own
+            state.touch(each.symbol, each is matrices[2])
+            pointer = state.pointer_to(each.symbol)
+            count = each.type.shape[-1] * each.type.shape[-2]
+            if batches:
+                pointer = b.offset(pointer, b.mul(batch, b.const(count, batch.type)))
+            pointers.append(pointer)
+        left, right, sums = pointers
+        b.emit(WarpProduct(left, right, sums, rows, depth, columns))

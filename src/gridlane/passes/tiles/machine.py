@@ -16,13 +16,11 @@ class TileMachine:
         shared: bytes of shared memory of a block.
         lockstep: a block is one warp whose lanes do each op together, so that none waits for
             another one.
-        rows: the rows of an accumulator that a product holds in registers at once.
     """
 
     most_warps: int
     shared: int
     lockstep: bool = False
-    rows: int = 2
 
     def threads(self, warps: int) -> int:
         """The threads of a block for a program that asks for so many warps: a power of two.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from gridlane.ir.ops import tiles
-from gridlane.passes.tiles.cpu_products import dot_on_processor, packed_factors
+from gridlane.passes.tiles.cpu_products import dot_on_processor
 from gridlane.passes.tiles.elements import element, type_of
 from gridlane.passes.tiles.indices import Index, log2, source
 from gridlane.passes.tiles.state import State, Storage
-from gridlane.passes.tiles.sums import Factors, add_product, in_place, part, rounded, sum_type
+from gridlane.passes.tiles.sums import add_product, in_place, part, rounded, sum_type
 
 
 def dot(state: State, op: tiles.TileDot) -> None:
@@ -15,18 +15,18 @@ def dot(state: State, op: tiles.TileDot) -> None:
     result = op.results[0]
     if result not in state.placement.stored:
         return
+    if state.machine.lockstep:
+        state.stored[result] = dot_on_processor(state, op)
+        return
     storage = in_place(state, op)
     if storage is None:
         own = state.placement.stored[result]
         storage = state.allocate(type_of(result), own, op.loc, result)
-    lockstep = state.machine.lockstep
-    if not lockstep or not dot_on_processor(state, op, storage):
-        factors = packed_factors(state, op) if lockstep else (op.lhs, op.rhs)
-        _by_elements(state, op, factors, storage)
+    _by_elements(state, op, storage)
     state.stored[result] = storage
 
 
-def _by_elements(state: State, op: tiles.TileDot, factors: Factors, storage: Storage) -> None:
+def _by_elements(state: State, op: tiles.TileDot, storage: Storage) -> None:
     """Each thread computes its elements, one after the other."""
     b, type_, depth = state.b, sum_type(op), type_of(op.lhs).shape[-1]
     with state.together(), state.elements(storage.type.shape) as at:
@@ -35,7 +35,7 @@ def _by_elements(state: State, op: tiles.TileDot, factors: Factors, storage: Sto
         b.write(total, b.cast(element(state, op.acc, at), type_))
         with state.counted(depth, "k") as counter:
             k: Index = source(counter, depth) if log2(depth) is not None else counter
-            left = part(state, factors[0], (*batch, row, k), type_)
-            right = part(state, factors[1], (*batch, k, column), type_)
+            left = part(state, op.lhs, (*batch, row, k), type_)
+            right = part(state, op.rhs, (*batch, k, column), type_)
             b.write(total, add_product(state, b.read(total), left, right))
         state.write(storage, at, rounded(state, storage, b.read(total)))

@@ -22,7 +22,7 @@ from gridlane.codegen.llvm.cpu.shapes import Shapes
 from gridlane.core.dtypes import DType
 from gridlane.core.frozen import frozen
 from gridlane.ir.op import Op
-from gridlane.ir.ops import arith, atomic, control, grid, memory, mma_memory
+from gridlane.ir.ops import arith, atomic, control, grid, memory, memory_products, mma_memory
 from gridlane.ir.types import PointerType, Space, StructType
 from gridlane.ir.values import Function, Region, Value, Var
 
@@ -78,8 +78,11 @@ Touches = dict[Hashable, dict[Terms, set[Touch]]]
 def may_exchange(function: Function) -> bool:
     """Whether a kernel stores to memory that other lanes load."""
     return any(
-        isinstance(op, memory.Store | mma_memory.MmaStore)
-        and memory.space_of(op.pointer) not in _OWN
+        isinstance(op, memory_products.WarpProduct)
+        or (
+            isinstance(op, memory.Store | mma_memory.MmaStore)
+            and memory.space_of(op.pointer) not in _OWN
+        )
         for op in function.body.walk()
     )
 
@@ -99,6 +102,7 @@ class _Found(Exception):
 
 
 _OWN = (Space.LOCAL, Space.CONSTANT)
+_MATRICES = mma_memory.MmaLoad | mma_memory.MmaStore | memory_products.WarpProduct
 _UNKNOWN = "unknown"
 
 
@@ -167,7 +171,7 @@ class _Walk:
             self.variables[op.var] = self.sum_of(op.value)
         elif isinstance(op, memory.Load | memory.Store | atomic.Atomic):
             self.touch(op)
-        elif isinstance(op, mma_memory.MmaLoad | mma_memory.MmaStore):
+        elif isinstance(op, _MATRICES):
             raise _Found
         elif op.pure:
             self.pure(op)

@@ -60,12 +60,12 @@ def store(state: Emission, op: MmaStore) -> None:
 
 
 def _arguments(state: Emission, op: MmaLoad | MmaStore, registers: str) -> str:
-    pointer, stride = _first(state, op.pointer), _first(state, op.stride)
+    pointer, stride = first(state, op.pointer), first(state, op.stride)
     mask = "" if state.mask is None else f", <32 x i1> {state.mask}"
     return f"ptr {registers}, ptr {pointer}, i32 {stride}{mask}"
 
 
-def _first(state: Emission, value: Value) -> str:
+def first(state: Emission, value: Value) -> str:
     """The scalar of a value that is the same in all lanes: that of the first one that runs."""
     rep, body = state.rep(value), state.body
     if isinstance(rep, Uniform):

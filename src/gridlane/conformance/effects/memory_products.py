@@ -1,0 +1,75 @@
+"""Cases of products of matrices in shared memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from gridlane.conformance.cases import Case
+from gridlane.conformance.effects.making import FULL, case
+from gridlane.conformance.kernels import Kernel
+from gridlane.core.dtypes import DType, i32, u32
+from gridlane.ir.ops import arith, memory
+from gridlane.ir.ops.grid import SyncWarp
+from gridlane.ir.ops.memory_products import ELEMENTS, WarpProduct
+from gridlane.ir.types import Space, pointer
+from gridlane.ir.values import Global, Value
+
+SHAPES = ((1, 1, 1), (6, 4, 16), (13, 5, 33), (64, 16, 32), (7, 48, 3), (7, 16, 128), (16, 3, 55))
+"""Rows, depth and columns: whole panels, narrower ones, single columns, panels that are copied."""
+
+
+def memory_products() -> Iterator[Case]:
+    """Each element and shape, and a product in a branch."""
+    for element in ELEMENTS:
+        for shape in SHAPES:
+            yield _case(element, shape, False)
+        yield _case(element, (8, 8, 32), True)
+
+
+def _case(element: DType, shape: tuple[int, int, int], in_branch: bool) -> Case:
+    rows, depth, columns = shape
+    counts = {"left": rows * depth, "right": depth * columns, "sums": rows * columns}
+
+    def fill(kernel: Kernel) -> list[np.ndarray]:
+        b = kernel.builder
+        arrays = [kernel.array(element) for _ in counts]
+        wanted = kernel.array(i32)
+        tiles = {name: _shared(kernel, name, element, count) for name, count in counts.items()}
+        for array, (name, count) in zip(arrays, counts.items(), strict=True):
+            _moved(kernel, array, tiles[name], count)
+        product = WarpProduct(tiles["left"], tiles["right"], tiles["sums"], *shape)
+        if in_branch:
+            with b.if_(b.value(arith.Gt(b.load(wanted), b.const(0, i32)))):
+                b.emit(product)
+        else:
+            b.emit(product)
+        _moved(kernel, tiles["sums"], arrays[2], counts["sums"])
+        # Small integers, whose sums are exact however they are rounded.
+        given = [
+            (np.arange(count) * 7 % 23 - 11).astype(element.numpy) for count in counts.values()
+        ]
+        return [*given, np.ones(1, np.int32)]
+
+    label = f"{element}-{'-'.join(map(str, shape))}{'-branch' * in_branch}"
+    return case(WarpProduct.name, label, fill, (32, 1, 1), (1, 1, 1))
+
+
+def _shared(kernel: Kernel, name: str, element: DType, count: int) -> Value:
+    kernel.module.globals[name] = Global(name, element, count, Space.SHARED)
+    return kernel.builder.value(memory.GlobalAddress(name, pointer(element, Space.SHARED)))
+
+
+def _moved(kernel: Kernel, source: Value, target: Value, count: int) -> None:
+    """Copy elements; the one warp of the block is in step."""
+    b = kernel.builder
+    counter = b.variable("element", i32)
+    b.write(counter, kernel.local)
+    with b.loop() as loop:
+        now = b.read(counter)
+        b.break_if(b.value(arith.Ge(now, b.const(count, i32))))
+        b.store(b.offset(target, now), b.load(b.offset(source, now)))
+    with b.inside(loop.step):
+        b.write(counter, b.add(b.read(counter), b.const(32, i32)))
+    b.emit(SyncWarp(b.const(FULL, u32)))

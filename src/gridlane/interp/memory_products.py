@@ -1,0 +1,38 @@
+"""The meaning of ``ir.ops.memory_products``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from gridlane.interp.matrix import warps_of
+from gridlane.interp.state import WARP, Frame
+from gridlane.interp.values import ADDRESS, Array, Lanes, numpy_of
+from gridlane.ir.op import Op
+from gridlane.ir.ops.memory import element_of
+from gridlane.ir.ops.memory_products import WarpProduct
+
+
+def _product(
+    frame: Frame, op: WarpProduct, mask: Array, left: Array, right: Array, sums: Array
+) -> None:
+    memory, dtype = frame.block.launch.memory, numpy_of(element_of(op, op.sums))
+
+    def places(first: Array, rows: int, columns: int) -> Array:
+        return first + np.arange(rows * columns, dtype=ADDRESS) * ADDRESS.type(dtype.itemsize)
+
+    for warp in warps_of(mask, left, right, sums):
+        lane = warp * WARP
+        a = memory.gather(places(left[lane], op.rows, op.depth), dtype)
+        b = memory.gather(places(right[lane], op.depth, op.columns), dtype)
+        where = places(sums[lane], op.rows, op.columns)
+        total = memory.gather(where, dtype).reshape(op.rows, op.columns)
+        a, b = a.reshape(op.rows, op.depth), b.reshape(op.depth, op.columns)
+        with np.errstate(all="ignore"):
+            for k in range(op.depth):
+                total = total + a[:, k, None] * b[k]
+        memory.scatter(where, total.reshape(-1))
+
+
+OBSERVE: dict[type[Op], Callable[..., Lanes | None]] = {WarpProduct: _product}

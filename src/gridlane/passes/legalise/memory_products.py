@@ -1,0 +1,68 @@
+"""Lowers products of matrices in shared memory to loops, for targets that do not emit them: each
+lane has every 32nd of the sums."""
+
+from __future__ import annotations
+
+from gridlane.core.dtypes import f32, f64, i32
+from gridlane.ir.builder import Builder
+from gridlane.ir.op import FastMath
+from gridlane.ir.ops import arith
+from gridlane.ir.ops.grid import LaneId
+from gridlane.ir.ops.memory import element_of
+from gridlane.ir.ops.memory_products import WarpProduct
+from gridlane.ir.values import Module, Region, Value
+
+_WARP = 32
+
+
+def memory_products(module: Module) -> None:
+    """Lower the ``warp_product`` of all functions."""
+    for function in module.functions.values():
+        if any(isinstance(op, WarpProduct) for op in function.body.walk()):
+            _region(Builder(module, function), function.body)
+
+
+def _region(b: Builder, region: Region) -> None:
+    ops, region.ops = region.ops, []
+    for op in ops:
+        for inner in op.regions():
+            _region(b, inner)
+        if not isinstance(op, WarpProduct):
+            region.ops.append(op)
+            continue
+        b.loc = op.loc
+        with b.inside(region):
+            _product(b, op)
+
+
+def _product(b: Builder, op: WarpProduct) -> None:
+    number = b.variable("element", i32)
+    b.write(number, b.cast(b.value(LaneId()), i32))
+    with b.loop() as loop:
+        now = b.read(number)
+        b.break_if(b.value(arith.Ge(now, b.const(op.rows * op.columns, i32))))
+        columns = b.const(op.columns, i32)
+        row, column = b.div(now, columns), b.rem(now, columns)
+        place = b.offset(op.sums, now)
+        total = b.variable("total", element_of(op, op.sums))
+        b.write(total, b.load(place))
+        k = b.variable("k", i32)
+        b.write(k, b.const(0, i32))
+        with b.loop() as inner:
+            at = b.read(k)
+            b.break_if(b.value(arith.Ge(at, b.const(op.depth, i32))))
+            left = b.offset(op.left, b.add(b.mul(row, b.const(op.depth, i32)), at))
+            right = b.offset(op.right, b.add(b.mul(at, columns), column))
+            b.write(total, _sum(b, b.read(total), b.load(left), b.load(right)))
+        with b.inside(inner.step):
+            b.write(k, b.add(b.read(k), b.const(1, i32)))
+        b.store(place, b.read(total))
+    with b.inside(loop.step):
+        b.write(number, b.add(b.read(number), b.const(_WARP, i32)))
+
+
+def _sum(b: Builder, total: Value, left: Value, right: Value) -> Value:
+    if total.type not in (f32, f64):
+        return b.add(total, b.mul(left, right))
+    product = b.value(arith.Mul(left, right, FastMath.CONTRACT))
+    return b.value(arith.Add(total, product, FastMath.CONTRACT))
