@@ -23,6 +23,7 @@ BACKEND = Backend(
         # machine that fuses.
         passes.FUNCTIONS_OF_CPU.when(Fact.FUSES).unless(Fact.VECTOR_LIBRARY),
         passes.FUNCTIONS_OF_CPU.when(Fact.FUSES, Fact.OWN_FUNCTIONS),
+        passes.SINGLE_FUNCTIONS_OF_CPU.when(Fact.FUSES, Fact.TILES),
         # The vectoriser works on one function; forwarding follows inlining, which makes
         # variables.
         passes.INLINE,

@@ -117,6 +117,11 @@ FUNCTIONS = _pass("legalise.math.legalize_math", "gridlane.passes.legalise.math.
 FUNCTIONS_OF_CPU = _pass("legalise.math.legalize_math", "gridlane.passes.legalise.math.natives.CPU")
 """gridlane's own functions, which run on whole vectors, instead of libm's."""
 
+SINGLE_FUNCTIONS_OF_CPU = _pass(
+    "legalise.math.legalize_math", "gridlane.passes.legalise.math.natives.CPU_SINGLE"
+)
+"""Those of f32 and narrower types."""
+
 FUNCTIONS_OF_NVPTX = _pass(
     "legalise.math.legalize_math", "gridlane.passes.legalise.math.natives.NVPTX"
 )

@@ -36,6 +36,9 @@ class Fact(StrEnum):
     OWN_FUNCTIONS = "own functions"
     """The kernel's options ask for gridlane's own functions."""
 
+    TILES = "tiles"
+    """It is a program over tiles."""
+
     CHECKED = "checked"
     """Each access to memory is checked."""
 

@@ -67,7 +67,8 @@ def _recorded(code: KernelCode) -> str | None:
 def _emit(module: Module, target: Target, host_machine: Machine, options: KernelOptions):
     """The vectorised kernel, and a function that makes its artifact from object code."""
     record, block = backend(target.name), target.block or (256, 1, 1)
-    if has_tiles(module):
+    over_tiles = has_tiles(module)
+    if over_tiles:
         block = block_of(record, module.program_warps)
     threads = block[0] * block[1] * block[2]
     if not 0 < threads <= record.max_threads or min(block) < 1:
@@ -82,6 +83,7 @@ def _emit(module: Module, target: Target, host_machine: Machine, options: Kernel
         *([Fact.FUSES] if host_machine.fuses else []),
         *([Fact.FLUSHES] if has_mode(host_machine) else []),
         *([Fact.VECTOR_LIBRARY] if has_vector_library(host_machine) else []),
+        *([Fact.TILES] if over_tiles else []),
     )
     pipeline.run(module, record, given, options)
     code = emit_kernel(module, slots, block, host_machine)
