@@ -30,13 +30,14 @@ BACKEND = Backend(
     compiles="ptx",
     identity="gridlane.compiler.identity.libdevice",
     pipeline=(
-        passes.LOWER_TILES,
+        passes.LOWER_TILES.unless(Fact.MATRIX_PRODUCTS),
+        passes.LOWER_TILES_TO_CORES.when(Fact.MATRIX_PRODUCTS),
         passes.EXPAND_FLUSHING_OF_NVPTX,
         # It emits functions, so it precedes the inlining of calls.
         passes.FUNCTIONS_OF_NVPTX.unless(Fact.LIBDEVICE),
         passes.FUNCTIONS_OF_NVPTX.when(Fact.OWN_FUNCTIONS),
         passes.INLINE,
-        passes.MATRIX_ACCESSES,
+        passes.OTHER_MATRIX_ACCESSES,
         passes.MEMORY_PRODUCTS,
         passes.COPY_AT_ONCE.unless(Fact.ASYNC_COPIES),
         passes.PROMOTE,

@@ -46,6 +46,11 @@ FRESHEN_LOCAL_ARRAYS = _pass("structure.fresh_arrays.freshen_local_arrays")
 LOWER_TILES = _pass("tiles.lower_tiles")._replace(facts=("gridlane.compiler.programs.machine_of",))
 """First: only it knows the ops of programs over tiles. Other modules are left alone."""
 
+LOWER_TILES_TO_CORES = _pass("tiles.lower_tiles")._replace(
+    facts=("gridlane.compiler.programs.machine_with_cores",)
+)
+"""The same where products are matrix instructions."""
+
 SPLIT_ADVANCES = _pass("tiles.advances.split_advances")
 """Part of ``LOWER_TILES``."""
 
@@ -92,6 +97,9 @@ COPY_AT_ONCE = _pass("legalise.copy_at_once.copy_at_once")
 FRAGMENTS = _pass("legalise.fragments.fragments_by_products")
 FRAGMENTS_BY_LOOPS = _pass("legalise.fragments.fragments_by_loops")
 MATRIX_ACCESSES = _pass("legalise.matrix_accesses.matrices_by_elements")
+OTHER_MATRIX_ACCESSES = _pass("legalise.matrix_accesses.others_by_elements")
+"""Where ``ldmatrix`` loads whole lines of shared memory."""
+
 MEMORY_PRODUCTS = _pass("legalise.memory_products.memory_products")
 PRODUCTS = _pass("legalise.products.products_by_shuffles")
 PRODUCTS_WITHOUT_F64 = _pass("legalise.products.products_by_shuffles", options=("fp64",))

@@ -51,6 +51,9 @@ class Fact(StrEnum):
     ASYNC_COPIES = "async copies"
     """The processor has asynchronous copies."""
 
+    MATRIX_PRODUCTS = "matrix products"
+    """The processor has ``mma`` with the shapes of ``passes/tiles``."""
+
 
 Condition: TypeAlias = Feature | Fact
 _NOTHING: Mapping[Any, Any] = MappingProxyType({})

@@ -26,6 +26,8 @@ DEFAULT = "sm_75"
 OLDEST = 70
 COPIES = 80
 """The lowest compute capability with asynchronous copies."""
+PRODUCTS = 80
+"""The lowest compute capability with ``mma`` of all factors that tiles have."""
 PROCESSORS = tuple(ptx.VERSIONS)
 """The processors that LLVM generates code for."""
 _PROCESSOR = re.compile(r"sm_(\d{2,3})([af]?)")
@@ -125,6 +127,7 @@ def _emit(module: Module, target: Target, options: KernelOptions, machine: Machi
         options,
         *([] if find_libdevice() is None else [Fact.LIBDEVICE]),
         *([Fact.ASYNC_COPIES] if machine.capability >= COPIES else []),
+        *([Fact.MATRIX_PRODUCTS] if machine.capability >= PRODUCTS else []),
     )
     pipeline.run(module, backend(target.name), given, options)
     code = emit_kernel(module, options, machine.capability)

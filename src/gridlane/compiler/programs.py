@@ -3,12 +3,30 @@
 from __future__ import annotations
 
 from gridlane.backends.record import Backend
+from gridlane.passes.tiles.factors import FACTORS
 from gridlane.passes.tiles.machine import TileMachine
+
+SUMS = 64
+"""The sums of a product that a thread of a GPU has in registers; four times as many of matrix
+instructions."""
 
 
 def machine_of(record: Backend) -> TileMachine:
     """What the lowering of tiles knows of a target."""
-    return TileMachine(record.program_warps, record.program_shared, record.on_host)
+    return TileMachine(
+        record.program_warps,
+        record.program_shared,
+        record.on_host,
+        sums=0 if record.on_host else SUMS,
+    )
+
+
+def machine_with_cores(record: Backend) -> TileMachine:
+    """The same of a processor with matrix instructions."""
+    plain = machine_of(record)
+    return TileMachine(
+        plain.most_warps, plain.shared, factors=frozenset(FACTORS.values()), sums=plain.sums
+    )
 
 
 def block_of(record: Backend, warps: int) -> tuple[int, int, int]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from gridlane.interp.arith import fused
 from gridlane.interp.matrix import warps_of
+from gridlane.interp.memory import Fault
 from gridlane.interp.state import WARP, Frame
 from gridlane.interp.values import ADDRESS, Array, Lanes, numpy_of
 from gridlane.ir.op import Op
@@ -129,6 +130,12 @@ def _load(
     frame: Frame, op: mma_memory.MmaLoad, mask: Array, pointer: Array, stride: Array
 ) -> Lanes:
     warps_of(mask, pointer, stride)
+    if op.aligned:
+        step = stride * np.uint32(op.matrix.element.size)
+        crooked = mask & ((pointer % ADDRESS.type(16) != 0) | (step % np.uint32(16) != 0))
+        if crooked.any():
+            position = int(np.flatnonzero(mask).searchsorted(crooked.argmax()))
+            raise Fault(position, "a line does not start at a multiple of 16 bytes")
     memory, dtype = frame.block.launch.memory, numpy_of(op.matrix.element)
     arrays: list[Array] = []
     for result, register in zip(op.results, _addresses(op, pointer, stride), strict=True):

@@ -102,12 +102,14 @@ class MmaLoad(Op):
 
     Attributes:
         matrix: the role, the shape and the elements in memory.
+        aligned: each line starts at a multiple of 16 bytes.
     """
 
     pointer: Value
     stride: Value
     matrix: FragmentType
     by_columns: bool = False
+    aligned: bool = False
     cross_lane = True
 
     def result_types(self) -> tuple[Type, ...]:

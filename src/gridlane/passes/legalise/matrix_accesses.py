@@ -9,7 +9,9 @@ from gridlane.core.dtypes import DType, f16, i32, u8, u16, u32
 from gridlane.ir.builder import Builder
 from gridlane.ir.ops import arith
 from gridlane.ir.ops.grid import LaneId
+from gridlane.ir.ops.memory import space_of
 from gridlane.ir.ops.mma_memory import MmaLoad, MmaStore, Place, lines, register_type, steps
+from gridlane.ir.types import Role, Space
 from gridlane.ir.values import Function, Module, Region, Value
 
 
@@ -17,14 +19,29 @@ def matrices_by_elements(module: Module) -> None:
     """Lower the loads and stores of registers of ``mma`` to those of each element."""
     for function in module.functions.values():
         if any(isinstance(op, MmaLoad | MmaStore) for op in function.body.walk()):
-            _Lowering(module, function).region(function.body)
+            _Lowering(module, function, False).region(function.body)
+
+
+def others_by_elements(module: Module) -> None:
+    """The same, but of loads of whole lines, which ``ldmatrix`` does."""
+    for function in module.functions.values():
+        if any(isinstance(op, MmaLoad | MmaStore) for op in function.body.walk()):
+            _Lowering(module, function, True).region(function.body)
+
+
+def is_by_lines(op: MmaLoad) -> bool:
+    """Whether a load is of 16 bytes of lines in shared memory, turned where elements have 2."""
+    if not op.aligned or space_of(op.pointer) is not Space.SHARED or op.matrix.role is Role.ACC:
+        return False
+    size = op.matrix.element.size
+    return size == 2 or (size < 8 and op.by_columns == (op.matrix.role is Role.B))
 
 
 class _Lowering:
     """Rewrites one function."""
 
-    def __init__(self, module: Module, function: Function) -> None:
-        self.builder = Builder(module, function)
+    def __init__(self, module: Module, function: Function, by_lines: bool) -> None:
+        self.builder, self.by_lines = Builder(module, function), by_lines
         self.values: dict[Value, Value] = {}
 
     def region(self, region: Region) -> None:
@@ -34,7 +51,8 @@ class _Lowering:
             op.replace_operands(lambda value: self.values.get(value, value))
             for inner in op.regions():
                 self.region(inner)
-            if not isinstance(op, MmaLoad | MmaStore):
+            kept = self.by_lines and isinstance(op, MmaLoad) and is_by_lines(op)
+            if kept or not isinstance(op, MmaLoad | MmaStore):
                 region.ops.append(op)
                 continue
             self.builder.loc = op.loc

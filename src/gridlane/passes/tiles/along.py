@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from gridlane.core.dtypes import b1, i32, u32
-from gridlane.ir.ops import arith, tiles, warp
+from gridlane.core.dtypes import i32
+from gridlane.ir.ops import arith, tiles
 from gridlane.ir.types import TileType, tile
 from gridlane.ir.values import Value, Var
+from gridlane.passes.tiles.along_layouts import reduce_in_layout
 from gridlane.passes.tiles.elements import call, element, type_of
+from gridlane.passes.tiles.exchanges import combine_cells, moved, write_all
 from gridlane.passes.tiles.indices import (
     ZERO,
     BitIndex,
     Coordinates,
     Index,
     as_value,
-    flattened,
     log2,
     source,
     unflattened,
@@ -39,13 +40,16 @@ def reduce(state: State, op: tiles.TileReduce) -> None:
         )
         for value, result in zip(op.arguments, op.results, strict=True)
     ]
-    if spread.threads:
+    layout = state.placement.layouts.get(op)
+    if layout is not None:
+        reduce_in_layout(state, op, layout, made)
+    elif spread.threads:
         _reduce_together(state, op, spread, made)
     else:
         with state.together(), state.elements(lines) as line:
             inner = line if len(shape) > 1 else ()
             totals = _reduced(state, op, inner, _Range(spread.extent))
-            _write(state, made, line, totals)
+            write_all(state, made, line, totals)
     _publish(state, op, made)
 
 
@@ -57,11 +61,6 @@ def _publish(state: State, op: tiles.TileReduce, made: list[Storage]) -> None:
             continue
         with state.together():
             state.values[value] = state.read(storage, (ZERO,))
-
-
-def _write(state: State, made: list[Storage], at: Coordinates, values: list[Value]) -> None:
-    for storage, value in zip(made, values, strict=True):
-        state.write(storage, at, value)
 
 
 class _Range:
@@ -140,9 +139,9 @@ def _reduce_together(
                 first = state.b.eq(as_value(state.b, part.lane), state.b.const(0, i32))
                 first = first if inside is None else state.b.and_(first, inside)
             with state.where(first):
-                _write(state, made, at, totals)
+                write_all(state, made, at, totals)
     if cells:
-        _combine_cells(state, op, spread, cells, made)
+        combine_cells(state, op, spread.threads // WARP, cells, made)
 
 
 def _line(
@@ -163,7 +162,7 @@ def _exchanged(
     """The values of some neighbouring lanes, combined; each lane has the result."""
     b, distance = state.b, 1
     while distance < lanes:
-        others = [_moved(state, value, distance) for value in values]
+        others = [moved(state, value, distance) for value in values]
         if commutes:
             values = [*call(state, op.callee, [*values, *others])]
         else:
@@ -174,15 +173,6 @@ def _exchanged(
             values = [*call(state, op.callee, [*low, *high])]
         distance *= 2
     return values
-
-
-def _moved(state: State, value: Value, distance: int) -> Value:
-    """The value of the lane whose number differs in one bit."""
-    b, is_bool = state.b, value.type is b1
-    sent = b.cast(value, i32) if is_bool else value
-    operands = b.const(0xFFFFFFFF, u32), sent, b.const(distance, i32), b.const(WARP, i32)
-    moved = b.emit(warp.Shuffle(warp.ShuffleMode.XOR, *operands)).results[0]
-    return b.value(arith.Ne(moved, b.const(0, i32))) if is_bool else moved
 
 
 # ---- lines that several warps share
@@ -204,24 +194,6 @@ def _store_cells(state: State, cells: list[str], trip: Value, values: list[Value
         for symbol, value in zip(cells, values, strict=True):
             state.touch(symbol, True)
             b.store(b.offset(state.pointer_to(symbol), number), value)
-
-
-def _combine_cells(
-    state: State, op: tiles.TileReduce, spread: Spread, cells: list[str], made: list[Storage]
-) -> None:
-    """Combine the values of the warps of each line, in order."""
-    b, each, shape = state.b, spread.threads // WARP, made[0].type.shape
-    with state.together(), state.elements(shape) as at:
-        first = b.mul(as_value(b, flattened(b, at, shape)), b.const(each, i32))
-        totals: list[Value] = []
-        for number in range(each):
-            values: list[Value] = []
-            for symbol in cells:
-                state.touch(symbol)
-                place = b.add(first, b.const(number, i32))
-                values.append(b.load(b.offset(state.pointer_to(symbol), place)))
-            totals = [*call(state, op.callee, [*totals, *values])] if totals else values
-        _write(state, made, at, totals)
 
 
 # ---- scans
@@ -256,21 +228,21 @@ def _scan_lines(state: State, op: tiles.TileScan, spread: Spread, made: list[Sto
         totals: list[Var] = [b.variable("total", value.type) for value in first]
         for var, value in zip(totals, first, strict=True):
             b.write(var, value)
-        _write(state, made, at, first)
+        write_all(state, made, at, first)
         with state.counted(spread.extent, "index", 1) as counter:
             at = place(line, counter)
             more = [element(state, value, at) for value in op.arguments]
             combined = [*call(state, op.callee, [*map(b.read, totals), *more])]
             for var, value in zip(totals, combined, strict=True):
                 b.write(var, value)
-            _write(state, made, at, combined)
+            write_all(state, made, at, combined)
 
 
 def _scan_doubling(state: State, op: tiles.TileScan, extent: int, made: list[Storage]) -> None:
     """Combine each element with the one 1, 2, 4, … before it."""
     b, shape = state.b, type_of(op.arguments[0]).shape
     with state.together(), state.elements(shape) as at:
-        _write(state, made, at, [element(state, value, at) for value in op.arguments])
+        write_all(state, made, at, [element(state, value, at) for value in op.arguments])
     sums = [state.allocate(type_of(value), True, op.loc) for value in op.arguments]
     if extent == 1:
         return
@@ -284,9 +256,9 @@ def _scan_doubling(state: State, op: tiles.TileScan, extent: int, made: list[Sto
             theirs = [state.read(storage, before) for storage in made]
             both = call(state, op.callee, [*theirs, *mine])
             chosen = [b.select(combines, x, y) for x, y in zip(both, mine, strict=True)]
-            _write(state, sums, at, chosen)
+            write_all(state, sums, at, chosen)
         with state.together(), state.elements(shape) as at:
-            _write(state, made, at, [state.read(storage, at) for storage in sums])
+            write_all(state, made, at, [state.read(storage, at) for storage in sums])
     state.pending = Accesses(anything=True)
 
 

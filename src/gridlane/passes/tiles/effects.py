@@ -27,28 +27,31 @@ def _staged(state: State, op: Op, value: Value) -> None:
         return
     type_ = type_of(value)
     storage = state.allocate(type_, True, op.loc)
-    with state.together(), state.elements(type_.shape) as at:
-        state.write(storage, at, element(state, value, at))
+    with state.together():
+        for at in state.own_elements(type_.shape):
+            state.write(storage, at, element(state, value, at))
     state.stored[value] = storage
 
 
 def store(state: State, op: tile_memory.TileStore) -> None:
     """Store the elements of a tile."""
     _staged(state, op, op.value)
-    with state.together(), state.elements(type_of(op.value).shape) as at:
-        pointer = element(state, op.pointers, at)
-        value = element(state, op.value, at)
-        mask = element(state, op.mask[0], at) if op.mask else None
-        _write(state, pointer, value, mask, op.cache)
+    with state.together():
+        for at in state.own_elements(type_of(op.value).shape):
+            pointer = element(state, op.pointers, at)
+            value = element(state, op.value, at)
+            mask = element(state, op.mask[0], at) if op.mask else None
+            _write(state, pointer, value, mask, op.cache)
 
 
 def store_block(state: State, op: tile_memory.TileStoreBlock) -> None:
     """Store a tile to a block of an array."""
     _staged(state, op, op.value)
-    with state.together(), state.elements(type_of(op.value).shape) as at:
-        value = element(state, op.value, at)
-        pointer, inside = block_element(state, op, at)
-        _write(state, pointer, value, inside, op.cache)
+    with state.together():
+        for at in state.own_elements(type_of(op.value).shape):
+            value = element(state, op.value, at)
+            pointer, inside = block_element(state, op, at)
+            _write(state, pointer, value, inside, op.cache)
 
 
 def _write(state: State, pointer: Value, value: Value, mask: Value | None, cache: str) -> None:
@@ -109,19 +112,20 @@ def _updated(state: State, op: Any, mask: tuple[Value, ...], update: Any) -> Non
     storage: Storage | None = None
     if result in state.placement.stored:
         storage = state.allocate(type_, state.placement.stored[result], op.loc, result)
-    with state.together(), state.elements(type_.shape) as at:
-        state.touch(DEVICE, True)
-        if not mask:
-            old = update(at)
-        else:
-            condition = element(state, mask[0], at)
-            kept = b.variable("old", type_.element)
-            b.write(kept, zero(state, type_.element))
-            with state.where(condition):
-                b.write(kept, update(at))
-            old = b.read(kept)
-        if storage is not None:
-            state.write(storage, at, old)
+    with state.together():
+        for at in state.own_elements(type_.shape):
+            state.touch(DEVICE, True)
+            if not mask:
+                old = update(at)
+            else:
+                condition = element(state, mask[0], at)
+                kept = b.variable("old", type_.element)
+                b.write(kept, zero(state, type_.element))
+                with state.where(condition):
+                    b.write(kept, update(at))
+                old = b.read(kept)
+            if storage is not None:
+                state.write(storage, at, old)
     if storage is not None:
         state.stored[result] = storage
 
@@ -206,12 +210,10 @@ def stop_if(state: State, op: tile_memory.TileStopIf) -> None:
     b = state.b
     failed = b.variable("failed", b1)
     b.write(failed, b.const(False, b1))
-    with (
-        state.together(),
-        state.elements(type_of(op.condition).shape) as at,
-        state.where(element(state, op.condition, at)),
-    ):
-        b.write(failed, b.const(True, b1))
+    with state.together():
+        for at in state.own_elements(type_of(op.condition).shape):
+            with state.where(element(state, op.condition, at)):
+                b.write(failed, b.const(True, b1))
     with b.if_(_anywhere(state, b.read(failed))):
         b.emit(control.Raise(op.code))
 

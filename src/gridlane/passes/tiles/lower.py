@@ -15,10 +15,9 @@ from gridlane.ir.values import Module, Region
 from gridlane.passes.tiles import along, effects, orders, products
 from gridlane.passes.tiles.elements import element, type_of
 from gridlane.passes.tiles.indices import ZERO
+from gridlane.passes.tiles.inference import placed
 from gridlane.passes.tiles.machine import TileMachine
-from gridlane.passes.tiles.order import Order
-from gridlane.passes.tiles.placement import COMPUTED, Placement
-from gridlane.passes.tiles.provenance import Provenance
+from gridlane.passes.tiles.placement import COMPUTED
 from gridlane.passes.tiles.shared import SharedMemory
 from gridlane.passes.tiles.state import DEVICE, Accesses, State, refuse
 
@@ -26,8 +25,7 @@ from gridlane.passes.tiles.state import DEVICE, Accesses, State, refuse
 def lower(machine: TileMachine, module: Module) -> None:
     """Lower a kernel whose calls are inlined."""
     kernel = module.kernel
-    placement = Placement(module, machine, Order(kernel), Provenance(kernel))
-    placement.decide()
+    placement = placed(module, machine)
     b = Builder(module, kernel)
     old, kernel.body = kernel.body, Region()
     b.region, b.loc = kernel.body, kernel.loc
@@ -129,9 +127,10 @@ def _keep(state: State, op: Op) -> None:
         state.allocate(type_of(value), state.placement.stored[value], op.loc, value)
         for value in results
     ]
-    with state.together(), state.elements(type_of(results[0]).shape) as at:
-        for value, storage in zip(results, made, strict=True):
-            state.write(storage, at, element(state, value, at))
+    with state.together():
+        for at in state.own_elements(type_of(results[0]).shape):
+            for value, storage in zip(results, made, strict=True):
+                state.write(storage, at, element(state, value, at))
     state.stored.update(zip(results, made, strict=True))
 
 
@@ -161,8 +160,9 @@ def _write(state: State, op: memory.WriteVar) -> None:
     source = state.stored.get(op.value)
     if source is storage:
         return
-    with state.together(), state.elements(op.var.type.shape) as at:
-        state.write(storage, at, element(state, op.value, at))
+    with state.together():
+        for at in state.own_elements(op.var.type.shape):
+            state.write(storage, at, element(state, op.value, at))
 
 
 def _item(state: State, op: tiles.TileItem) -> None:

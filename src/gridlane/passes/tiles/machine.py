@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gridlane.core.frozen import frozen
+from gridlane.ir.ops.products import Factor
 
 WARP = 32
 
@@ -16,11 +17,15 @@ class TileMachine:
         shared: bytes of shared memory of a block.
         lockstep: a block is one warp whose lanes do each op together, so that none waits for
             another one.
+        factors: those of products that the target has matrix instructions for.
+        sums: the most sums of a product that a thread holds in registers; 0 in lockstep.
     """
 
     most_warps: int
     shared: int
     lockstep: bool = False
+    factors: frozenset[Factor] = frozenset()
+    sums: int = 0
 
     def threads(self, warps: int) -> int:
         """The threads of a block for a program that asks for so many warps: a power of two.

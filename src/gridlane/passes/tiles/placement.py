@@ -15,6 +15,7 @@ from gridlane.ir.ops import arith, control, math, memory, tile_memory, tiles
 from gridlane.ir.types import PointerType, TileType
 from gridlane.ir.values import Module, Value, Var
 from gridlane.passes.tiles.indices import log2
+from gridlane.passes.tiles.layouts import Layout, Warps
 from gridlane.passes.tiles.machine import TileMachine
 from gridlane.passes.tiles.order import Order
 from gridlane.passes.tiles.provenance import Provenance
@@ -68,6 +69,19 @@ class Use:
     own: bool = True
 
 
+@frozen
+class Schedule:
+    """How a product is computed.
+
+    Attributes:
+        layout: of its sums.
+        warps: how they divide the sums where matrix instructions compute them; else None.
+    """
+
+    layout: Layout
+    warps: Warps | None = None
+
+
 @dataclass(slots=True)
 class Placement:
     """Where tiles are.
@@ -77,6 +91,11 @@ class Placement:
         variables: the same of variables.
         staged: stores whose values are computed as a whole first.
         uses: who needs each tile.
+        in_layouts: reductions that combine a thread's own elements of a layout.
+        layouts: of ops that compute for each element, and of the tiles and variables that each
+            thread keeps its own elements of; what has none here is in the order of rows.
+        products: how products with a layout are computed.
+        padded: tiles whose rows in shared memory have elements behind them, and how many.
     """
 
     module: Module
@@ -87,6 +106,10 @@ class Placement:
     variables: dict[Var, bool] = field(default_factory=dict[Var, bool])
     staged: set[Op] = field(default_factory=set[Op])
     uses: dict[Value, list[Use]] = field(default_factory=lambda: defaultdict(list))
+    in_layouts: frozenset[Op] = frozenset()
+    layouts: dict[object, Layout] = field(default_factory=dict[object, Layout])
+    products: dict[Op, Schedule] = field(default_factory=dict[Op, Schedule])
+    padded: dict[Value, int] = field(default_factory=dict[Value, int])
     _costs: dict[object, int] = field(default_factory=dict[object, int])
     _used: frozenset[Value] = frozenset()
 
@@ -257,6 +280,10 @@ class Placement:
         return [(value, False, own) for value in op.operands()]
 
     def _reduces_own(self, op: tiles.TileReduce) -> bool:
+        return op in self.in_layouts or self.reduces_rows(op)
+
+    def reduces_rows(self, op: tiles.TileReduce) -> bool:
+        """Whether threads combine their own elements in the order of rows."""
         spread = spread_of(self.module, op, self.threads)
         last = op.axis == len(tiles.tile_of(op, op.arguments[0]).shape) - 1
         return last and spread.own and spread.threads == self.threads

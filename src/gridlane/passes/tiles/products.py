@@ -1,11 +1,14 @@
-"""Products of matrices. A target's matrix instructions belong here, in front of the loops."""
+"""Products of matrices: the way of each, by the target and the placement."""
 
 from __future__ import annotations
 
 from gridlane.ir.ops import tiles
+from gridlane.ir.values import Var
+from gridlane.passes.tiles.core_products import dot_by_cores
 from gridlane.passes.tiles.cpu_products import dot_on_processor
 from gridlane.passes.tiles.elements import element, type_of
-from gridlane.passes.tiles.indices import Index, log2, source
+from gridlane.passes.tiles.indices import Coordinates, Index, log2, source, unflattened
+from gridlane.passes.tiles.layouts import Layout
 from gridlane.passes.tiles.state import State, Storage
 from gridlane.passes.tiles.sums import add_product, in_place, part, rounded, sum_type
 
@@ -22,7 +25,13 @@ def dot(state: State, op: tiles.TileDot) -> None:
     if storage is None:
         own = state.placement.stored[result]
         storage = state.allocate(type_of(result), own, op.loc, result)
-    _by_elements(state, op, storage)
+    schedule = state.placement.products.get(op)
+    if schedule is not None and schedule.warps is not None:
+        dot_by_cores(state, op, storage, schedule)
+    elif schedule is not None:
+        _by_blocks(state, op, storage, schedule.layout)
+    else:
+        _by_elements(state, op, storage)
     state.stored[result] = storage
 
 
@@ -39,3 +48,28 @@ def _by_elements(state: State, op: tiles.TileDot, storage: Storage) -> None:
             right = part(state, op.rhs, (*batch, k, column), type_)
             b.write(total, add_product(state, b.read(total), left, right))
         state.write(storage, at, rounded(state, storage, b.read(total)))
+
+
+def _by_blocks(state: State, op: tiles.TileDot, storage: Storage, layout: Layout) -> None:
+    """Each thread computes some rows by some columns together: an element of a factor is read
+    once for all of its sums."""
+    b, type_, depth = state.b, sum_type(op), type_of(op.lhs).shape[-1]
+    places: list[Coordinates] = [
+        unflattened(b, layout.at(register, state.thread), storage.type.shape)
+        for register in range(layout.count)
+    ]
+    with state.together():
+        totals: list[Var] = []
+        for at in places:
+            totals.append(b.variable("total", type_))
+            b.write(totals[-1], b.cast(element(state, op.acc, at), type_))
+        with state.counted(depth, "k") as counter:
+            k: Index = source(counter, depth) if log2(depth) is not None else counter
+            rows = dict.fromkeys(at[0] for at in places)
+            columns = dict.fromkeys(at[1] for at in places)
+            left = {row: part(state, op.lhs, (row, k), type_) for row in rows}
+            right = {column: part(state, op.rhs, (k, column), type_) for column in columns}
+            for (row, column), total in zip(places, totals, strict=True):
+                b.write(total, add_product(state, b.read(total), left[row], right[column]))
+        for at, total in zip(places, totals, strict=True):
+            state.write(storage, at, rounded(state, storage, b.read(total)))

@@ -3,7 +3,7 @@ accessed since they last met."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -27,6 +27,7 @@ from gridlane.passes.tiles.indices import (
     quotient,
     unflattened,
 )
+from gridlane.passes.tiles.layouts import Layout, is_same
 from gridlane.passes.tiles.machine import TileMachine
 from gridlane.passes.tiles.placement import Placement
 from gridlane.passes.tiles.shared import SharedMemory, life_of, life_of_variable
@@ -38,12 +39,25 @@ DEVICE = "device memory"
 @dataclass(slots=True, eq=False)
 class Storage:
     """The memory of a tile: its elements in row-major order in shared memory or, if ``own``, for
-    each thread those that it computes."""
+    each thread those that it computes.
+
+    Attributes:
+        pad: elements behind each row in shared memory.
+        layout, registers: of the thread's own elements, where they are variables.
+    """
 
     type: TileType
     own: bool
     symbol: str = ""
     array: Value | None = None
+    pad: int = 0
+    layout: Layout | None = None
+    registers: tuple[Var, ...] = ()
+
+    @property
+    def stride(self) -> int:
+        """Elements from the start of a row to the next in shared memory."""
+        return self.type.shape[-1] + self.pad
 
 
 @dataclass(slots=True)
@@ -120,12 +134,27 @@ class State:
     ) -> Storage:
         """Memory for a tile: for the life of a value or variable, or while the current op is
         lowered."""
+        layouts = self.placement.layouts
+        layout = layouts.get(self.op if value is None else value) if own else None
+        if layout is not None:
+            return self.in_registers(type_, layout)
         if own:
             count = -(-type_.count // self.threads)
             array = memory.LocalArray(type_.element, count, loc=loc)
             self.entry.append(array)
             return Storage(type_, True, array=array.results[0])
-        return Storage(type_, False, self.shared(type_.element, type_.count, value))
+        pad = self.placement.padded.get(value, 0) if isinstance(value, Value) else 0
+        count = type_.count // type_.shape[-1] * (type_.shape[-1] + pad)
+        return Storage(type_, False, self.shared(type_.element, count, value), pad=pad)
+
+    def variable_of(self, op: Op) -> Storage | None:
+        """The memory of the variable that an op reads; None where it reads none."""
+        return self.variables[op.var] if isinstance(op, memory.ReadVar) else None
+
+    def in_registers(self, type_: TileType, layout: Layout) -> Storage:
+        """Variables for the elements that a layout places in a thread."""
+        registers = [self.b.variable("own", type_.element) for _ in range(layout.count)]
+        return Storage(type_, True, layout=layout, registers=tuple(registers))
 
     def shared(self, element: Type, count: int, value: Value | Var | None = None) -> str:
         """An array in shared memory; see ``allocate``."""
@@ -149,6 +178,8 @@ class State:
 
     def address(self, storage: Storage, at: Coordinates) -> Value:
         """The address of an element."""
+        if storage.pad:
+            return self._padded_address(storage, at)
         number = flattened(self.b, at, storage.type.shape)
         if storage.own:
             assert storage.array is not None
@@ -156,17 +187,45 @@ class State:
             return self.b.offset(storage.array, as_value(self.b, slot))
         return self.b.offset(self.pointer_to(storage.symbol), as_value(self.b, number))
 
+    def _padded_address(self, storage: Storage, at: Coordinates) -> Value:
+        """The address in padded rows; what is known of it is added last."""
+        b, rows = self.b, storage.type.shape[:-1]
+        line, column, known = flattened(b, at[:-1], rows), at[-1], 0
+        if isinstance(line, BitIndex):
+            known += line.constant * storage.stride
+            line = BitIndex(0, line.parts)
+        if isinstance(column, BitIndex):
+            known += column.constant
+            column = BitIndex(0, column.parts)
+        start = b.mul(as_value(b, line), b.const(storage.stride, i32))
+        pointer = b.offset(self.pointer_to(storage.symbol), b.add(start, as_value(b, column)))
+        return b.offset(pointer, b.const(known, i32)) if known else pointer
+
     def read(self, storage: Storage, at: Coordinates) -> Value:
         """An element of a stored tile."""
+        if storage.layout is not None:
+            return self.b.read(self.register(storage, at))
         if not storage.own:
             self.touch(storage.symbol)
         return self.b.load(self.address(storage, at))
 
     def write(self, storage: Storage, at: Coordinates, value: Value) -> None:
         """Store an element."""
+        if storage.layout is not None:
+            self.b.write(self.register(storage, at), value)
+            return
         if not storage.own:
             self.touch(storage.symbol, True)
         self.b.store(self.address(storage, at), value)
+
+    def register(self, storage: Storage, at: Coordinates) -> Var:
+        """The variable of an element of this thread."""
+        layout, number = storage.layout, flattened(self.b, at, storage.type.shape)
+        assert layout is not None and isinstance(number, BitIndex)
+        register, thread = layout.holder(number.constant)
+        own = layout.at(register, self.thread)
+        assert thread == 0 and is_same(own, number), "a thread reads its own elements"
+        return storage.registers[register]
 
     # ---- threads
 
@@ -238,6 +297,22 @@ class State:
             number, inside = self._number(counter, trips, count)
             with self.where(inside):
                 yield unflattened(self.b, number, shape)
+
+    @property
+    def op(self) -> Op:
+        """The op that is being lowered."""
+        return self.placement.order.ops[self.now]
+
+    def own_elements(self, shape: tuple[int, ...]) -> Iterator[Coordinates]:
+        """The coordinates of this thread's elements of the current op: in a loop, or one after
+        the other where they are in registers."""
+        layout = self.placement.layouts.get(self.op)
+        if layout is None:
+            with self.elements(shape) as at:
+                yield at
+            return
+        for register in range(layout.count):
+            yield unflattened(self.b, layout.at(register, self.thread), shape)
 
     def _number(self, counter: Value, trips: int, count: int) -> tuple[Index, Value | None]:
         """The row-major number of this thread's element, and whether there is one."""

@@ -13,6 +13,7 @@ from gridlane.codegen.llvm.gpu.nvptx import (
     integers,
     lane_products,
     mathlib,
+    matrix_rows,
     products,
     warps,
 )
@@ -34,6 +35,7 @@ FAMILIES = (
     integers,
     lane_products,
     mathlib,
+    matrix_rows,
     products,
     warps,
 )

@@ -1,0 +1,114 @@
+"""Reductions of elements that threads hold in registers by a layout, in any order."""
+
+from __future__ import annotations
+
+from gridlane.core.dtypes import i32
+from gridlane.ir.ops import tiles
+from gridlane.ir.values import Value
+from gridlane.passes.tiles.elements import call, element, type_of
+from gridlane.passes.tiles.exchanges import combine_cells, moved, write_all
+from gridlane.passes.tiles.indices import (
+    ZERO,
+    BitIndex,
+    Bits,
+    Coordinates,
+    as_value,
+    flattened,
+    log2,
+    unflattened,
+)
+from gridlane.passes.tiles.layouts import LANE_BITS, Layout
+from gridlane.passes.tiles.state import State, Storage
+
+
+def reduce_in_layout(
+    state: State, op: tiles.TileReduce, layout: Layout, made: list[Storage]
+) -> None:
+    """Combine a thread's registers, then lanes, then warps."""
+    line = _Lines(op, layout)
+    lanes = [bit for bit in line.threads if bit < LANE_BITS]
+    warps = [bit for bit in line.threads if bit >= LANE_BITS]
+    each = 1 << len(warps)
+    cells: list[str] = []
+    if warps:
+        count = made[0].type.count * each
+        cells = [state.shared(storage.type.element, count) for storage in made]
+    with state.together():
+        for registers in line.groups():
+            values = _own(state, op, layout, registers)
+            for bit in lanes:
+                others = [moved(state, value, 1 << bit) for value in values]
+                values = [*call(state, op.callee, [*values, *others])]
+            at = line.of(state, registers[0])
+            with state.where(_has_no(state, lanes)):
+                if cells:
+                    _store_cells(state, cells, at, made, warps, values)
+                    continue
+                write_all(state, made, at, values)
+    if cells:
+        combine_cells(state, op, each, cells, made)
+
+
+class _Lines:
+    """The lines along an axis of a tile in a layout.
+
+    Attributes:
+        threads: the bits of a thread's number that are along the axis.
+    """
+
+    def __init__(self, op: tiles.TileReduce, layout: Layout) -> None:
+        shape = type_of(op.arguments[0]).shape
+        behind = 1
+        for extent in shape[op.axis + 1 :]:
+            behind *= extent
+        self.shape, self.axis, self.layout = shape, op.axis, layout
+        self._along = (shape[op.axis] - 1) * behind
+        self.threads = [bit for bit, step in enumerate(layout.threads) if step & self._along]
+
+    def groups(self) -> list[list[int]]:
+        """The registers of each line of this thread."""
+        lines: dict[int, list[int]] = {}
+        for register in range(self.layout.count):
+            line = self.layout.place(register, 0) & ~self._along
+            lines.setdefault(line, []).append(register)
+        return [*lines.values()]
+
+    def of(self, state: State, register: int) -> Coordinates:
+        """The coordinates of the line of a register in the result."""
+        at = unflattened(state.b, self.layout.at(register, state.thread), self.shape)
+        return (*at[: self.axis], *at[self.axis + 1 :]) or (ZERO,)
+
+
+def _own(state: State, op: tiles.TileReduce, layout: Layout, registers: list[int]) -> list[Value]:
+    shape, totals = type_of(op.arguments[0]).shape, list[Value]()
+    for register in registers:
+        at = unflattened(state.b, layout.at(register, state.thread), shape)
+        values = [element(state, value, at) for value in op.arguments]
+        totals = [*call(state, op.callee, [*totals, *values])] if totals else values
+    return totals
+
+
+def _has_no(state: State, bits: list[int]) -> Value | None:
+    """Whether all of some bits of the thread's number are clear; None without bits."""
+    if not bits:
+        return None
+    b, mask = state.b, sum(1 << bit for bit in bits)
+    return b.eq(b.and_(state.thread, b.const(mask, i32)), b.const(0, i32))
+
+
+def _store_cells(
+    state: State,
+    cells: list[str],
+    at: Coordinates,
+    made: list[Storage],
+    warps: list[int],
+    values: list[Value],
+) -> None:
+    """Store the values of this warp's part of a line."""
+    b, last = state.b, (log2(state.threads) or 0) - 1
+    parts = [Bits(state.thread, bit, 1, n, bit == last) for n, bit in enumerate(warps)]
+    number = b.mul(as_value(b, flattened(b, at, made[0].type.shape)), b.const(1 << len(warps), i32))
+    place = b.add(number, BitIndex(0, tuple(parts)).value(b))
+    for symbol, value in zip(cells, values, strict=True):
+        state.touch(symbol, True)
+        b.store(b.offset(state.pointer_to(symbol), place), value)

@@ -1,0 +1,174 @@
+"""Products by matrix instructions: sums in registers, factors in shared memory."""
+
+from __future__ import annotations
+
+from gridlane.core.dtypes import DType, i8, u8, u32
+from gridlane.ir.ops import tiles
+from gridlane.ir.ops.mma_memory import MmaLoad
+from gridlane.ir.ops.products import COLUMNS, Mma
+from gridlane.ir.types import FragmentType, PointerType, Role, pointer, tile
+from gridlane.ir.values import Value, Var
+from gridlane.passes.tiles.elements import element, type_of
+from gridlane.passes.tiles.factors import DEPTHS, FACTORS
+from gridlane.passes.tiles.indices import BitIndex, Bits, Index, log2, source, unflattened
+from gridlane.passes.tiles.inference import factor_of
+from gridlane.passes.tiles.layouts import LANE_BITS
+from gridlane.passes.tiles.placement import Schedule
+from gridlane.passes.tiles.state import State, Storage
+from gridlane.passes.tiles.sums import rounded, sum_type
+
+_HIGH = 16
+"""Rows of an instruction's sums."""
+
+_UNROLLED = 8
+"""Instructions along the inner extent that are written out; more are a loop."""
+
+
+def dot_by_cores(state: State, op: tiles.TileDot, storage: Storage, schedule: Schedule) -> None:
+    """Compute a product by ``mma``; all warps run it together."""
+    factors = _Factor(state, op.lhs, Role.A), _Factor(state, op.rhs, Role.B)
+    shape, layout, b = storage.type.shape, schedule.layout, state.b
+    type_ = sum_type(op)
+    with state.together():
+        totals: list[Var] = []
+        for register in range(layout.count):
+            at = unflattened(b, layout.at(register, state.thread), shape)
+            totals.append(b.variable("total", type_))
+            b.write(totals[-1], b.cast(element(state, op.acc, at), type_))
+        _sums(state, op, factors, schedule, totals)
+        for register, total in enumerate(totals):
+            at = unflattened(b, layout.at(register, state.thread), shape)
+            state.write(storage, at, rounded(state, storage, b.read(total)))
+
+
+class _Factor:
+    """A factor in shared memory.
+
+    Attributes:
+        by_columns: its columns are lines in memory.
+    """
+
+    def __init__(self, state: State, value: Value, role: Role) -> None:
+        inner, turned = factor_of(value)
+        stored = state.stored.get(inner)
+        op = inner.op
+        if stored is None and inner not in state.stored and op is not None:
+            stored = state.variable_of(op)
+        if stored is None or stored.own:
+            stored, turned = _staged(state, value), False
+        self.state, self.storage, self.role, self.by_columns = state, stored, role, turned
+
+    def registers(self, line: Index, inner: Index, extent: int, depth: int) -> tuple[Value, ...]:
+        """The registers of ``extent`` rows of A or columns of B from ``line`` on, and ``depth``
+        inner places."""
+        state, storage, b = self.state, self.storage, self.state.b
+        size = type_of_storage(storage).size
+        is_left = self.role is Role.A
+        shape = (extent, depth) if is_left else (depth, extent)
+        element_type = type_of_storage(storage)
+        held = u8 if element_type is i8 else element_type
+        matrix = FragmentType(self.role, *shape, held)
+        at = (line, inner) if is_left else (inner, line)
+        if self.by_columns:
+            at = (at[1], at[0])
+        state.touch(storage.symbol)
+        start = state.address(storage, at)
+        if held is not element_type:
+            assert isinstance(start.type, PointerType)
+            start = b.recast(start, pointer(held, start.type.space))
+        stride = b.const(storage.stride, u32)
+        aligned = storage.stride * size % 16 == 0
+        return b.emit(MmaLoad(start, stride, matrix, self.by_columns, aligned)).results
+
+
+def type_of_storage(storage: Storage) -> DType:
+    """The type of a stored tile's elements."""
+    assert isinstance(storage.type.element, DType)
+    return storage.type.element
+
+
+def _staged(state: State, value: Value) -> Storage:
+    """A factor that is computed where it is needed, as a whole in shared memory."""
+    type_ = type_of(value)
+    staged = state.allocate(tile(type_.shape, type_.element), False, state.b.loc)
+    with state.together(), state.elements(type_.shape) as at:
+        state.write(staged, at, element(state, value, at))
+    return staged
+
+
+def _warp_place(state: State, schedule: Schedule) -> tuple[BitIndex, BitIndex]:
+    """The numbers of this warp's part down and across."""
+    warps = schedule.warps
+    assert warps is not None
+    across, down = log2(warps.across) or 0, log2(warps.down) or 0
+    whole = across + down + LANE_BITS
+
+    def bits(low: int, count: int) -> BitIndex:
+        if not count:
+            return BitIndex()
+        return BitIndex(0, (Bits(state.thread, low, count, 0, low + count == whole),))
+
+    return bits(LANE_BITS + across, down), bits(LANE_BITS, across)
+
+
+def _sums(
+    state: State,
+    op: tiles.TileDot,
+    factors: tuple[_Factor, _Factor],
+    schedule: Schedule,
+    totals: list[Var],
+) -> None:
+    """Add the products to the sums."""
+    lhs, warps = type_of(op.lhs), schedule.warps
+    assert isinstance(lhs.element, DType) and warps is not None
+    step = DEPTHS[lhs.element.size]
+    steps = lhs.shape[-1] // step
+    rows, columns = lhs.shape[-2] // warps.down, type_of(op.rhs).shape[-1] // warps.across
+    down, across = _warp_place(state, schedule)
+    first_row = down.joined(BitIndex(), log2(rows) or 0)
+    first_column = across.joined(BitIndex(), log2(columns) or 0)
+    written = min(steps, _UNROLLED)
+    assert steps % written == 0
+    with state.counted(steps // written, "k") as counter:
+        outer = source(counter, steps // written)
+        for number in range(written):
+            inner = outer.joined(BitIndex(number), log2(written) or 0)
+            inner = inner.joined(BitIndex(), log2(step) or 0)
+            a = factors[0].registers(first_row, inner, rows, step)
+            c = factors[1].registers(first_column, inner, columns, step)
+            _step(state, op, a, c, totals, rows // _HIGH, columns // COLUMNS)
+
+
+def _step(
+    state: State,
+    op: tiles.TileDot,
+    left: tuple[Value, ...],
+    right: tuple[Value, ...],
+    totals: list[Var],
+    down: int,
+    across: int,
+) -> None:
+    """One instruction for each place of the sums."""
+    b = state.b
+    lhs = type_of(op.lhs).element
+    assert isinstance(lhs, DType)
+    factor, step = FACTORS[lhs], DEPTHS[lhs.size]
+    a, c = len(left) // down, len(right) // across
+    for row in range(down):
+        for column in range(across):
+            first = 4 * (row * across + column)
+            mine = totals[first : first + 4]
+            made = b.emit(
+                Mma(
+                    _HIGH,
+                    step,
+                    factor,
+                    factor,
+                    False,
+                    left[a * row : a * (row + 1)],
+                    right[c * column : c * (column + 1)],
+                    tuple([b.read(total) for total in mine]),
+                )
+            )
+            for total, value in zip(mine, made.results, strict=True):
+                b.write(total, value)

@@ -1,0 +1,238 @@
+"""Chooses layouts: the anchors are products, whose sums lie as the target's instructions place
+them. What each thread keeps of its own is linked with the ops that compute it, and has their
+layout, through loops and elementwise functions.
+
+A product without a layout is computed element by element (``products.py``): where its sums are too
+small or too many, or another op of its links needs elements in the order of rows.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from gridlane.core.dtypes import DType
+from gridlane.ir.op import Op
+from gridlane.ir.ops import memory, tile_memory, tiles
+from gridlane.ir.ops.products import Factor
+from gridlane.ir.types import TileType
+from gridlane.ir.values import Module, Value, Var
+from gridlane.passes.tiles.factors import DEPTHS, FACTORS
+from gridlane.passes.tiles.indices import log2
+from gridlane.passes.tiles.layouts import Layout, blocked_layout, core_layout, warps_of
+from gridlane.passes.tiles.machine import WARP, TileMachine
+from gridlane.passes.tiles.order import Order
+from gridlane.passes.tiles.placement import LOADS, Placement, Schedule
+from gridlane.passes.tiles.provenance import Provenance
+from gridlane.passes.tiles.spread import commutes
+
+ANY_LAYOUT = (
+    memory.ReadVar,
+    memory.WriteVar,
+    tile_memory.TileStore,
+    tile_memory.TileStoreBlock,
+    tile_memory.TileStopIf,
+    tile_memory.TileAtomic,
+    tile_memory.TileAtomicCas,
+    tiles.TileMap,
+    *LOADS,
+)
+"""Ops that compute each element alone, in any order."""
+
+
+def placed(module: Module, machine: TileMachine) -> Placement:
+    """The placement of a kernel's tiles, with layouts. What turns out to have none is tried again
+    without, until all agree."""
+    order, provenance = Order(module.kernel), Provenance(module.kernel)
+    refused: set[Op] = set()
+    while True:
+        placement = Placement(module, machine, order, provenance)
+        if not machine.lockstep:
+            candidates = _candidates(placement, refused)
+            placement.in_layouts = frozenset(_reductions(placement, candidates, refused))
+            placement.decide()
+            wrong = _assign(placement, candidates)
+            if wrong:
+                refused |= wrong
+                continue
+        else:
+            placement.decide()
+        return placement
+
+
+# ---- anchors
+
+
+def _candidates(placement: Placement, refused: set[Op]) -> dict[Op, Schedule]:
+    result: dict[Op, Schedule] = {}
+    reduced = any(isinstance(op, tiles.TileReduce) for op in placement.order.ops)
+    for op in placement.order.ops:
+        if isinstance(op, tiles.TileDot) and op not in refused:
+            schedule = _schedule(placement, op, reduced)
+            if schedule is not None:
+                result[op] = schedule
+    return result
+
+
+def _schedule(placement: Placement, op: tiles.TileDot, by_rows: bool) -> Schedule | None:
+    acc, threads = tiles.tile_of(op, op.acc), placement.threads
+    if len(acc.shape) != 2 or any(log2(extent) is None for extent in acc.shape):
+        return None
+    rows, columns = acc.shape
+    most = placement.machine.sums
+    if has_instruction(placement.machine, op):
+        warps = warps_of(rows, columns, threads // WARP, by_rows)
+        if warps is not None and acc.count <= 4 * most * threads:
+            return Schedule(core_layout(rows, columns, warps), warps)
+    layout = blocked_layout(rows, columns, threads)
+    if layout is None or layout.count > most:
+        return None
+    return Schedule(layout)
+
+
+def has_instruction(machine: TileMachine, op: tiles.TileDot) -> bool:
+    """Whether matrix instructions compute a product, as exactly as it asks for."""
+    lhs = tiles.tile_of(op, op.lhs)
+    assert isinstance(lhs.element, DType)
+    factor = FACTORS.get(lhs.element)
+    if factor not in machine.factors:
+        return False
+    if factor is Factor.TF32 and op.precision is not tiles.Precision.TF32:
+        return False
+    rows, depth = lhs.shape[-2:]
+    columns = tiles.tile_of(op, op.rhs).shape[-1]
+    return rows % 16 == 0 and columns % 8 == 0 and depth % DEPTHS[lhs.element.size] == 0
+
+
+def _reductions(
+    placement: Placement, candidates: Iterable[Op], refused: set[Op]
+) -> Iterator[tiles.TileReduce]:
+    """The reductions of what is computed of products, in any order of the elements."""
+    near: set[object] = {op.results[0] for op in candidates}
+    for _ in range(2):  # what a loop writes is read in front
+        for op in placement.order.ops:
+            if isinstance(op, memory.WriteVar) and op.value in near:
+                near.add(op.var)
+            elif isinstance(op, memory.ReadVar) and op.var in near:
+                near.add(op.results[0])
+            elif isinstance(op, tiles.TileMap) and any(v in near for v in op.arguments):
+                near.update(op.results)
+    for op in placement.order.ops:
+        if isinstance(op, tiles.TileReduce) and op not in refused:
+            function = placement.module.functions[op.callee]
+            if len(op.arguments) == 1 and op.arguments[0] in near and commutes(function):
+                yield op
+
+
+# ---- links
+
+
+class _Links:
+    """Sets of ops, tiles and variables whose elements lie alike."""
+
+    def __init__(self) -> None:
+        self._above: dict[object, object] = {}
+
+    def set_of(self, item: object) -> object:
+        """The representative of an item's set."""
+        while (above := self._above.setdefault(item, item)) is not item:
+            item = above
+        return item
+
+    def join(self, one: object, other: object) -> None:
+        """Make one set of two."""
+        self._above[self.set_of(one)] = self.set_of(other)
+
+    def sets(self) -> list[set[object]]:
+        """All sets."""
+        members: dict[object, set[object]] = defaultdict(set)
+        for item in self._above:
+            members[self.set_of(item)].add(item)
+        return [*members.values()]
+
+
+def _links(placement: Placement) -> _Links:
+    links = _Links()
+    for value, uses in placement.uses.items():
+        op = value.op
+        assert op is not None
+        own: object = value if placement.stored.get(value) else None
+        if isinstance(op, memory.ReadVar) and value not in placement.stored:
+            own = op.var if placement.variables[op.var] else None
+        if own is None:
+            continue
+        if value in placement.stored:
+            links.join(value, op)
+        for use in uses:
+            links.join(own, use.root)
+    for op in placement.order.ops:
+        if isinstance(op, memory.WriteVar) and placement.variables.get(op.var):
+            links.join(op, op.var)
+        copied = isinstance(op, memory.ReadVar) and op.results[0] in placement.stored
+        if copied and placement.variables[op.var]:
+            links.join(op, op.var)
+    return links
+
+
+def _assign(placement: Placement, candidates: dict[Op, Schedule]) -> set[Op]:
+    """Note the layouts of all sets with a product; the products and reductions of others."""
+    links = _links(placement)
+    for op in candidates:
+        links.set_of(op)
+    wrong: set[Op] = set()
+    for members in links.sets():
+        layouts = {candidates[each].layout for each in members if each in candidates}  # type: ignore[index]  # it is one
+        if not layouts:
+            continue
+        layout = next(iter(layouts))
+        if len(layouts) > 1 or not all(
+            _takes(placement, each, layout, candidates) for each in members
+        ):
+            wrong |= {each for each in members if each in candidates}  # type: ignore[misc]  # they are ops
+        else:
+            placement.layouts.update(dict.fromkeys(members, layout))
+    for op in placement.in_layouts:
+        assert isinstance(op, tiles.TileReduce)
+        if op not in placement.layouts and not placement.reduces_rows(op):
+            wrong.add(op)
+    if not wrong:
+        placement.products = candidates
+        placement.padded = _padded(placement)
+    return wrong
+
+
+def _takes(
+    placement: Placement, item: object, layout: Layout, candidates: dict[Op, Schedule]
+) -> bool:
+    """Whether a tile, a variable or an op may have a layout."""
+    if isinstance(item, Value | Var):
+        return isinstance(item.type, TileType) and item.type.count == 1 << layout.bits
+    if isinstance(item, tiles.TileReduce):
+        shape = tiles.tile_of(item, item.arguments[0])
+        return item in placement.in_layouts and shape.count == 1 << layout.bits
+    return item in candidates or isinstance(item, ANY_LAYOUT)
+
+
+# ---- factors in shared memory
+
+
+def factor_of(value: Value) -> tuple[Value, bool]:
+    """The tile that a factor is, and whether transposed."""
+    turned = False
+    while isinstance(value.op, tiles.TileTranspose) and value.op.order == (1, 0):
+        value, turned = value.op.source, not turned
+    return value, turned
+
+
+def _padded(placement: Placement) -> dict[Value, int]:
+    """The factors of matrix instructions: rows are 16 bytes apart modulo the width of shared
+    memory, so that eight of them are in different banks."""
+    result: dict[Value, int] = {}
+    for op, schedule in placement.products.items():
+        assert isinstance(op, tiles.TileDot)
+        for factor in (op.lhs, op.rhs) if schedule.warps else ():
+            value, _ = factor_of(factor)
+            own = placement.stored.get(value)
+            if own is False and isinstance(value.op, tiles.TileMap | LOADS[0] | LOADS[1]):
+                result[value] = 16 // tiles.tile_of(op, value).element.size
+    return result

@@ -1,0 +1,190 @@
+"""Layouts: which element of a tile each register of each thread holds.
+
+A layout is a linear map over bits: each bit of the number of a register and of a thread adds, by
+exclusive or, to the row-major number of an element. Blocked layouts, fragments of ``mma`` and
+slices of them are all such maps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from gridlane.core.frozen import frozen
+from gridlane.ir.ops.products import COLUMNS
+from gridlane.ir.values import Value
+from gridlane.passes.tiles.indices import BitIndex, Bits, log2
+
+LANE_BITS = 5
+_EDGE = 16
+"""Rows of a product of ``mma``."""
+
+
+@frozen
+class Layout:
+    """A linear map from numbers of registers and threads to numbers of elements.
+
+    Attributes:
+        registers, threads: for each bit of the number, what it adds to the element's number. The
+            lower five bits of a thread's number are its lane's.
+        bits: of an element's number.
+    """
+
+    registers: tuple[int, ...]
+    threads: tuple[int, ...]
+    bits: int
+
+    @property
+    def count(self) -> int:
+        """The registers of a thread."""
+        return 1 << len(self.registers)
+
+    def place(self, register: int, thread: int) -> int:
+        """The number of the element of a register of a thread."""
+        return mapped(self.registers, register) ^ mapped(self.threads, thread)
+
+    def is_whole(self) -> bool:
+        """Whether each element is in one register of one thread, and a bit in one of its number."""
+        steps = (*self.registers, *self.threads)
+        single = all(step and log2(step) is not None for step in steps)
+        return single and len({*steps}) == len(steps) == self.bits
+
+    def holder(self, number: int) -> tuple[int, int]:
+        """The register and the thread that hold an element; the inverse of ``place``."""
+        both = mapped(inverse((*self.registers, *self.threads)), number)
+        return both & (self.count - 1), both >> len(self.registers)
+
+    def at(self, register: int, thread: Value) -> BitIndex:
+        """The number of the element of a register of this thread, of a whole layout."""
+        parts: list[Bits] = []
+        for bit, step in sorted(enumerate(self.threads), key=lambda each: each[1]):
+            place, last = log2(step) or 0, parts[-1] if parts else None
+            whole = bit == len(self.threads) - 1
+            if last and last.low + last.count == bit and last.at + last.count == place:
+                parts[-1] = Bits(thread, last.low, last.count + 1, last.at, whole)
+            else:
+                parts.append(Bits(thread, bit, 1, place, whole))
+        return BitIndex(mapped(self.registers, register), tuple(parts))
+
+
+def mapped(steps: Sequence[int], number: int) -> int:
+    """The image of a number.
+
+    >>> mapped((1, 8, 2), 0b101)
+    3
+    """
+    result = 0
+    for bit, step in enumerate(steps):
+        if number >> bit & 1:
+            result ^= step
+    return result
+
+
+def composed(outer: Sequence[int], inner: Iterable[int]) -> tuple[int, ...]:
+    """The map that applies ``inner``, then ``outer``.
+
+    >>> composed((4, 1), (2, 3))
+    (1, 5)
+    """
+    return tuple([mapped(outer, step) for step in inner])
+
+
+def inverse(steps: Sequence[int]) -> tuple[int, ...]:
+    """The inverse of a map of as many bits.
+
+    >>> inverse((4, 1, 3))
+    (2, 6, 1)
+
+    Raises:
+        ValueError: two numbers have one image.
+    """
+    rows = [(step, 1 << bit) for bit, step in enumerate(steps)]
+    for bit in range(len(rows)):
+        pivot = next((n for n in range(bit, len(rows)) if rows[n][0] >> bit & 1), None)
+        if pivot is None:
+            raise ValueError(f"{tuple(steps)} has no inverse")
+        rows[bit], rows[pivot] = rows[pivot], rows[bit]
+        image, source = rows[bit]
+        rows = [
+            (i ^ image, s ^ source) if n != bit and i >> bit & 1 else (i, s)
+            for n, (i, s) in enumerate(rows)
+        ]
+    return tuple([source for _, source in rows])
+
+
+def is_same(left: BitIndex, right: BitIndex) -> bool:
+    """Whether two indices are of the same bits, however these are grouped."""
+    return left.constant == right.constant and _single(left) == _single(right)
+
+
+def _single(index: BitIndex) -> dict[int, tuple[Value, int]]:
+    return {p.at + n: (p.source, p.low + n) for p in index.parts for n in range(p.count)}
+
+
+# ---- of products
+
+
+@frozen
+class Warps:
+    """How the warps of a block divide an accumulator: into ``down`` by ``across`` parts."""
+
+    down: int
+    across: int
+
+
+def warps_of(rows: int, columns: int, warps: int, by_rows: bool) -> Warps | None:
+    """The division of an accumulator among all warps; None where it is too small.
+
+    Args:
+        by_rows: a row is one warp's where possible, as reductions along it are then in its lanes.
+
+    >>> warps_of(128, 128, 4, False), warps_of(128, 64, 4, True), warps_of(16, 8, 4, False)
+    (Warps(down=2, across=2), Warps(down=4, across=1), None)
+    """
+    down = across = 1
+    while down * across < warps:
+        can_down, can_across = rows // down > _EDGE, columns // across > COLUMNS
+        is_tall = rows // down >= columns // across
+        if can_down and (by_rows or is_tall or not can_across):
+            down *= 2
+        elif can_across:
+            across *= 2
+        else:
+            return None
+    return Warps(down, across)
+
+
+def core_layout(rows: int, columns: int, warps: Warps) -> Layout:
+    """The layout of the sums of ``mma`` (``ir.ops.products.sum_place``), by warps. The registers
+    of a thread are in the order of products: down, across, those of one product."""
+    wide, high = log2(columns) or 0, log2(rows) or 0
+
+    def column(first: int, end: int) -> list[int]:
+        return [1 << bit for bit in range(first, end)]
+
+    def row(first: int, end: int) -> list[int]:
+        return [1 << bit + wide for bit in range(first, end)]
+
+    across, down = log2(warps.across) or 0, log2(warps.down) or 0
+    registers = [*column(0, 1), *row(3, 4), *column(3, wide - across), *row(4, high - down)]
+    lanes = [*column(1, 3), *row(0, 3)]
+    others = [*column(wide - across, wide), *row(high - down, high)]
+    return Layout(tuple(registers), (*lanes, *others), wide + high)
+
+
+def blocked_layout(rows: int, columns: int, threads: int) -> Layout | None:
+    """A layout for sums of scalar products: a thread has some rows by some columns, neighbours
+    have neighbouring columns. None where threads have less than one element each."""
+    wide, high, bits = log2(columns) or 0, log2(rows) or 0, log2(threads) or 0
+    own = wide + high - bits
+    if own < 0:
+        return None
+    down = min(high, own // 2)
+    across = min(wide, own - down)
+    down = own - across
+    if down > high:
+        return None
+    columns_of = [1 << bit for bit in range(wide)]
+    rows_of = [1 << bit + wide for bit in range(high)]
+    registers = (*columns_of[wide - across :], *rows_of[high - down :])
+    lanes = (*columns_of[: wide - across], *rows_of[: high - down])
+    return Layout(registers, lanes, wide + high)

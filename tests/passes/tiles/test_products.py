@@ -1,0 +1,201 @@
+"""Products of tiles on GPUs: what threads and matrix instructions compute is what the tiles say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.codegen.test_nvptx import checked_by_ptxas
+from tests.devices import DEVICES
+from tests.frontends.ptx.bodies import PTXAS
+from tests.frontends.triton.running import jit, type_of
+
+from gridlane import cuda
+from gridlane.backends import backend
+from gridlane.compiler import cuda as compiler
+from gridlane.compiler.generation import copied
+from gridlane.compiler.programs import machine_of, machine_with_cores
+from gridlane.conformance.module_runner import run_on
+from gridlane.core.options import KernelOptions, Target
+from gridlane.frontends.triton import language as tl
+from gridlane.frontends.triton.translation import translate
+from gridlane.ir.ops import products
+from gridlane.ir.stages import KERNEL, TILE
+from gridlane.ir.values import Module
+from gridlane.ir.verifier import verify
+from gridlane.launch import current
+from gridlane.launch.devices import get_device
+from gridlane.passes.tiles import lower_tiles
+
+RNG = np.random.default_rng(5)
+TYPES = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "i8": np.int8}
+OPTIONS = KernelOptions(floats="float32")
+
+
+@jit
+def product(a, b, c, bias, depth, rows, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr,
+            LEFT: tl.constexpr, RIGHT: tl.constexpr, SUMS: tl.constexpr):  # fmt: skip
+    i, j, s = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
+    total = tl.zeros((M, N), dtype=SUMS)
+    for at in range(0, depth, K):
+        inside = s < depth - at
+        if LEFT:
+            x = tl.load(a + i[None, :] * depth + (at + s)[:, None], mask=inside[:, None], other=0)
+            x = tl.trans(x)
+        else:
+            x = tl.load(a + i[:, None] * depth + (at + s)[None, :], mask=inside[None, :], other=0)
+        if RIGHT:
+            y = tl.load(b + (at + s)[None, :] * N + j[:, None], mask=inside[None, :], other=0)
+            y = tl.trans(y)
+        else:
+            y = tl.load(b + (at + s)[:, None] * N + j[None, :], mask=inside[:, None], other=0)
+        total = tl.dot(x, y, total)
+    total += tl.load(bias + j)[None, :]
+    total = tl.where(total > 0, total, total * 2)
+    tl.store(c + i[:, None] * N + j[None, :], total, mask=(i < rows)[:, None])
+
+
+@jit
+def attention(q, k, v, out, length, M: tl.constexpr, N: tl.constexpr, WIDTH: tl.constexpr):
+    i, j, d = tl.program_id(0) * M + tl.arange(0, M), tl.arange(0, N), tl.arange(0, WIDTH)
+    mine = tl.load(q + i[:, None] * WIDTH + d[None, :])
+    largest = tl.full((M,), -float("inf"), tl.float32)
+    weight = tl.zeros((M,), tl.float32)
+    total = tl.zeros((M, WIDTH), tl.float32)
+    for at in range(0, length, N):
+        keys = tl.load(k + (at + j)[:, None] * WIDTH + d[None, :])
+        scores = tl.dot(mine, tl.trans(keys)) * 0.25
+        higher = tl.maximum(largest, tl.max(scores, 1))
+        powers = tl.exp(scores - higher[:, None])
+        less = tl.exp(largest - higher)
+        weight = weight * less + tl.sum(powers, 1)
+        values = tl.load(v + (at + j)[:, None] * WIDTH + d[None, :])
+        total = tl.dot(powers.to(values.dtype), values, total * less[:, None])
+        largest = higher
+    tl.store(out + i[:, None] * WIDTH + d[None, :], total / weight[:, None])
+
+
+def program(function: Any, args: list[Any], warps: int, **constants: Any) -> Module:
+    """The module of a program over tiles."""
+    types = tuple([type_of(each) for each in args])
+    aligned = {name: 16 for name, value in zip(function.arg_names, args) if hasattr(value, "dtype")}
+    module = translate(function, types, OPTIONS, constants, warps=warps, aligned=aligned)
+    verify(module, TILE)
+    return module
+
+
+def by_threads(module: Module, cores: bool) -> tuple[Module, int]:
+    """The same for the threads of a block, and how many there are."""
+    changed, record = copied(module), backend("cuda")
+    machine = machine_with_cores(record) if cores else machine_of(record)
+    threads = machine.threads(module.program_warps)
+    lower_tiles(changed, machine)
+    changed.program_warps = 0
+    verify(changed, KERNEL)
+    return changed, threads
+
+
+def matrices(kind: str, m: int, n: int, depth: int, rows: int) -> list[Any]:
+    """Small whole numbers, of whose products all sums are exact."""
+    whole = [RNG.integers(-4, 5, shape).astype(TYPES[kind]) for shape in ((m, depth), (depth, n))]
+    sums = np.int32 if kind == "i8" else np.float32
+    bias = RNG.integers(-9, 9, n).astype(sums)
+    return [*whole, bias, depth, rows, np.zeros((m, n), sums)]
+
+
+def uses_cores(module: Module) -> bool:
+    return any(isinstance(op, products.Mma) for op in module.kernel.body.walk())
+
+
+def check(kind: str, m: int, n: int, k: int, steps: int, warps: int, left: bool, right: bool,
+          cores: bool) -> Module:  # fmt: skip
+    a, b, bias, depth, rows, out = matrices(kind, m, n, k * steps - 3, m - 5)
+    sums = tl.int32 if kind == "i8" else tl.float32
+    args = [a, b, out, bias, depth, rows]
+    shape = {"M": m, "N": n, "K": k, "LEFT": left, "RIGHT": right, "SUMS": sums}
+    module = program(product, args, warps, **shape)
+    changed, threads = by_threads(module, cores)
+    want = a.astype(np.float64) @ b.astype(np.float64) + bias
+    want = np.where(want > 0, want, 2 * want)
+    want[rows:] = 0
+    outcome = run_on("interp", changed, (1, 1, 1), (threads, 1, 1), args[:4], tuple(args[4:]))
+    np.testing.assert_array_equal(outcome.arrays[2], want.astype(out.dtype))
+    return changed
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    st.sampled_from([*TYPES]),
+    *[st.sampled_from([16, 32, 64])] * 3,
+    st.integers(1, 2),
+    st.sampled_from([1, 2, 4, 8]),
+    *[st.booleans()] * 3,
+)
+def test_products(kind, m, n, k, steps, warps, left, right, cores):
+    check(kind, m, n, k, steps, warps, left, right, cores)
+
+
+@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("left, right", [(False, False), (True, True)])
+def test_matrix_instructions_compute_them(kind, left, right):
+    assert uses_cores(check(kind, 64, 32, 32, 2, 4, left, right, True))
+
+
+@pytest.mark.parametrize("warps, n", [(4, 32), (4, 64), (8, 32)])
+def test_attention(warps, n):
+    q, k, v = (RNG.standard_normal((128, 32)).astype(np.float16) for _ in range(3))
+    args = [q, k, v, np.zeros_like(q), 128]
+    module = program(attention, args, warps, M=64, N=n, WIDTH=32)
+    changed, threads = by_threads(module, True)
+    scores = np.exp((q.astype(float) @ k.astype(float).T) * 0.25)
+    want = scores / scores.sum(1, keepdims=True) @ v.astype(float)
+    outcome = run_on("interp", changed, (2, 1, 1), (threads, 1, 1), args[:4], (128,))
+    np.testing.assert_allclose(outcome.arrays[3].astype(float), want, atol=2e-3)
+    assert uses_cores(changed)
+    reductions = [op for op in changed.kernel.body.walk() if op.name == "shuffle"]
+    assert reductions
+
+
+def text_of(module: Module, processor: str) -> str:
+    target = Target("cuda", processor=processor)
+    return compiler.generate(copied(module), target, OPTIONS).code.decode()
+
+
+@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("device", ["interp", *(each for each in DEVICES if each == "cpu")])
+def test_their_ptx(kind, device):
+    """The PTX, read by the frontend of PTX, computes the product."""
+    a, b, bias, depth, rows, out = matrices(kind, 32, 16, 61, 30)
+    args = [a, b, out, bias, depth, rows]
+    sums = tl.int32 if kind == "i8" else tl.float32
+    shape = {"M": 32, "N": 16, "K": 32, "LEFT": False, "RIGHT": True, "SUMS": sums}
+    text = text_of(program(product, args, 2, **shape), "sm_80")
+    assert "mma.sync" in text
+    assert "ldmatrix.sync.aligned.m8n8.x4.shared" in text
+    assert ".local" not in text
+    current.choose(get_device(device))
+    words = [each.view(np.uint16) if kind == "bf16" else each for each in args[:2]]
+    given = [*words, *args[2:4], *map(np.int32, args[4:])]
+    cuda.RawModule(code=text).get_function("product")((1,), (64,), tuple(given))
+    want = a.astype(np.float64) @ b.astype(np.float64) + bias
+    want = np.where(want > 0, want, 2 * want)
+    want[rows:] = 0
+    np.testing.assert_array_equal(out, want.astype(out.dtype))
+
+
+@pytest.mark.skipif(PTXAS is None, reason="no ptxas")
+def test_ptxas_accepts_them(tmp_path):
+    for processor in ("sm_75", "sm_80", "sm_90"):
+        texts: list[str] = []
+        for kind in TYPES:
+            args = matrices(kind, 64, 32, 64, 64)
+            args = [args[0], args[1], args[5], args[2], 64, 64]
+            sums = tl.int32 if kind == "i8" else tl.float32
+            shape = {"M": 64, "N": 32, "K": 32, "LEFT": False, "RIGHT": False, "SUMS": sums}
+            texts.append(text_of(program(product, args, 4, **shape), processor))
+            assert ("mma.sync" in texts[-1]) == (processor != "sm_75")
+        checked_by_ptxas(texts, processor, tmp_path)
