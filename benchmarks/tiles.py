@@ -5,7 +5,9 @@
 All take turns in this process: a round is a run of each, and the ratios are medians over rounds of
 gridlane's time by the peer's in the same round. Each result is compared with NumPy's. torch takes
 part where it is installed. The first runs compile and are not counted. ``launches`` is 200 launches
-with three arrays and a number, beside as many of ``cuda.jit``.
+with three arrays and a number, beside as many of ``cuda.jit``; the cases behind it have no
+argument, and 19 (five arrays, nine numbers and five constants) with arrays of the device, of NumPy
+and of torch, and with a function as grid.
 """
 
 from __future__ import annotations
@@ -98,6 +100,29 @@ def attention(q, k, v, out, length, scale, WIDTH: tl.constexpr, M: tl.constexpr,
     tl.store(out + head + i[:, None] * WIDTH + d[None, :], total / weight[:, None])
 
 
+@tiles.jit
+def nothing():
+    pass
+
+
+@tiles.jit
+def nineteen(
+    a, b, c, d, e, f, g, h, i, j, k, m, n, o,
+    P: tl.constexpr, Q: tl.constexpr, R: tl.constexpr, S: tl.constexpr, T: tl.constexpr,
+):  # fmt: skip
+    pass
+
+
+@cuda.jit
+def nothing_by_threads():
+    pass
+
+
+@cuda.jit
+def nineteen_by_threads(a, b, c, d, e, f, g, h, i, j, k, m, n, o, p, q, r, s, t):
+    pass
+
+
 @cuda.jit
 def add_by_threads(x, y, out, n):
     i = cuda.grid(1)
@@ -150,6 +175,7 @@ def cases(part: int) -> dict[str, Callable[[], dict[str, Run]]]:
         "layer norm": lambda: layer_norms(rng, 4 * side, side),
         "attention": lambda: attentions(rng, 8, side, 64),
         "launches": launches,
+        **{f"launches, {name}": partial(launches_of, name) for name in LAUNCHED},
     }
     for extent in (side, 2 * side, 4 * side):
         made[f"product {extent}"] = lambda extent=extent: products(rng, extent)
@@ -264,6 +290,45 @@ def launches() -> dict[str, Run]:
     def by_threads() -> None:
         for _ in range(LAUNCHES):
             add_by_threads[1, 32](x, x, out, 4)
+
+    return {"gridlane": run, "cuda.jit": by_threads}
+
+
+LAUNCHED = ("no argument", "19", "19 of NumPy", "19 of torch", "19, a function as grid")
+NUMBERS = (*range(2, 11),)
+
+
+def launches_of(name: str) -> dict[str, Run]:
+    """Launches of programs that do nothing."""
+    arrays: list[Any] = [np.ones(64, np.float32) for _ in range(5)]
+    if name == "19 of torch":
+        if not importlib.util.find_spec("torch"):
+            return {"gridlane": lambda: None}
+        import torch  # pyright: ignore[reportMissingImports]
+
+        arrays = [torch.ones(64) for _ in range(5)]
+    elif name != "19 of NumPy":
+        arrays = [cuda.to_device(each) for each in arrays]
+    own = [cuda.to_device(np.ones(64, np.float32)) for _ in range(5)]
+    compared = arrays if name == "19 of NumPy" else own
+
+    def run() -> None:
+        if name == "no argument":
+            for _ in range(LAUNCHES):
+                nothing[(1,)]()
+        elif name == "19, a function as grid":
+            for _ in range(LAUNCHES):
+                nineteen[lambda given: (given["P"],)](*arrays, *NUMBERS, P=1, Q=2, R=3, S=4, T=5)
+        else:
+            for _ in range(LAUNCHES):
+                nineteen[(1,)](*arrays, *NUMBERS, P=1, Q=2, R=3, S=4, T=5)
+
+    def by_threads() -> None:
+        for _ in range(LAUNCHES):
+            if name == "no argument":
+                nothing_by_threads[1, 1]()
+            else:
+                nineteen_by_threads[1, 1](*compared, *NUMBERS, 1, 2, 3, 4, 5)
 
     return {"gridlane": run, "cuda.jit": by_threads}
 

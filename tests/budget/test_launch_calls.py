@@ -12,7 +12,7 @@ from tests import on_shaders, on_vulkan
 from tests.cuda.fakes import FakeCompiler, FakeDevice
 from tests.runtime.vulkan import recording
 
-from gridlane import compiler, cuda
+from gridlane import compiler, cuda, tiles
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
 from gridlane.runtime.drivers.vulkan.api import struct
@@ -55,6 +55,25 @@ def test_calls_of_a_cached_launch(launch):
     assert set(python) - {"<listcomp>"} == expected
     assert len(python) <= 10, python
     assert sorted(native) == ["__exit__", "get", "get", "pack"]  # it has the stream's turn
+
+
+def test_calls_of_a_tile_program(monkeypatch):
+    """A cached launch with keywords: indexing, the target and the kernel's launch of Python."""
+
+    @tiles.jit
+    def program(x, y, out, n, SIZE: tiles.language.constexpr, MORE: tiles.language.constexpr = 2):
+        pass
+
+    x, y = cuda.to_device(np.zeros(8, np.float32)), np.zeros(8, np.float32)
+
+    def run():
+        program[(4,)](x, x, y, 8, SIZE=4, num_warps=2)
+
+    for _ in range(3):
+        run()
+    python, native = calls_of(run)
+    assert python == ["__getitem__", "launch", "launch"]
+    assert sorted(native) == ["__exit__", "_over", "addressof"]
 
 
 def calls_of(launch):

@@ -8,17 +8,22 @@
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <structmember.h>
 
 #include "_external_arrays.h"
 
-#define MOST_PROFILES 8
+#define MOST_PROFILES 32
 #define MOST_PARAMETERS 4096 /* bytes, the least that every device takes */
 
-enum kind { ARRAY, INTEGER, REAL, BOOLEAN, NOTHING, NUMBER, FOREIGN };
+enum kind {
+    ARRAY, INTEGER, REAL, BOOLEAN, NOTHING, NUMBER, FOREIGN, /* of kernels */
+    CONSTANT, WHOLE, OWN, HOST, TENSOR, PARTS                /* of tile programs as well */
+};
 
-typedef struct {
+typedef struct Matcher {
     int kind;
     int size;         /* bytes in the parameter block */
     int offset;       /* there */
@@ -26,6 +31,19 @@ typedef struct {
     PyObject *wanted; /* the type key of an array, what is wanted of a foreign one; owned */
     PyTypeObject *type;
     Foreign *foreign; /* owned */
+
+    /* Of a tile program; see _tile_arguments.h. Objects are borrowed of `wanted`. */
+    long long low, high; /* of an integer */
+    int64_t factor;      /* that it is multiplied by */
+    int but_one;         /* whether 1 is another program's */
+    int aligned;         /* of an address */
+    long number;         /* of numpy's dtype */
+    PyObject *key;       /* the type key, or the dtype */
+    PyObject *where;     /* a tensor's attribute that is True */
+    PyObject *names;     /* of attributes that are parts; NULL for items */
+    PointerAttribute attribute;
+    struct Matcher *parts; /* owned */
+    Py_ssize_t count;      /* of these */
 } Matcher;
 
 typedef int (*Launch)(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
@@ -40,11 +58,13 @@ typedef struct {
     size_t gaps; /* its bytes that no argument fills */
     Launch launch;
     void *function, *stream;
-    unsigned geometry[6];
+    unsigned geometry[6]; /* of the grid and of the block; of a tile program the largest grid */
     unsigned shared;
     unsigned char *flag;        /* set at each launch */
     const unsigned char *sound; /* 0 once this must not be used any more */
     PyObject *keep;             /* what the code and the stream belong to */
+    PyObject *target;           /* launches in place of `launch`, or NULL */
+    PyObject *result;           /* of a call of a tile program */
 } Profile;
 
 typedef struct {
@@ -54,6 +74,10 @@ typedef struct {
     Profile *profiles[MOST_PROFILES];
     PyObject *hot;    /* what takes the launcher and the arguments, or NULL */
     PyObject *others; /* the same launch on other devices, by their numbers, or NULL */
+
+    /* Of a tile program; see _tile_launches.h. */
+    PyObject *names, *defaults, *absent, *hooks, *guards;
+    Py_ssize_t parameters, positional;
 } Launcher;
 
 /* The device that this thread has selected; a launcher is for threads with the same one. */
@@ -61,17 +85,25 @@ static _Thread_local int selected = -1;
 
 static PyObject *name_launch, *name_slowly, *name_by_name, *name_failed, *name_elsewhere;
 
+static void free_matchers(Matcher *matchers, Py_ssize_t count)
+{
+    for (Py_ssize_t n = 0; n < count; n++) {
+        free_matchers(matchers[n].parts, matchers[n].count);
+        Py_XDECREF(matchers[n].wanted);
+        Py_XDECREF((PyObject *)matchers[n].type);
+        PyMem_Free(matchers[n].foreign);
+    }
+    PyMem_Free(matchers);
+}
+
 static void release(Profile *profile)
 {
     if (--profile->references)
         return;
-    for (Py_ssize_t n = 0; n < profile->count; n++) {
-        Py_XDECREF(profile->matchers[n].wanted);
-        Py_XDECREF((PyObject *)profile->matchers[n].type);
-        PyMem_Free(profile->matchers[n].foreign);
-    }
+    free_matchers(profile->matchers, profile->count);
     Py_XDECREF(profile->keep);
-    PyMem_Free(profile->matchers);
+    Py_XDECREF(profile->target);
+    Py_XDECREF(profile->result);
     PyMem_Free(profile);
 }
 
@@ -79,6 +111,8 @@ static int within(const Matcher *matcher, int64_t number)
 {
     return !matcher->most || (number >= -matcher->most && number <= matcher->most);
 }
+
+#include "_tile_arguments.h"
 
 /* Whether an argument is what a matcher wants; its bytes go to `block`. -1 with an exception. */
 static int take(const Matcher *matcher, PyObject *value, unsigned char *block)
@@ -148,33 +182,55 @@ static int take(const Matcher *matcher, PyObject *value, unsigned char *block)
         }
         return same;
     }
+    case CONSTANT:
+        return same_constant(value, matcher->wanted);
+    case WHOLE:
+        return take_whole(matcher, value, place);
+    case OWN:
+        return take_own(matcher, value, place);
+    case HOST:
+        return take_host(matcher, value, place);
+    case TENSOR:
+        return take_tensor(matcher, value, place);
+    case PARTS:
+        return take_parts(matcher, value, block);
     }
     return 0;
 }
 
-static int matches(const Profile *profile, PyObject *args, unsigned char *block)
+static int matches(const Profile *profile, PyObject *const *values, Py_ssize_t count,
+                   unsigned char *block)
 {
-    if (PyTuple_GET_SIZE(args) != profile->count || (profile->sound && !*profile->sound))
+    if (count != profile->count || (profile->sound && !*profile->sound))
         return 0;
+    /* Constants first: they are what most profiles of a tile program differ by. */
     for (Py_ssize_t n = 0; n < profile->count; n++) {
-        int taken = take(&profile->matchers[n], PyTuple_GET_ITEM(args, n), block);
+        const Matcher *matcher = &profile->matchers[n];
+        int same = matcher->kind == CONSTANT ? same_constant(values[n], matcher->wanted) : 1;
+        if (same <= 0)
+            return same;
+    }
+    for (Py_ssize_t n = 0; n < profile->count; n++) {
+        if (profile->matchers[n].kind == CONSTANT)
+            continue;
+        int taken = take(&profile->matchers[n], values[n], block);
         if (taken <= 0)
             return taken;
     }
     return 1;
 }
 
-static int run(Profile *profile, unsigned char *block)
+static int run(Profile *profile, unsigned char *block, const unsigned *grid)
 {
     void *extra[] = {(void *)1, block, (void *)2, &profile->size, (void *)0};
-    const unsigned *g = profile->geometry;
+    const unsigned *b = profile->geometry + 3;
     int code;
     if (profile->flag)
         *profile->flag = 1;
     /* The driver may wait for room in the queue, and for a host function that needs the GIL. */
     Py_BEGIN_ALLOW_THREADS
-    code = profile->launch(profile->function, g[0], g[1], g[2], g[3], g[4], g[5], profile->shared,
-                           profile->stream, NULL, profile->size ? extra : NULL);
+    code = profile->launch(profile->function, grid[0], grid[1], grid[2], b[0], b[1], b[2],
+                           profile->shared, profile->stream, NULL, profile->size ? extra : NULL);
     Py_END_ALLOW_THREADS
     return code;
 }
@@ -189,7 +245,7 @@ static PyObject *call_profile(Launcher *self, PyObject *args)
         profile->references++;
         if (profile->gaps) /* no bytes of the stack go to a device */
             memset(block, 0, profile->size);
-        int fits = matches(profile, args, block);
+        int fits = matches(profile, PySequence_Fast_ITEMS(args), PyTuple_GET_SIZE(args), block);
         if (fits <= 0) {
             release(profile);
             if (fits < 0)
@@ -200,7 +256,7 @@ static PyObject *call_profile(Launcher *self, PyObject *args)
             memmove(self->profiles + 1, self->profiles, n * sizeof(Profile *));
             self->profiles[0] = profile;
         }
-        int code = run(profile, block);
+        int code = run(profile, block, profile->geometry);
         release(profile);
         if (code == 0)
             Py_RETURN_NONE;
@@ -215,10 +271,10 @@ static PyObject *call_profile(Launcher *self, PyObject *args)
     return NULL;
 }
 
-/* A call of a thread that has selected another device than the launcher's. */
-static PyObject *call_elsewhere(Launcher *self, PyObject *args)
+/* The same launch on the device that this thread has selected; a new reference. */
+static PyObject *other_launcher(Launcher *self)
 {
-    PyObject *number = PyLong_FromLong(selected), *other = NULL, *result = NULL;
+    PyObject *number = PyLong_FromLong(selected), *other = NULL;
     if (number == NULL)
         return NULL;
     if (self->others != NULL)
@@ -232,6 +288,13 @@ static PyObject *call_elsewhere(Launcher *self, PyObject *args)
             Py_CLEAR(other);
     }
     Py_DECREF(number);
+    return other;
+}
+
+/* A call of a thread that has selected another device than the launcher's. */
+static PyObject *call_elsewhere(Launcher *self, PyObject *args)
+{
+    PyObject *other = other_launcher(self), *result = NULL;
     if (other != NULL)
         result = PyObject_Call(other, args, NULL);
     Py_XDECREF(other);
@@ -264,9 +327,11 @@ static int read_matcher(Matcher *matcher, PyObject *item, size_t size)
     if (!PyArg_ParseTuple(item, "iOOii", &matcher->kind, &type, &wanted, &matcher->offset,
                           &matcher->size))
         return -1;
-    int known = matcher->kind >= ARRAY && matcher->kind <= FOREIGN;
-    int foreign = matcher->kind == FOREIGN;
-    int simple = matcher->kind != ARRAY && matcher->kind != NUMBER && !foreign;
+    int known = matcher->kind >= ARRAY && matcher->kind <= PARTS;
+    int foreign = matcher->kind == FOREIGN, of_tiles = matcher->kind >= CONSTANT;
+    int pointer = matcher->kind >= OWN && matcher->kind <= TENSOR;
+    int simple = (matcher->kind != ARRAY && matcher->kind != NUMBER && !foreign && !of_tiles) ||
+                 matcher->kind == CONSTANT || matcher->kind == WHOLE;
     int bounded = matcher->kind == INTEGER || matcher->kind == NUMBER;
     if (bounded && wanted != Py_None) {
         matcher->most = PyLong_AsLongLong(wanted);
@@ -287,27 +352,27 @@ static int read_matcher(Matcher *matcher, PyObject *item, size_t size)
     }
     if (!known || matcher->offset < 0 || matcher->size < 0 || (simple && matcher->size > 8) ||
         (size_t)matcher->offset + (size_t)matcher->size > size ||
-        (!simple && !PyType_Check(type))) {
+        (pointer && matcher->size != 8 && matcher->size != 0) || (!simple && !PyType_Check(type))) {
         PyErr_SetString(PyExc_ValueError, "not a matcher");
         return -1;
     }
     if (!simple)
         matcher->type = (PyTypeObject *)Py_NewRef(type);
     matcher->wanted = Py_NewRef(wanted);
-    return 0;
+    return of_tiles ? read_tile_matcher(matcher, size) : 0;
 }
 
 static PyObject *launcher_install(Launcher *self, PyObject *args)
 {
-    PyObject *matchers, *keep;
+    PyObject *matchers, *keep, *target = Py_None, *result = Py_None;
     Py_ssize_t size;
     unsigned long long launch, function, stream, flag, sound;
     unsigned g[6], shared;
-    if (!PyArg_ParseTuple(args, "O!nKK(IIIIII)IKKKO", &PyTuple_Type, &matchers, &size, &launch,
+    if (!PyArg_ParseTuple(args, "O!nKK(IIIIII)IKKKO|OO", &PyTuple_Type, &matchers, &size, &launch,
                           &function, &g[0], &g[1], &g[2], &g[3], &g[4], &g[5], &shared, &stream,
-                          &flag, &sound, &keep))
+                          &flag, &sound, &keep, &target, &result))
         return NULL;
-    if (size < 0 || size > MOST_PARAMETERS || !launch) {
+    if (size < 0 || size > MOST_PARAMETERS || (!launch && target == Py_None)) {
         PyErr_SetString(PyExc_ValueError, "not a profile");
         return NULL;
     }
@@ -338,6 +403,8 @@ static PyObject *launcher_install(Launcher *self, PyObject *args)
     made->flag = (unsigned char *)(uintptr_t)flag;
     made->sound = (const unsigned char *)(uintptr_t)sound;
     made->keep = Py_NewRef(keep);
+    made->target = target == Py_None ? NULL : Py_NewRef(target);
+    made->result = Py_NewRef(result);
     Profile *last = NULL;
     if (self->count == MOST_PROFILES)
         last = self->profiles[MOST_PROFILES - 1];
@@ -384,20 +451,38 @@ static PyObject *launcher_new(PyTypeObject *type, PyObject *args, PyObject *keyw
     return (PyObject *)made;
 }
 
+static int visit_matchers(const Matcher *matchers, Py_ssize_t count, visitproc visit, void *arg)
+{
+    for (Py_ssize_t n = 0; n < count; n++) {
+        Py_VISIT(matchers[n].wanted);
+        Py_VISIT(matchers[n].type);
+        int status = visit_matchers(matchers[n].parts, matchers[n].count, visit, arg);
+        if (status)
+            return status;
+    }
+    return 0;
+}
+
 static int launcher_traverse(Launcher *self, visitproc visit, void *arg)
 {
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(self->hot);
     Py_VISIT(self->others);
+    Py_VISIT(self->names);
+    Py_VISIT(self->defaults);
+    Py_VISIT(self->absent);
+    Py_VISIT(self->hooks);
+    Py_VISIT(self->guards);
     for (int n = 0; n < self->count; n++) {
         Profile *profile = self->profiles[n];
         if (profile->references > 1)
             continue; /* a call holds it as well */
         Py_VISIT(profile->keep);
-        for (Py_ssize_t m = 0; m < profile->count; m++) {
-            Py_VISIT(profile->matchers[m].wanted);
-            Py_VISIT(profile->matchers[m].type);
-        }
+        Py_VISIT(profile->target);
+        Py_VISIT(profile->result);
+        int status = visit_matchers(profile->matchers, profile->count, visit, arg);
+        if (status)
+            return status;
     }
     return 0;
 }
@@ -407,6 +492,11 @@ static void launcher_dealloc(Launcher *self)
     PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
     launcher_clear(self);
+    Py_XDECREF(self->names);
+    Py_XDECREF(self->defaults);
+    Py_XDECREF(self->absent);
+    Py_XDECREF(self->hooks);
+    Py_XDECREF(self->guards);
     type->tp_free((PyObject *)self);
     Py_DECREF(type);
 }
@@ -421,11 +511,17 @@ static PyObject *launcher_select(PyObject *nothing, PyObject *number)
     Py_RETURN_NONE;
 }
 
+#include "_tile_launches.h"
+
 static PyMethodDef launcher_methods[] = {
     {"_select", (PyCFunction)launcher_select, METH_O | METH_STATIC,
      "Say which device this thread uses, -1 for the default one."},
     {"_install", (PyCFunction)launcher_install, METH_VARARGS, "Add a profile; see launcher.py."},
     {"_forget", (PyCFunction)launcher_forget, METH_NOARGS, "Drop every profile."},
+    {"_name", (PyCFunction)launcher_name, METH_VARARGS, "Set the names of a tile program's launch."},
+    {"_guard", (PyCFunction)launcher_guard, METH_O, "Set what profiles hold for."},
+    {"_over", (PyCFunction)launcher_over, METH_O, "The tile program over a grid."},
+    {"_seen", (PyCFunction)launcher_seen, METH_O | METH_STATIC, "What is read of a numpy array."},
     {"_go", (PyCFunction)launcher_go, METH_O, "Set what is called where no profile fits."},
     {NULL},
 };
@@ -460,10 +556,18 @@ PyMODINIT_FUNC PyInit__native(void)
     name_by_name = PyUnicode_InternFromString("_launch_by_name");
     name_failed = PyUnicode_InternFromString("_failed");
     name_elsewhere = PyUnicode_InternFromString("_elsewhere");
+    name_over = PyUnicode_InternFromString("_launch_over");
+    name_num = PyUnicode_InternFromString("num");
+    name_isnative = PyUnicode_InternFromString("isnative");
     PyObject *made = PyModule_Create(&module);
     if (made == NULL || !name_launch || !name_slowly || !name_by_name || !name_failed || !name_elsewhere ||
+        !name_over || !name_num || !name_isnative ||
         intern_foreign_names() < 0)
         return NULL;
+    if ((over_type = (PyTypeObject *)PyType_FromSpec(&over_spec)) == NULL) {
+        Py_DECREF(made);
+        return NULL;
+    }
     PyObject *type = PyType_FromSpec(&launcher_spec);
     if (type == NULL || PyModule_AddObject(made, "Launcher", type) < 0) {
         Py_XDECREF(type);

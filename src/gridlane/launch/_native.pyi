@@ -16,8 +16,24 @@ class Launcher:
         flag: int,
         sound: int,
         keep: Any,
+        target: Any = None,
+        result: Any = None,
         /,
     ) -> None: ...
+    def _name(
+        self,
+        names: tuple[str, ...],
+        defaults: tuple[Any, ...],
+        parameters: int,
+        positional: int,
+        absent: Any,
+        hooks: list[Any],
+        /,
+    ) -> None: ...
+    def _guard(self, guards: tuple[tuple[Any, str | None, Any], ...], /) -> None: ...
+    def _over(self, grid: Any, /) -> Any: ...
+    @staticmethod
+    def _seen(array: Any, /) -> tuple[int, Any, int]: ...
     def _forget(self) -> None: ...
     def _go(self, hot: Callable[[Any, tuple[Any, ...]], None], /) -> None: ...
     @staticmethod

@@ -22,8 +22,11 @@ of ``_install``:
 
 A call that matches no profile goes to the hot function that ``_go`` was given, with the launcher
 and the tuple of arguments, or, if there is none, to ``_launch_slowly(args)``. A call that the
-driver refuses, and so has not launched, goes to ``_failed(code, args)``, and one with keywords to
+driver refuses, and so has not launched, goes to ``_failed(code, args)`` (without arguments where
+the grid is the call's, as the slow path follows), and one with keywords to
 ``_launch_by_name(args, keywords)``. A subclass has these methods.
+
+launcher_tiles.py has what launches of tile programs need beside this.
 """
 
 from __future__ import annotations
@@ -31,15 +34,16 @@ from __future__ import annotations
 import ctypes
 import struct
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from gridlane.core.config import config
-from gridlane.launch import launcher_external_arrays
+from gridlane.launch import launcher_external_arrays, launcher_tiles
+from gridlane.launch.launcher_tiles import PARTS, Names, Over
 
-MOST_PROFILES = 8
+MOST_PROFILES = 32
 
 ARRAY, INTEGER, REAL, BOOLEAN, NOTHING, NUMBER, FOREIGN = range(7)
 """Kinds of matchers: a device array (its ``__gridlane_launch__`` is (key, bytes)), Python's int,
@@ -68,6 +72,8 @@ class PythonLauncher:
         self._selected = _selected()
         self._others: dict[int, Any] = {}
         self._hot: Callable[[Any, tuple[Any, ...]], None] | None = None
+        self._names: Names | None = None
+        self._guards: tuple[tuple[Any, str | None, Any], ...] = ()
 
     def _install(
         self,
@@ -81,13 +87,15 @@ class PythonLauncher:
         flag: int,
         sound: int,
         keep: Any,
+        target: Callable[..., Any] | None = None,
+        result: Any = None,
     ) -> None:
         """Add a profile."""
-        call = _FUNCTION(launch)
+        call = target or _FUNCTION(launch)
         mark = (ctypes.c_ubyte * 1).from_address(flag) if flag else None
         alive = (ctypes.c_ubyte * 1).from_address(sound) if sound else b"\1"
-        target = function, *geometry, shared, stream
-        profile = (matchers, size, call, target, mark, alive, keep)
+        place = function, *geometry, shared, stream
+        profile = (matchers, size, call, place, mark, alive, keep, target is not None, result)
         self._profiles = [profile, *self._profiles[: MOST_PROFILES - 1]]
 
     def _forget(self) -> None:
@@ -107,27 +115,85 @@ class PythonLauncher:
         if keywords:
             self._launch_by_name(args, keywords)
             return
-        here = _selected()
-        if here != self._selected:
-            if here not in self._others:
-                self._others[here] = self._elsewhere()
-            self._others[here](*args)
+        here = self.here()
+        if here is not self:
+            here(*args)
             return
+        profile, block = self._matching(args)
+        if profile is not None:
+            code = _run(profile, block, profile[3])
+            if code:
+                self._failed(code, args)
+        elif self._hot is not None:
+            self._hot(self, args)
+        else:
+            self._launch_slowly(args)
+
+    def _matching(self, values: Sequence[Any]) -> tuple[Any, bytearray]:
+        """The profile that matches arguments, or None, and their parameter block."""
         for number, profile in enumerate(self._profiles):
-            block = _block(profile[0], profile[1], args) if profile[5][0] else None
+            block = _block(profile[0], profile[1], values) if profile[5][0] else None
             if block is None:
                 continue
             if number:
                 rest = [other for other in self._profiles if other is not profile]
                 self._profiles = [profile, *rest]
-            code = _run(profile, block)
-            if code:
-                self._failed(code, args)
-            return
-        if self._hot is not None:
-            self._hot(self, args)
+            return profile, block
+        return None, bytearray()
+
+    def here(self) -> Any:
+        """The same launch on the device that this thread has selected."""
+        selected = _selected()
+        if selected == self._selected:
+            return self
+        if selected not in self._others:
+            self._others[selected] = self._elsewhere()
+        return self._others[selected]
+
+    # ---- tile programs
+
+    def _name(self, *facts: Any) -> None:
+        """Set the names of a tile program's launch."""
+        self._names = Names(*facts)
+
+    def _guard(self, guards: tuple[tuple[Any, str | None, Any], ...]) -> None:
+        """Set what profiles hold for."""
+        self._guards = guards
+
+    def _over(self, grid: Any) -> Over:
+        """The tile program over a grid."""
+        return Over(self, grid)
+
+    def call_over(self, grid: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """Launch a tile program over a grid."""
+        names = self._names
+        ready = self._profiles and names and not names.hooks
+        values = names.bind(args, keywords) if ready and names else None
+        if names is None or values is None or not launcher_tiles.holds(self._guards):
+            return self._launch_over(grid, args, keywords)
+        profile, block = self._matching(values)
+        if profile is None:
+            return self._launch_over(grid, args, keywords)
+        if callable(grid):
+            grid = grid(names.arguments(values))
+        numbers = launcher_tiles.read_grid(grid, profile[3][1:4])
+        if numbers is None:
+            return self._launch_over(grid, args, keywords)
+        if not all(numbers):
+            return profile[8]
+        if profile[7]:
+            given = bytes(block[: profile[1]])
+            done = profile[2](given, *numbers, tuple(values)) is not NotImplemented
         else:
-            self._launch_slowly(args)
+            place = profile[3]
+            code = _run(profile, block, (place[0], *numbers, *place[4:]))
+            done = code == 0
+            if code:
+                self._failed(code, None)
+        return profile[8] if done else self._launch_over(grid, args, keywords)
+
+    def _launch_over(self, grid: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        raise NotImplementedError
 
     def _elsewhere(self) -> Any:
         raise NotImplementedError
@@ -138,12 +204,12 @@ class PythonLauncher:
     def _launch_by_name(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
         raise NotImplementedError
 
-    def _failed(self, code: int, args: tuple[Any, ...]) -> None:
+    def _failed(self, code: int, args: tuple[Any, ...] | None) -> None:
         raise NotImplementedError
 
 
-def _run(profile: tuple[Any, ...], block: bytearray) -> int:
-    size, call, target, mark = profile[1:5]
+def _run(profile: tuple[Any, ...], block: bytearray, target: tuple[Any, ...]) -> int:
+    size, call, _, mark = profile[1:5]
     memory = (ctypes.c_ubyte * max(1, size)).from_buffer(block)
     length = ctypes.c_size_t(size)
     extra = (ctypes.c_void_p * 5)(1, ctypes.addressof(memory), 2, ctypes.addressof(length), 0)
@@ -152,21 +218,38 @@ def _run(profile: tuple[Any, ...], block: bytearray) -> int:
     return call(*target, None, ctypes.addressof(extra) if size else None)
 
 
-def _block(matchers: tuple[Any, ...], size: int, args: tuple[Any, ...]) -> bytearray | None:
+def _block(matchers: Sequence[Any], size: int, args: Sequence[Any]) -> bytearray | None:
     """The parameter block, or None if an argument does not match."""
     if len(args) != len(matchers):
         return None
     block = bytearray(max(1, size))
-    for (kind, cls, wanted, offset, length), value in zip(matchers, args):
-        octets = _octets(kind, cls, wanted, length, value)
-        if octets is None or len(octets) < length:
-            return None
-        block[offset : offset + length] = octets[:length]
-    return block
+    return block if all(_fill(block, *each) for each in zip(matchers, args)) else None
+
+
+def _fill(block: bytearray, matcher: tuple[Any, ...], value: Any) -> bool:
+    """Whether an argument matches; its bytes go to the block."""
+    kind, cls, wanted, offset, length = matcher
+    if kind == PARTS:
+        names, inner = wanted
+        items = launcher_tiles.parts_of(cls, names, len(inner), value)
+        return items is not None and all(_fill(block, *each) for each in zip(inner, items))
+    octets = _octets(kind, cls, wanted, length, value)
+    if octets is None or len(octets) < length:
+        return False
+    block[offset : offset + length] = octets[:length]
+    return True
+
+
+def block_of(matchers: Sequence[Any], size: int, values: Sequence[Any]) -> bytes | None:
+    """The parameter block that matchers make of arguments; None if one does not match."""
+    block = _block(matchers, size, values)
+    return None if block is None else bytes(block[:size])
 
 
 def _octets(kind: int, cls: Any, wanted: Any, length: int, value: Any) -> bytes | None:
     """The bytes of an argument in little-endian order; None if it does not match."""
+    if kind >= launcher_tiles.CONSTANT:
+        return launcher_tiles.octets(kind, cls, wanted, length, value)
     if kind == ARRAY:
         if type(value) is not cls:
             return None

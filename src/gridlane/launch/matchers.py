@@ -46,10 +46,10 @@ def matcher(parameters: Parameters, number: int, value: Any, compact: bool) -> M
         return Matcher(ARRAY, type(value), value.__gridlane_launch__[0], piece.offset, layout.size)
     if len(piece.slots) != 1 or piece.slots[0].path:
         return None
-    return _number(piece.slots[0], value, LIMIT if compact else None)
+    return matcher_of_number(piece.slots[0], value, LIMIT if compact else None)
 
 
-def _number(slot: ParamSlot, value: Any, limit: int | None) -> Matcher | None:
+def matcher_of_number(slot: ParamSlot, value: Any, limit: int | None = None) -> Matcher | None:
     """The matcher of a scalar, if its bytes are the parameter's."""
     dtype, place = slot.dtype, (slot.offset, slot.size)
     if dtype is None:

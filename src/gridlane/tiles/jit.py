@@ -7,21 +7,18 @@ import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, overload
 
-import numpy as np
-
 from gridlane.core.errors import ArgumentError
 from gridlane.core.forks import fork_waits
 from gridlane.cuda.kernels.overlaps import Writebacks
 from gridlane.frontends.triton.functions import TileFunction
+from gridlane.frontends.triton.used import Used, functions_in, used_by
 from gridlane.launch import current
-from gridlane.launch.dimensions import Dim3
 from gridlane.tiles import knobs
 from gridlane.tiles.arguments import (
     Described,
     describe,
     key_of,
     on_current_device,
-    packed_form,
     parameters_of,
     short_name,
 )
@@ -29,17 +26,11 @@ from gridlane.tiles.arguments import type_canonicalisation_dict as type_canonica
 from gridlane.tiles.driver import current_target
 from gridlane.tiles.errors import CompilationError, WrongOption
 from gridlane.tiles.grids import grid_of
+from gridlane.tiles.launching import IGNORED, UNSET, TileLaunch, settings_guards
+from gridlane.tiles.profiles import Checked, profile_of
 from gridlane.tiles.programs import CompiledKernel, Options, Program
-from gridlane.tiles.repeated import Entry, binder, key_of_call, may_repeat
 from gridlane.tiles.wrappers import TensorWrapper as TensorWrapper
 from gridlane.tiles.wrappers import reinterpret as reinterpret
-
-_IGNORED = frozenset((
-    "cluster_dims", "extern_libs", "instrumentation_mode", "kpack", "launch_cooperative_grid",
-    "launch_pdl", "matrix_instr_nonkdim", "maxRegAutoWS", "max_num_imprecise_acc_default",
-    "minRegAutoWS", "sanitize_overflow", "schedule_hint", "waves_per_eu",
-))  # fmt: skip
-"""Options of launches that tune code of one vendor, and change no result."""
 
 
 class KernelInterface:
@@ -109,10 +100,9 @@ class JITFunction(TileFunction, KernelInterface):
         self._repr = repr
         self.pre_run_hooks: list[Callable[..., Any]] = []
         self._programs: dict[Hashable, Program] = {}
-        self._entries: dict[Hashable, Entry] = {}
-        self._bind = binder(self)
-        self._constants = tuple([each.is_constant for each in self.parameters])
-        self._lock = threading.Lock()
+        self._used: tuple[Used, ...] = ()
+        self._lock = threading.RLock()
+        self._launch = TileLaunch(self)
 
     def _has(self, which: str | int) -> bool:
         count = len(self.arg_names)
@@ -149,13 +139,16 @@ class JITFunction(TileFunction, KernelInterface):
         self.update_text(text)
         with self._lock:
             self._programs.clear()
-            self._entries.clear()
+            self._used = ()
 
     # ---- launches
 
     def warmup(self, *args: Any, grid: Any, **keywords: Any) -> CompiledKernel:
         """Compile for arguments of these types, which may be torch dtypes in place of tensors."""
         return self.run(*args, grid=grid, warmup=True, **keywords)
+
+    def __getitem__(self, grid: Any) -> Callable[..., CompiledKernel]:
+        return self._launch._over(grid)
 
     def run(self, *args: Any, grid: Any, warmup: bool = False, **keywords: Any) -> CompiledKernel:
         """Launch over a grid, or only compile.
@@ -164,67 +157,65 @@ class JITFunction(TileFunction, KernelInterface):
             ArgumentError: arguments are missing, or cannot be passed.
             CompilationError: the program is outside the language; located.
             TargetError: the device lacks what it needs.
+            RuntimeError: a global name of the program has another value than it was compiled with.
         """
+        if warmup:
+            return self.launch_slowly(None, (0,), args, keywords)
+        return self._launch._over(grid)(*args, **keywords)
+
+    def launch_slowly(
+        self, launch: TileLaunch | None, grid: Any, args: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> CompiledKernel:
+        """Launch like no launch before, and prepare ``launch`` for others like this one."""
         for hook in self.pre_run_hooks:
             hook(*args, **keywords)
-        key, done = (None, None) if warmup else self._repeated(args, grid, keywords)
-        if done is not None:
-            return done
+        self._check_globals()
         bound, options = self.bound(args, keywords)
-        back = Writebacks()
-        given = on_current_device(tuple(bound.values()), back)
+        values, back = tuple(bound.values()), Writebacks()
+        given = on_current_device(values, back)
         pairs = zip(given, self.parameters, strict=True)
         described = tuple([describe(value, parameter) for value, parameter in pairs])
         program = self._program_for(described, options)
-        device = current.device()
-        kernel = CompiledKernel(program, program.plan(device), current_target())
-        shape = (0, 0, 0) if warmup else grid_of(grid, bound)
-        if all(shape):
-            chosen = tuple([given[n] for n in program.runtime])
-            program.launch_converted(shape, chosen, back)
-            forms = tuple([packed_form(value) for value in chosen])
-            raw = [tuple(bound.values())[n] for n in program.runtime]
-            same = all(type(a) is type(b) for a, b in zip(forms, raw, strict=True))
-            if key is not None and same and not back:
-                self._remember(key, program, forms, kernel, shape)
+        plan = program.plan(current.device())
+        kernel = CompiledKernel(program, plan, current_target())
+        shape = grid_of(grid, bound)
+        if not all(shape):
+            return kernel
+        chosen = tuple([given[n] for n in program.runtime])
+        known, params = program.launch_converted(shape, chosen, back)
+        if launch is not None and not back:
+            asked = tuple([keywords.get(name, UNSET) for name in Options._fields])
+            self._remember(
+                launch, Checked(*known, values, described, self.parameters, asked, params, kernel)
+            )
         return kernel
 
-    def _repeated(
-        self, args: tuple[Any, ...], grid: Any, keywords: dict[str, Any]
-    ) -> tuple[Hashable | None, CompiledKernel | None]:
-        """Launch as before, if a launch of this kind was checked. Hot.
+    def _remember(self, launch: TileLaunch, checked: Checked) -> None:
+        """Make the next launch with arguments like these a native one, if possible."""
+        used = [each.guards() for each in self._used]
+        guards = [guard for each in used if each is not None for guard in each]
+        profile = None if None in used else profile_of(checked)
+        if profile is not None:
+            launch.hold((*settings_guards(self), *guards))
+            launch._install(*profile)
 
-        Returns:
-            The key of the call, if it has one, and what the launch returns, if it was done.
+    def _check_globals(self) -> None:
+        """Forget what was compiled if a function or class that it uses is another one.
+
+        Raises:
+            RuntimeError: a constant that it uses has another value.
         """
-        if self._bind is None or not may_repeat():
-            return None, None
-        try:
-            values, asked = self._bind(*args, **keywords)
-            key = key_of_call(current.device(), self._constants, values, self._defaults() | asked)
-            entry = self._entries.get(key)
-        except TypeError:  # a call that ``bound`` refuses, or a constant without a hash
-            return None, None
-        if entry is None:
-            return key, None
-        shape = grid_of(grid, dict(zip(self.arg_names, values, strict=True)))
-        return key, entry.kernel if entry.launch(shape, values) else None
-
-    def _remember(
-        self,
-        key: Hashable,
-        program: Program,
-        forms: tuple[Any, ...],
-        kernel: CompiledKernel,
-        shape: Dim3,
-    ) -> None:
-        entry = self._entries.get(key)
-        if entry is None:
-            known = program.launch_for(current.device(), forms)
-            waits = any(isinstance(value, np.ndarray) for value in forms)
-            made = Entry(known.plan, known.pack, program.runtime, set(), waits, kernel)
-            entry = self._entries.setdefault(key, made)
-        entry.note(shape)
+        changed = [each for each in self._used if not each.is_same()]
+        for each in changed:
+            if each.is_constant:
+                raise RuntimeError(
+                    f"Global variable {each.name} has changed since we compiled this kernel, from "
+                    f"{each.value if each.value is not each.now() else each.plain} to {each.now()}"
+                )
+        if changed:
+            with self._lock:
+                self._programs.clear()
+                self._used = ()
 
     def bound(
         self, args: tuple[Any, ...], keywords: Mapping[str, Any]
@@ -242,7 +233,7 @@ class JITFunction(TileFunction, KernelInterface):
         found.apply_defaults()
         given = {name: value for name, value in keywords.items() if name not in mine}
         asked = self._defaults() | given
-        unknown = asked.keys() - _IGNORED - {*Options._fields}
+        unknown = asked.keys() - IGNORED - {*Options._fields}
         if unknown:
             name = min(unknown)
             raise ArgumentError(
@@ -268,8 +259,20 @@ class JITFunction(TileFunction, KernelInterface):
                 made = Program(self, names, described, options)
                 if self._repr is not None:
                     made.name = self._repr(Specialisation.of(self.fn, names, described))
+                self._note_used(made)
                 program = self._programs.setdefault(key, made)
         return program
+
+    def _note_used(self, program: Program) -> None:
+        """Note the names that a program reads from around it: they are those of all its programs,
+        but for the functions that are arguments."""
+        constants = program.source.constants.values()
+        functions = [each for constant in constants for each in functions_in(constant)]
+        if functions or not self._programs:
+            known = {(id(each.owner), each.name): each for each in self._used}
+            for each in used_by([self, *functions]):
+                known.setdefault((id(each.owner), each.name), each)
+            self._used = tuple(known.values())
 
 
 def _check_warps(count: Any) -> None:

@@ -12,6 +12,7 @@ from gridlane.backends import backend
 from gridlane.compiler.programs import block_of
 from gridlane.core import argtypes
 from gridlane.core.argtypes import ArgType
+from gridlane.core.encoding import NotEncodable
 from gridlane.core.options import KernelOptions
 from gridlane.cuda.kernels.overlaps import Writebacks
 from gridlane.frontends.triton.functions import TileFunction
@@ -118,8 +119,11 @@ class Program:
         given = on_current_device(tuple([args[n] for n in self.runtime]), back)
         self.launch_converted(grid, given, back)
 
-    def launch_converted(self, grid: Dim3, given: tuple[Any, ...], back: Writebacks) -> None:
-        """Launch with arrays that are on this thread's device already."""
+    def launch_converted(
+        self, grid: Dim3, given: tuple[Any, ...], back: Writebacks
+    ) -> tuple[Launch, bytes]:
+        """Launch with arrays that are on this thread's device already; return the code that was
+        launched, and its parameter block."""
         forms = tuple([packed_form(value) for value in given])
         device = current.device()
         known = self.launch_for(device, forms)
@@ -130,6 +134,7 @@ class Program:
             plan.device.default_stream.synchronize()
             for write in back:
                 write()
+        return Launch(plan, known.pack), params
 
     def launch_for(self, device: Device, forms: tuple[Any, ...]) -> Launch:
         """The code on a device for arguments in the form that packers read."""
@@ -215,7 +220,14 @@ class CompiledKernel:
             artifact.static_shared or artifact.scratch, options.debug, target,
         )  # fmt: skip
         self.src = program.source
-        self.hash = program.source.key().hex()[-64:]
+
+    @property
+    def hash(self) -> str:
+        """A number of the program's text and constants; of this object where these have none."""
+        try:
+            return self.src.key().hex()[-64:]
+        except NotEncodable:
+            return f"{id(self.program):064x}"
 
     def _init_handles(self) -> None:
         """Load the code; it is loaded already."""

@@ -20,6 +20,8 @@ from gridlane.cuda.kernels.argument_types import KEYS
 from gridlane.cuda.kernels.profiles import native_profile
 from gridlane.cuda.kernels.reading import Launch, Reading
 from gridlane.launch import compact, current
+from gridlane.launch.packing import Packer
+from gridlane.launch.plan import Plan
 from gridlane.runtime.protocol import Limits
 from gridlane.runtime.queues.default_stream_lock import TURNS
 from gridlane.runtime.queues.host_queue import BUSY, wait_for_streams
@@ -38,11 +40,15 @@ class Route:
         variant: the code to use, as far as unconverted arguments show it.
         remember: makes the next launch with arguments like these a hot one, if possible. It gets
             them in the kernel's form, and as the caller passes them.
+        prepare: the function that launches a plan by its parameter block and grid, of launches
+            whose grid is the call's: the target of a profile; None if the driver is called without
+            Python.
     """
 
     hot: Callable[[Any, Arguments], None] | None
     variant: Callable[[Any, Arguments, Limits], Variant]
     remember: Callable[[Any, Hashable, Any, Arguments, Arguments], None]
+    prepare: Callable[[Packer, Plan], Callable[..., Any]] | None
 
 
 # --- host devices, whose default stream runs on the caller ---
@@ -75,6 +81,21 @@ def _remember_inline(
 ) -> None:
     if launch.stream.inline and not reading.plan.kernel.artifact.spins:
         launch._fast[key] = reading
+
+
+def _prepare_inline(read: Packer, plan: Plan) -> Callable[..., Any]:
+    reading = Reading(read, plan, (), True)
+
+    def launch(params: bytes, x: int, y: int, z: int, values: Arguments) -> Any:
+        if BUSY:
+            if LEFT or is_behind_waiting():
+                return NotImplemented
+            wait_for_streams()
+        with TURNS.lock:
+            reading.launch(params, x, y, z, 0)
+        return None
+
+    return launch
 
 
 # --- host-driven devices, whose streams queue work ---
@@ -114,6 +135,18 @@ def _remember_queued(
     # Else the arguments were large this time, and may be smaller the next.
 
 
+def _prepare_queued(read: Packer, plan: Plan) -> Callable[..., Any]:
+    device, kernel, holds = plan.device, plan.kernel, plan.holds
+
+    def launch(params: bytes, x: int, y: int, z: int, values: Arguments) -> Any:
+        if holds is not None and not holds(params):
+            return NotImplemented
+        device.default_stream.launch(kernel, params, x, y, z, 0, values)
+        return None
+
+    return launch
+
+
 # --- GPUs whose driver is called with packed arguments ---
 
 
@@ -136,7 +169,7 @@ def _compact_where_small(launch: Launch, args: Arguments, limits: Limits) -> Var
 
 
 ROUTES = {
-    "inline": Route(_at_once, _any, _remember_inline),
-    "queued": Route(_later, _compact_where_small, _remember_queued),
-    "native": Route(None, _compact_where_small, _remember_native),
+    "inline": Route(_at_once, _any, _remember_inline, _prepare_inline),
+    "queued": Route(_later, _compact_where_small, _remember_queued, _prepare_queued),
+    "native": Route(None, _compact_where_small, _remember_native, None),
 }

@@ -17,7 +17,7 @@ from gridlane.frontends.triton.context import is_builtin
 from gridlane.frontends.triton.functions import ConstexprFunction, TileFunction
 from gridlane.frontends.triton.types import block_type, dtype, pointer_type
 
-_PLAIN = (type(None), bool, int, float, str, bytes)
+PLAIN = (type(None), bool, int, float, str, bytes)
 _PACKAGE = __name__.rpartition(".")[0]
 
 
@@ -39,6 +39,15 @@ def constant_bytes(value: Any) -> bytes:
     """
     walk = Walk()
     return frame(b"c", walk.value(value), walk.everything(None))
+
+
+def paths_of(function: TileFunction) -> list[tuple[str, ...]]:
+    """The names that a function reads from around it, with the attributes that follow."""
+    source = function.source
+    assert isinstance(source.node, ast.FunctionDef)
+    local = assigned_names(source.node.body) | {*function.arg_names}
+    reads = reads_of(source.node, frozenset(local))
+    return [*((name,) for name in reads.bare), *reads.paths]
 
 
 class Walk:
@@ -70,10 +79,7 @@ class Walk:
         parts = [encode((place.file, place.line, place.column, source.name, source.text))]
         defaults = [each.default for each in made.signature.parameters.values()]
         parts += [self.value(each) for each in defaults if each is not inspect.Parameter.empty]
-        assert isinstance(source.node, ast.FunctionDef)
-        local = assigned_names(source.node.body) | {*made.arg_names}
-        reads = reads_of(source.node, frozenset(local))
-        for path in [*((name,) for name in reads.bare), *reads.paths]:
+        for path in paths_of(made):
             parts.append(encode(path))
             parts.append(self._path(made, path))
         return frame(b"P", *parts)
@@ -91,7 +97,7 @@ class Walk:
     def value(self, value: Any) -> bytes:
         """The bytes of a value that a program reads."""
         plain = unwrapped(value)
-        if type(plain) in _PLAIN:
+        if type(plain) in PLAIN:
             return encode(plain)
         if isinstance(plain, (TileFunction, ConstexprFunction)):
             return frame(b"F", self._number(plain))
@@ -103,6 +109,9 @@ class Walk:
         if isinstance(plain, (tuple, list)):
             items = tuple(cast("list[Any]", plain))
             return frame(b"T", *[self.value(each) for each in items])
+        if isinstance(plain, dict):
+            pairs = cast("dict[Any, Any]", plain).items()
+            return frame(b"K", *[self.value(each) for pair in pairs for each in pair])
         if isinstance(plain, types.ModuleType):
             return frame(b"M", encode(plain.__name__))
         return self._named(plain)

@@ -1,0 +1,261 @@
+"""The profile of a launch that was checked, by which the next one like it is native; see
+launch/launcher_tiles.py."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gridlane.core import argtypes, trace
+from gridlane.core.argtypes import ArgType
+from gridlane.core.config import config
+from gridlane.cuda.arrays.devicearray import DeviceNDArray
+from gridlane.cuda.kernels.routes import ROUTES
+from gridlane.frontends.triton.context import is_builtin
+from gridlane.frontends.triton.functions import ConstexprFunction, TileFunction
+from gridlane.frontends.triton.types import dtype
+from gridlane.launch.dimensions import ALONE
+from gridlane.launch.geometry import address_of
+from gridlane.launch.launcher import Launcher, block_of
+from gridlane.launch.launcher_tiles import (
+    CONSTANT,
+    CONTIGUOUS,
+    HOST,
+    IN_PLACE,
+    OWN,
+    PARTS,
+    TENSOR,
+    WHOLE,
+)
+from gridlane.launch.matchers import Matcher, matcher_of_number
+from gridlane.launch.packing import Packer
+from gridlane.launch.parameters import Piece
+from gridlane.launch.plan import Plan
+from gridlane.runtime.protocol import NativeLaunch
+from gridlane.tiles.arguments import ALIGNMENT, Described, Parameter, TuplePart
+from gridlane.tiles.descriptors import TensorDescriptor
+from gridlane.tiles.launching import UNSET
+from gridlane.tiles.wrappers import TensorWrapper
+
+_FIXED = frozenset((bool, int, float, str, type(None)))
+_SINGLE = dtype, TileFunction, ConstexprFunction, enum.Enum
+"""Classes of constants that are the same where they are the same object."""
+_OF_TENSORS = ("dtype", "is_cpu", "is_cuda", "is_neg", "data_ptr")
+_RANGES: dict[ArgType, tuple[int, int]] = {
+    argtypes.int32: (-(2**31), 2**31 - 1),
+    argtypes.int64: (2**31, 2**63 - 1),
+}
+_ANY = -(2**63), 2**63 - 1
+
+
+class _NotNative(Exception):
+    """An argument has no matcher."""
+
+
+class Checked(NamedTuple):
+    """A launch that was checked.
+
+    Attributes:
+        values: the arguments of all parameters, as the caller passes them.
+        described: what code depends on of each.
+        parameters: those of the function.
+        options: the values of the options, UNSET for those that are not given.
+        params: the parameter block.
+        result: of the call.
+    """
+
+    plan: Plan
+    pack: Packer
+    values: tuple[Any, ...]
+    described: tuple[Described, ...]
+    parameters: tuple[Parameter, ...]
+    options: tuple[Any, ...]
+    params: bytes
+    result: Any
+
+
+class _Matching:
+    """The matchers of a launch's arguments."""
+
+    def __init__(self, checked: Checked, entry: NativeLaunch | None) -> None:
+        self.device = checked.plan.device
+        self.attribute = 0 if entry is None else entry.pointer_attribute
+        self._pieces = {
+            (piece.argument, piece.items): piece for piece in checked.plan.parameters.pieces
+        }
+
+    def of(
+        self, value: Any, described: Described, parameter: Parameter, place: int, *items: int
+    ) -> Matcher:
+        """The matcher of a value.
+
+        Args:
+            place: among the arguments of run time.
+            items: the indices that lead to it through tuples.
+        """
+        if described.type is None:
+            return _constant(value)
+        if isinstance(described.type, TuplePart):
+            inner = parameter._replace(fixed=None)
+            parts = zip(value, described.type.parts, strict=True)
+            matchers = [
+                self.of(item, part, inner, place, *items, n) for n, (item, part) in enumerate(parts)
+            ]
+            return Matcher(PARTS, type(value), (None, tuple(matchers)))
+        piece = self._pieces.get((place, items))
+        slot = piece.slots[0] if piece is not None and len(piece.slots) == 1 else None
+        if type(value) is int:
+            return _whole(value, described, parameter, piece)
+        if isinstance(value, bool | float | np.generic):
+            found = None if slot is None else matcher_of_number(slot, value)
+            if found is None:
+                raise _NotNative
+            return found
+        if piece is None:
+            raise _NotNative
+        if isinstance(value, TensorDescriptor):
+            return self._descriptor(value, piece)
+        return self._pointer(value, ALIGNMENT if described.aligned else -ALIGNMENT, piece)
+
+    def _pointer(self, value: Any, aligned: int, piece: Piece) -> Matcher:
+        offset, kind = piece.offset, type(value)
+        if kind is TensorWrapper:
+            parts = self._pointer(value.base, aligned, piece), _constant(value.dtype)
+            return Matcher(PARTS, kind, (("base", "dtype"), parts))
+        if kind is DeviceNDArray:
+            if value.buffer.device is not self.device or value.readonly:
+                raise _NotNative
+            return Matcher(OWN, kind, (value.__gridlane_launch__[0], aligned), offset, 8)
+        if kind is np.ndarray and self.device.host_visible and _READS_NUMPY:
+            flags = value.flags.num
+            if flags & IN_PLACE != IN_PLACE or not flags & CONTIGUOUS or not value.dtype.isnative:
+                raise _NotNative
+            return Matcher(HOST, kind, (value.dtype, value.dtype.num, aligned), offset, 8)
+        where = self._tensors_place(value)
+        attribute = self.attribute if where == "is_cuda" else 0
+        return Matcher(TENSOR, kind, (value.dtype, where, aligned, attribute), offset, 8)
+
+    def _tensors_place(self, value: Any) -> str:
+        """The attribute of a tensor like torch's that is True where its memory is the device's."""
+        if not all(hasattr(type(value), name) for name in _OF_TENSORS):
+            raise _NotNative
+        if self.device.host_visible and value.is_cpu is True:
+            return "is_cpu"
+        if self.attribute and value.is_cuda is True:
+            return "is_cuda"
+        raise _NotNative
+
+    def _descriptor(self, value: TensorDescriptor, piece: Piece) -> Matcher:
+        offsets = {slot.path[len(piece.items) :]: slot.offset for slot in piece.slots}
+        base = value.base.base if type(value.base) is TensorWrapper else value.base
+        size = getattr(base, "itemsize", None) or base.dtype.itemsize
+
+        def numbers(name: str, items: list[Any], factor: int) -> Matcher:
+            wanted = *_ANY, factor, 0
+            parts = [Matcher(WHOLE, None, wanted, offsets[name, n], 8) for n in range(len(items))]
+            return Matcher(PARTS, list, (None, tuple(parts)))
+
+        block = tuple([_constant(extent) for extent in value.block_shape])
+        parts = (
+            self._pointer(value.base, 0, piece),
+            numbers("shape", value.shape, 1),
+            numbers("strides", value.strides, size),
+            Matcher(PARTS, list, (None, block)),
+            _constant(value.padding),
+        )
+        names = "base", "shape", "strides", "block_shape", "padding"
+        return Matcher(PARTS, type(value), (names, parts))
+
+
+def _constant(value: Any) -> Matcher:
+    """The matcher of a constant, if equal ones select the same code."""
+    kind = type(value)
+    if kind is tuple:
+        for item in value:
+            _constant(item)
+    elif kind not in _FIXED and not isinstance(value, _SINGLE) and not is_builtin(value):
+        raise _NotNative
+    return Matcher(CONSTANT, None, value)
+
+
+def _whole(value: int, described: Described, parameter: Parameter, piece: Piece | None) -> Matcher:
+    limits = _ANY
+    if parameter.fixed is None:
+        kind = described.type
+        limits = None if isinstance(kind, TuplePart | None) else _RANGES.get(kind)
+        if value < -(2**31):
+            limits = _ANY[0], -(2**31) - 1
+        if limits is None:
+            raise _NotNative
+    wanted = *limits, 1, int(parameter.by_value and parameter.fixed is None)
+    if piece is None:  # the program does not read it
+        return Matcher(WHOLE, None, wanted)
+    slot = piece.slots[0]
+    if slot.dtype is None or not slot.dtype.is_integer:
+        raise _NotNative
+    return Matcher(WHOLE, None, wanted, slot.offset, slot.size)
+
+
+def _reads_numpy() -> bool:
+    """Whether the native launcher reads this numpy's arrays as they are."""
+    probe = np.arange(5, dtype=np.float32)[1:]
+    seen = getattr(Launcher, "_seen", None)
+    return seen is None or seen(probe) == (address_of(probe), probe.dtype, probe.flags.num)
+
+
+_READS_NUMPY = _reads_numpy()
+
+
+def profile_of(checked: Checked) -> tuple[Any, ...] | None:
+    """The arguments of ``Launcher._install`` for launches like one that was checked; None if each
+    needs the slow path: accesses are checked or launches traced, or an argument has no matcher."""
+    plan, kernel = checked.plan, checked.plan.kernel
+    artifact = kernel.artifact
+    if config().check or trace.enabled() or artifact.spins or artifact.coarse != 1:
+        return None
+    if artifact.cluster != ALONE:
+        return None
+    entry, target = None, None
+    prepare = ROUTES[plan.device.route].prepare
+    if prepare is None:
+        native: Any = getattr(kernel, "native_launch", None)
+        entry = native(plan.device.default_stream) if native is not None else None
+        if entry is None:
+            return None
+    else:
+        target = prepare(checked.pack, plan)
+    matchers = _matchers(checked, entry)
+    values = *checked.values, *checked.options
+    # What differs from the slow path's bytes is no way to read these arguments.
+    if matchers is None or block_of(matchers, len(checked.params), values) != checked.params:
+        return None
+    geometry = *plan.device.limits.max_grid, *plan.block
+    size, keep = len(checked.params), (entry and entry.keep, plan)
+    if entry is None:
+        return matchers, size, 0, 0, geometry, 0, 0, 0, 0, keep, target, checked.result
+    return (
+        matchers, size, entry.address, entry.function, geometry, 0, entry.stream, entry.flag,
+        entry.sound, keep, None, checked.result,
+    )  # fmt: skip
+
+
+def _matchers(checked: Checked, entry: NativeLaunch | None) -> tuple[Matcher, ...] | None:
+    matching, place = _Matching(checked, entry), 0
+    matchers: list[Matcher] = []
+    arguments: Sequence[tuple[Any, Described, Parameter]] = [
+        *zip(checked.values, checked.described, checked.parameters, strict=True)
+    ]
+    try:
+        for value, described, parameter in arguments:
+            matchers.append(matching.of(value, described, parameter, place))
+            place += described.type is not None
+        matchers += [
+            Matcher(CONSTANT, None, UNSET) if value is UNSET else _constant(value)
+            for value in checked.options
+        ]
+    except _NotNative:
+        return None
+    return tuple(matchers)
