@@ -244,7 +244,7 @@ def layer_norms(rng: np.random.Generator, rows: int, columns: int) -> dict[str, 
 def products(rng: np.random.Generator, side: int) -> dict[str, Run]:
     a, b = rng.random((2, side, side), dtype=np.float32)
     c, other = np.zeros((2, side, side), np.float32)
-    block = 256, 256, 128
+    block = 512 if side > 2048 else 256, 256, 128
     grid = tiles.cdiv(side, block[0]), tiles.cdiv(side, block[1])
 
     def run() -> np.ndarray:
