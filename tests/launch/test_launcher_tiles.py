@@ -396,3 +396,11 @@ def test_profiles_take_turns(cls):
     assert results == ["slow"] * (40 - kept) + [*range(40 - kept, 40)]
     for first, second in itertools.pairwise([39, 12, 15, 39]):
         assert launch._over(1)(first + 100) == first and launch._over(1)(second + 100) == second
+
+
+@pytest.mark.skipif(_native is None, reason="no native launcher")
+def test_a_build_of_another_source(monkeypatch):
+    assert launcher._chosen() is _native.Launcher
+    monkeypatch.setattr(_native, "INTERFACE", launcher.INTERFACE - 1)
+    with pytest.warns(RuntimeWarning, match="pip install -e"):
+        assert launcher._chosen() is launcher.PythonLauncher

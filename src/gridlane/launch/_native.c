@@ -15,6 +15,7 @@
 
 #include "_external_arrays.h"
 
+#define INTERFACE 2 /* as in launcher.py: a build of another source is not used */
 #define MOST_PROFILES 32
 #define MOST_PARAMETERS 4096 /* bytes, the least that every device takes */
 
@@ -569,7 +570,8 @@ PyMODINIT_FUNC PyInit__native(void)
         return NULL;
     }
     PyObject *type = PyType_FromSpec(&launcher_spec);
-    if (type == NULL || PyModule_AddObject(made, "Launcher", type) < 0) {
+    if (type == NULL || PyModule_AddIntConstant(made, "INTERFACE", INTERFACE) < 0 ||
+        PyModule_AddObject(made, "Launcher", type) < 0) {
         Py_XDECREF(type);
         Py_DECREF(made);
         return NULL;

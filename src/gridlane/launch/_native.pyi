@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+INTERFACE: int
+
 class Launcher:
     def _install(
         self,

@@ -34,6 +34,7 @@ from __future__ import annotations
 import ctypes
 import struct
 import threading
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -44,6 +45,8 @@ from gridlane.launch import launcher_external_arrays, launcher_tiles
 from gridlane.launch.launcher_tiles import PARTS, Names, Over
 
 MOST_PROFILES = 32
+INTERFACE = 2
+"""That of the native launcher with this file."""
 
 ARRAY, INTEGER, REAL, BOOLEAN, NOTHING, NUMBER, FOREIGN = range(7)
 """Kinds of matchers: a device array (its ``__gridlane_launch__`` is (key, bytes)), Python's int,
@@ -282,14 +285,22 @@ def _within(value: int, most: int | None) -> bool:
 
 
 def _chosen() -> Any:
-    """The native class if it was built and GRIDLANE_NATIVE does not disable it."""
-    if config().native:
-        try:
-            from gridlane.launch._native import Launcher
-        except ImportError:
-            return PythonLauncher
-        return Launcher
-    return PythonLauncher
+    """The native class if it was built from this source and GRIDLANE_NATIVE does not disable it."""
+    if not config().native:
+        return PythonLauncher
+    try:
+        from gridlane.launch import _native
+    except ImportError:
+        return PythonLauncher
+    if getattr(_native, "INTERFACE", 0) != INTERFACE:
+        warnings.warn(
+            "gridlane's native launcher was built from another version of its source, so launches "
+            "take longer; build it again, as by `pip install -e .`",
+            RuntimeWarning,
+            stacklevel=1,
+        )
+        return PythonLauncher
+    return _native.Launcher
 
 
 Launcher: Any = _chosen()
