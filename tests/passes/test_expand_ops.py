@@ -125,8 +125,12 @@ def test_expansions_mean_what_the_ops_mean() -> None:
         check(case, expand_all)
 
 
+NOTHING = {"warpgroup_fence", "warpgroup_commit", "register_limit"}
+"""Ops that expand into no other."""
+
+
 def test_a_broken_expansion_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    for cls in [cls for cls in REGISTRY.values() if cls.expands]:
+    for cls in [cls for cls in REGISTRY.values() if cls.expands and cls.name not in NOTHING]:
         zeros = lambda op, b: tuple([b.zero(value.type) for value in op.results])  # noqa: E731
         monkeypatch.setattr(cls, "expand", zeros)
         with pytest.raises(AssertionError):

@@ -46,6 +46,7 @@ BACKEND = Backend(
         **reasons.WITHOUT_CLUSTERS,
         **reasons.SHADERS,
         **reasons.CHECKS,
+        **reasons.SHARED_MATRICES,
     },
     refused=(
         ("fence", ".*", "the host sees what a kernel wrote when it is done"),

@@ -31,6 +31,7 @@ BACKEND = Backend(
         **reasons.WITHOUT_CLUSTERS,
         **reasons.SHADERS,
         **reasons.CHECKS,
+        **reasons.SHARED_MATRICES,
     },
     refused=(
         ("fence", ".*", "the host sees what a kernel wrote when the kernel is done"),

@@ -33,3 +33,8 @@ WORD_ATOMICS = (
     ("atomic_cas", "[iuf]64", "atomics have 32 bits"),
 )
 """For ``Backend.refused``: 64-bit atomics, except sums whose old value is unused."""
+
+SHARED_MATRICES = {
+    "warpgroup_mma": "its shared memory has no addresses, on which the places of a matrix depend; "
+    "multiply by mma, or use cpu, vulkan or cuda",
+}

@@ -27,6 +27,7 @@ BACKEND = Backend(
         **reasons.WITHOUT_CLUSTERS,
         **reasons.SHADERS,
         **reasons.CHECKS,
+        **reasons.SHARED_MATRICES,
     },
     refused=(
         ("fence", ".*", "WGSL orders memory by barriers of the block alone"),

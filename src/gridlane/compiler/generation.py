@@ -182,8 +182,10 @@ def _expanded(module: Module, record: Backend) -> Module:
     """A copy in which ops that the target does not emit are expanded, where they can be.
 
     Raises:
-        TargetError: the kernel needs a stack, and the target's threads have none.
+        TargetError: the target refuses an op that it does not emit, or the kernel needs a stack,
+            which the target's threads do not have.
     """
+    pipeline.require_expandable(module, record)
     if module.stack is not None and (
         record.stack == 0 or (record.stack is not None and module.stack_holds_addresses)
     ):

@@ -81,6 +81,16 @@ def run(
     return notes
 
 
+def require_expandable(module: Module, record: Backend) -> None:
+    """Require that a backend refuses none of the ops that expand into others.
+
+    Raises:
+        TargetError: it refuses one.
+    """
+    refused = {name for name in record.reasons if name in REGISTRY and REGISTRY[name].expands}
+    _require_legal(module, record, (), only=refused)
+
+
 def _run(
     module: Module, record: Backend, given: Container[str], options: KernelOptions
 ) -> tuple[str, ...]:

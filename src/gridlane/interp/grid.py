@@ -97,7 +97,8 @@ def _barrier_part(
     for each in np.unique(number[mask]):
         here = mask & (number == each)
         wanted = np.unique(count[here])
-        came = -(-(int(here.sum()) + block.arrived.pop(int(each), 0)) // WARP) * WARP
+        arrived = 0 if op.hidden else block.arrived.pop(int(each), 0)
+        came = -(-(int(here.sum()) + arrived) // WARP) * WARP
         if each > 15 or len(wanted) > 1 or wanted[0] != came:
             raise _of_part(frame, op, int(each), f"waits for {wanted[0]} threads, {came} reach it")
         array[here] = _REDUCTIONS[op.kind](predicate[here])

@@ -34,6 +34,7 @@ from gridlane.interp import (
     tile_memory,
     tiles,
     warp,
+    warpgroups,
 )
 from gridlane.interp.cooperative import Meeting, waits_for_grid
 from gridlane.interp.memory import POISON, Fault, Memory
@@ -72,6 +73,7 @@ OBSERVE: dict[type[Op], Callable[..., Lanes | None]] = (
     | tile_memory.OBSERVE
     | tiles.OBSERVE
     | warp.OBSERVE
+    | warpgroups.OBSERVE
 )
 """Ops that read or change the state of the frame: (frame, op, mask, *operands) to results."""
 

@@ -25,7 +25,7 @@ from gridlane.interp.bits import RULES, Bits, anywhere, blank, marked
 from gridlane.interp.memory import Fault
 from gridlane.interp.shadow import ShadowMemory
 from gridlane.interp.state import Block, Frame
-from gridlane.interp.values import Array, merged
+from gridlane.interp.values import WARP, Array, merged
 from gridlane.interp.warp import OBSERVE, packed
 from gridlane.ir.op import Op
 from gridlane.ir.ops import (
@@ -39,6 +39,7 @@ from gridlane.ir.ops import (
     memory_products,
     mma_memory,
     warp,
+    warpgroups,
 )
 from gridlane.ir.types import Space
 from gridlane.ir.values import Function, Module, Value, Var
@@ -265,6 +266,22 @@ def _vote(poison: Poison, frame: Frame, op: warp.Vote, mask: Array) -> None:
     _put(poison.of, op.result, op.result, Taint(bits, taint.source), mask)
 
 
+def _warpgroup(poison: Poison, frame: Frame, op: warpgroups.WarpgroupMma, mask: Array) -> None:
+    """Sums that the product is not added to count for nothing."""
+    if op.in_memory:
+        poison.refuse(frame.block, op, mask, op.a, "the address")
+    scale = frame.values[op.scale]
+    assert isinstance(scale, np.ndarray)
+    known = [poison.of[v] for v in (*op.a, *(op.c if scale[mask].any() else ())) if v in poison.of]
+    if not known:
+        poison.clear(op, mask)
+        return
+    lanes = np.logical_or.reduce([anywhere(taint.bits) for taint in known]) & mask
+    hit = np.repeat(lanes.reshape(-1, WARP).any(axis=1), WARP)
+    for value in op.results:
+        _put(poison.of, value, value, Taint(marked(value.type, hit), known[0].source), mask)
+
+
 def _nothing(poison: Poison, frame: Frame, op: Op, mask: Array) -> None:
     """``left`` notes the results of a call."""
 
@@ -279,6 +296,7 @@ _RULES: dict[type[Op], Callable[[Poison, Frame, Any, Array], None]] = {
     memory.WriteVar: _write,
     warp.Shuffle: _shuffle,
     warp.Vote: _vote,
+    warpgroups.WarpgroupMma: _warpgroup,
 }
 
 _LANES = (("mask", "the mask of lanes"),)
@@ -318,6 +336,11 @@ _SINKS: dict[type[Op], tuple[tuple[str, str], ...]] = {
         ("pointer", "the address"),
         ("stride", "the address"),
         ("values", "the value stored"),
+    ),
+    warpgroups.WarpgroupMma: (
+        ("b", "the address"),
+        ("layout", "the address"),
+        ("scale", "whether there is a sum"),
     ),
 }
 """Operands that take no poison, and what the error calls them. Of a store also the value, unless it

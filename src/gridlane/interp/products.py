@@ -15,11 +15,12 @@ from gridlane.interp.values import ADDRESS, Array, Lanes, numpy_of
 from gridlane.ir.op import Op
 from gridlane.ir.ops import mma_memory, products
 from gridlane.ir.ops.products import COLUMNS, Factor
+from gridlane.ir.ops.warpgroups import WarpgroupMma
 
 Place = Callable[[int, int, int], tuple[int, int]]
 
 
-def _elements(word: Array, factor: Factor, part: int) -> Array:
+def elements_of(word: Array, factor: Factor, part: int) -> Array:
     """The elements of registers, as binary64 or as 64-bit integers."""
     if factor is Factor.F64:
         return word
@@ -46,19 +47,19 @@ def _matrix(words: Sequence[Array], factor: Factor, shape: tuple[int, int], plac
     array = np.zeros((len(words[0]) // WARP, *shape), np.int64 if factor.is_integer else np.float64)
     for number, word in enumerate(words):
         for part in range(factor.in_word):
-            values = _elements(word, factor, part).reshape(-1, WARP)
+            values = elements_of(word, factor, part).reshape(-1, WARP)
             for lane in range(WARP):
                 row, column = place(lane, number, part)
                 array[:, row, column] = values[:, lane]
     return array
 
 
-def _sums(op: products.Mma, words: Sequence[Array]) -> list[Array]:
+def sums_of(op: products.Mma | WarpgroupMma, words: Sequence[Array]) -> list[Array]:
     """The sums by number, as binary64 or 64-bit integers."""
     if not op.has_halves:
         wide = np.int64 if op.left.is_integer else np.float64
         return [word.astype(wide) for word in words]
-    return [_elements(word, Factor.F16, part) for word in words for part in (0, 1)]
+    return [elements_of(word, Factor.F16, part) for word in words for part in (0, 1)]
 
 
 def _mma(frame: Frame, op: products.Mma, mask: Array, *operands: Array) -> tuple[Array, ...]:
@@ -78,7 +79,7 @@ def _mma(frame: Frame, op: products.Mma, mask: Array, *operands: Array) -> tuple
     )
     arrays: list[Array] = []
     with np.errstate(all="ignore"):
-        for number, total in enumerate(_sums(op, operands[len(a) + len(b) :])):
+        for number, total in enumerate(sums_of(op, operands[len(a) + len(b) :])):
             rows, columns = zip(*(products.sum_place(lane, number) for lane in range(WARP)))
             for k in range(op.depth):
                 first = left[:, list(rows), k].reshape(-1)
@@ -88,10 +89,10 @@ def _mma(frame: Frame, op: products.Mma, mask: Array, *operands: Array) -> tuple
                 else:
                     total = first * second + total
             arrays.append(total)
-        return tuple(_finished(op, arrays))
+        return tuple(finished(op, arrays))
 
 
-def _finished(op: products.Mma, sums: list[Array]) -> list[Array]:
+def finished(op: products.Mma | WarpgroupMma, sums: list[Array]) -> list[Array]:
     """The registers of sums."""
     if op.left.is_integer:
         if op.limited:

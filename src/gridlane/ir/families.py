@@ -26,6 +26,10 @@ PRODUCTS = frozenset(("mma", "mma_load", "mma_store"))
 
 MEMORY_PRODUCTS = frozenset(("warp_product",))
 
+WARPGROUPS = frozenset((
+    "warpgroup_mma", "warpgroup_fence", "warpgroup_commit", "warpgroup_wait", "register_limit",
+))
+
 MACHINE = frozenset(("machine", "run_others"))
 
 GRID = frozenset((

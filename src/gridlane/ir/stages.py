@@ -28,6 +28,7 @@ from gridlane.ir.families import (
     REPORTS,
     TILES,
     WARP,
+    WARPGROUPS,
 )
 from gridlane.ir.op import REGISTRY
 from gridlane.ir.ops import math
@@ -54,6 +55,7 @@ KERNEL = COMMON.union(
     EXITS,
     PAIRS,
     CHECKS,
+    WARPGROUPS,
 )
 """Ops that frontends make, and all passes but the last."""
 

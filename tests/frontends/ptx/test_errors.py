@@ -84,7 +84,7 @@ def test_a_malformed_module(text, told):
         (".reg .b32 %r<3>; ld.param.u32 %r1, [x+8]; ret;", "8 to 12 are read"),
         ("bar.sync 16; ret;", "barriers 0 to 15"),
         ("call f; ret;", "no function f is declared"),
-        ("wgmma.fence.sync.aligned; ret;", "wgmma is not translated"),
+        ("tcgen05.fence::before_thread_sync; ret;", "tcgen05 is not translated"),
         ("call (a), k, (b); ret;", "k is a kernel"),
         (".shared .b8 s[4] = {1}; ret;", "has no initial value"),
         (".reg .v3 .f32 %v; ret;", "no registers of type"),
@@ -109,10 +109,10 @@ def test_the_line_and_the_caret():
 
 
 def test_what_no_kernel_reaches_is_not_read():
-    text = f"{HEAD}.entry k() {{ ret; wgmma.fence; }}\n.entry other() {{ wgmma.fence; ret; }}"
+    text = f"{HEAD}.entry k() {{ ret; tcgen05.fence; }}\n.entry other() {{ tcgen05.fence; ret; }}"
     module = parse_ptx(text)
     verify(translate(module, "k"), CFG)
-    with pytest.raises(PtxError, match="wgmma is not translated"):
+    with pytest.raises(PtxError, match="tcgen05 is not translated"):
         translate(module, "other")
     with pytest.raises(PtxError, match="no kernel third here; the kernels are: k, other"):
         PtxSource(module, "third")

@@ -29,7 +29,7 @@ OTHERS = {
     "atomics": "atom red",
     "threads": "mbarrier bar barrier membar fence nanosleep pmevent brkpt setmaxnreg",
     "clusters": "mapa getctarank griddepcontrol",
-    "matrices": "mma wmma ldmatrix stmatrix movmatrix",
+    "matrices": "mma wmma wgmma ldmatrix stmatrix movmatrix",
     "textures": "tex tld4 txq suld sust sured suq",
     "warps": "shfl vote activemask match redux elect",
     "stack": "alloca stacksave stackrestore",

@@ -21,7 +21,7 @@ TEXT = (
 .visible .entry first(.param .u8 small, .param .align 16 .b8 whole[20], .param .u16 half,
     .param .f64 wide, .param .u64 data)
 {
-    wgmma.fence.sync.aligned;
+    tcgen05.fence::before_thread_sync;
     ret;
 }
 .visible .entry second(.param .u32 n)
@@ -81,7 +81,7 @@ def test_a_variable_keeps_its_module(machine):
 def test_through_the_ir(machine):
     kernel = cuda.RawModule(code=TEXT, via="ir").get_function("second")
     kernel((1,), (32,), (5,))
-    with pytest.raises(PtxError, match="wgmma"):
+    with pytest.raises(PtxError, match="tcgen05"):
         cuda.RawKernel(TEXT, "first", via="ir")(1, 1, (0, bytes(20), 0, 0.0, 0))
 
 

@@ -20,6 +20,8 @@ from gridlane.conformance.effects.memory_products import memory_products
 from gridlane.conformance.effects.scopes import scopes
 from gridlane.conformance.effects.threads import asynchronous, barriers, grids, queries
 from gridlane.conformance.effects.tiles import tiles
+from gridlane.conformance.effects.warpgroups import orders
+from gridlane.conformance.effects.warpgroups import products as products_of_warpgroups
 from gridlane.conformance.effects.warps import (
     in_step,
     matches,
@@ -48,6 +50,8 @@ FAMILIES = (
     products,
     registers,
     memory_products,
+    products_of_warpgroups,
+    orders,
     branches,
     scopes,
     ends,

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from gridlane.frontends.ptx.operands import Address
+from gridlane.ir.ops.shared_matrix import ALIGN
 from gridlane.ir.types import Space
 
 TAG_SHIFT = 56
@@ -62,7 +63,9 @@ class Numbering:
         frames: whether such functions have local variables: each call has its own, in the first
             part of local memory.
         asks: whether the kernel reads the size of its shared memory.
-        size: bytes of its variables in shared memory, if it reads the size.
+        described: whether it has descriptors of matrices in shared memory, which hold the low bits
+            of addresses.
+        size: bytes of its variables in shared memory, if it reads the size or has descriptors.
     """
 
     spaces: set[Space]
@@ -70,7 +73,14 @@ class Numbering:
     cycles: set[str] = field(default_factory=set[str])
     frames: bool = False
     asks: bool = False
+    described: bool = False
     size: int = 0
+
+    @property
+    def first_dynamic(self) -> int:
+        """The offset of dynamic shared memory, whose low bits alone tell it from variables where
+        there are descriptors."""
+        return -(-self.size // ALIGN) * ALIGN if self.described else 0
 
     def candidates(self, space: Space) -> list[Place]:
         """Where the memory at a number may be."""

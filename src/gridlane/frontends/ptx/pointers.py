@@ -60,7 +60,7 @@ def results_of(instruction: Instruction, match: Match) -> list[Register]:
 
 def sources_of(instruction: Instruction, match: Match) -> list[Register]:
     """The registers that an instruction reads, its guard included."""
-    results = set(match.form.results())
+    results = set(match.form.results()).difference(match.form.updated)
     read: list[Register] = []
     for number, operand in enumerate(instruction.operands):
         if number not in results:

@@ -18,6 +18,7 @@ from gridlane.frontends.ptx.roots import Root
 from gridlane.frontends.ptx.types import unsigned
 from gridlane.frontends.ptx.variables import SEGMENT, Segments
 from gridlane.ir.ops import graph, memory
+from gridlane.ir.ops.shared_matrix import ALIGN
 from gridlane.ir.types import PointerType, Space
 from gridlane.ir.values import ErrorSite, Function, Global, Module, Param
 from gridlane.passes.structure.call_cycles import cycles_of
@@ -87,6 +88,7 @@ class _Translation:
             not next_numbering.spaces or next_numbering.places == known.places
         )
         same = same and (next_numbering.asks, next_numbering.size) == (known.asks, known.size)
+        same = same and next_numbering.described == known.described
         return (
             same and next_numbering.cycles == known.cycles and next_numbering.frames == known.frames
         )
@@ -100,8 +102,9 @@ class _Translation:
         self._pass_on()
         if Space.SHARED in self.numbering.spaces:
             words = 4 * max(1, self.segments.words(Place.SHARED))
-            self.made.globals[SEGMENT] = Global(SEGMENT, u32, words, Space.SHARED, 16, None)
-        if self.found.asks:
+            align = ALIGN if self.found.described else 16
+            self.made.globals[SEGMENT] = Global(SEGMENT, u32, words, Space.SHARED, align, None)
+        if self.found.asks or self.found.described:
             self.found.size = _end(self.made.globals.values())
         return self.made
 

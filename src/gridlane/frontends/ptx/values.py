@@ -35,7 +35,8 @@ from gridlane.frontends.ptx.variables import Variables
 from gridlane.ir.builder import Builder
 from gridlane.ir.op import Op
 from gridlane.ir.ops import control, memory
-from gridlane.ir.ops.arith import Eq, Ne, Shr
+from gridlane.ir.ops.arith import Eq, Ge, Ne, Shl, Shr
+from gridlane.ir.ops.shared_matrix import OFFSET_BITS
 from gridlane.ir.types import PointerType, Space, Type, VectorType, pointer
 from gridlane.ir.values import ErrorSite, Value, Var
 
@@ -346,8 +347,37 @@ class Values:
             return self.as_pointer(number)
         offset = self.b.cast(number, u32)
         if place is Place.DYNAMIC:
-            offset = self.b.sub(offset, self.b.const(DYNAMIC_BIT, u32))
+            start = DYNAMIC_BIT + self.variables.whole.numbering.first_dynamic
+            offset = self.b.sub(offset, self.b.const(start, u32))
         return self.b.offset(self.variables.segment(self, place), offset)
+
+    def shared(self, operand: Operand, element: DType | VectorType) -> Value:
+        """The address of an operand in shared memory, beside another operand that is an address:
+        a number is not split, as the other one may be."""
+        base = operand.base if isinstance(operand, Address) else None
+        if not isinstance(base, Register) or isinstance(self.of(base).type, PointerType):
+            return self.target(operand, element, Space.SHARED)
+        number = self.b.cast(self.number_of(operand), u32)
+        dynamic = self.b.and_(number, self.b.const(DYNAMIC_BIT, u32))
+        start = self._shared_at(number, self.b.binary(Ne, dynamic, self.b.const(0, u32)))
+        return self.b.recast(start, pointer(element, _space(start)))
+
+    def described(self, descriptor: Value) -> Value:
+        """The start of a matrix in shared memory, by the low bits of a descriptor of wgmma."""
+        b, whole = self.b, self.variables.whole
+        whole.found.described = True
+        unit = b.and_(b.cast(descriptor, u32), b.const((1 << OFFSET_BITS) - 1, u32))
+        low = b.binary(Shl, unit, b.const(4, u32))
+        first = whole.numbering.first_dynamic
+        dynamic = b.binary(Ge, low, b.const(first, u32))
+        number = b.select(dynamic, b.or_(low, b.const(DYNAMIC_BIT, u32)), low)
+        return self._shared_at(number, dynamic)
+
+    def _shared_at(self, number: Value, dynamic: Value) -> Value:
+        """A number as a pointer to bytes of shared memory, which may be dynamic."""
+        places = self._candidates(Space.SHARED)
+        pointers = [self.at(number, place) for place in places]
+        return pointers[0] if len(pointers) < 2 else self.b.select(dynamic, *pointers[::-1])
 
     def is_of(self, operand: Operand, place: Place) -> Value:
         """Whether an address that is a number is of a memory other than global memory."""

@@ -19,6 +19,7 @@ from gridlane.frontends.ptx.translating import Translating
 from gridlane.frontends.ptx.types import SPACES, TYPES, unsigned
 from gridlane.ir.builder import Builder
 from gridlane.ir.ops import arith, control, memory
+from gridlane.ir.ops.shared_matrix import ALIGN
 from gridlane.ir.types import Space, pointer
 from gridlane.ir.values import ErrorSite, Global, Module, Value, Var
 
@@ -228,7 +229,9 @@ class Variables:
             start += self._in_frame[variable] + symbol.offset
             kind = unsigned(bits)
             return t.b.add(t.b.cast(self.frame, kind), t.b.const(start & mask, kind))
-        if place is not Place.DYNAMIC:
+        if place is Place.DYNAMIC:
+            start += self.whole.numbering.first_dynamic
+        else:
             start += self.whole.segments.offset(place, variable)
         return t.b.const(start + symbol.offset & mask, unsigned(bits))
 
@@ -252,7 +255,8 @@ class Variables:
         if place is Place.LOCAL:
             return self._depot()
         if place is Place.DYNAMIC:
-            return t.b.value(memory.DynamicShared(pointer(_BYTE, Space.SHARED)))
+            align = ALIGN if self.whole.found.described else 16
+            return t.b.value(memory.DynamicShared(pointer(_BYTE, Space.SHARED), align))
         start = t.emit(memory.GlobalAddress(SEGMENT, pointer(_WORD, Space.SHARED)))
         return t.b.recast(start, pointer(_BYTE, Space.SHARED))
 

@@ -19,6 +19,7 @@ from gridlane.ir.ops import (
     tile_memory,
     tiles,
     warp,
+    warpgroups,
 )
 
 __all__ = [
@@ -40,4 +41,5 @@ __all__ = [
     "tile_memory",
     "tiles",
     "warp",
+    "warpgroups",
 ]

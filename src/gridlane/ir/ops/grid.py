@@ -175,6 +175,8 @@ class BarrierPart(Op):
     Attributes:
         number, count: u32; the latter is a multiple of 32.
         aligned: all threads of a warp reach it together.
+        hidden: the number is that of one of 8 further barriers, which programs have no numbers for;
+            on devices whose products of warpgroups are done at once.
     """
 
     kind: Reduction
@@ -182,6 +184,7 @@ class BarrierPart(Op):
     count: Value
     predicate: Value
     aligned: bool = True
+    hidden: bool = False
     barrier = True
 
     def result_types(self) -> tuple[Type, ...]:

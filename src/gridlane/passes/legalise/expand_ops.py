@@ -73,8 +73,8 @@ class _Expansion:
         params = [Param(Value(value.type, None, f"x{n}")) for n, value in enumerate(op.operands())]
         function = Function(name, params, tuple([result.type for result in op.results]))
         general = clone_op(op, {}, {})
-        for field, param in zip(op.OPERAND_FIELDS, params, strict=True):
-            setattr(general, field, param.value)
+        values = iter([param.value for param in params])  # one value may be several operands
+        general.replace_operands(lambda _: next(values))
         inner = _Expansion(self.builder.module, function, self.emitted)
         with inner.builder.inside(function.body):
             inner.builder.return_(general.expand(inner.builder))

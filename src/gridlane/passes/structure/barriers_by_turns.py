@@ -14,17 +14,19 @@ from collections.abc import Sequence
 
 from gridlane.core.dtypes import i32, u32
 from gridlane.ir.builder import Builder, constant
-from gridlane.ir.op import Op
+from gridlane.ir.op import REGISTRY, Op
 from gridlane.ir.ops import arith, atomic, control, grid, memory, warp
 from gridlane.ir.ops.grid import BarrierArrive, BarrierPart, BarrierReduce, Reduction
+from gridlane.ir.ops.warpgroups import WarpgroupWait
 from gridlane.ir.rewriting import replace_values
 from gridlane.ir.types import Space, pointer
 from gridlane.ir.values import ErrorSite, Function, Global, Module, Region, Value
+from gridlane.passes.legalise.expand_ops import expand_ops
 from gridlane.passes.structure.inline import inline_calls
 from gridlane.passes.structure.release_first import is_spin
 
-NUMBERS = 16
-"""The barriers of a block."""
+PROGRAM, NUMBERS = 16, 24
+"""The barriers of a block that have numbers in programs, and all with the hidden ones."""
 
 _WORDS = "barrier.words"
 _ARRIVED, _PHASES, _VOTES, _MADE = 0, NUMBERS, 2 * NUMBERS, 3 * NUMBERS
@@ -41,6 +43,8 @@ def barriers_by_turns(module: Module) -> None:
     """Lower barriers of some threads to counters in shared memory and spin loops.
 
     A module that needs it has its calls inlined."""
+    if any(isinstance(op, WarpgroupWait) for op in _ops(module)):
+        expand_ops(module, frozenset(REGISTRY.values()) - {WarpgroupWait})
     if any(isinstance(op, BarrierPart) for op in _ops(module)):
         inline_calls(module)  # each call is a place of its own
     if not _is_needed(_ops(module)):
@@ -67,10 +71,12 @@ def _is_needed(ops: Sequence[Op]) -> bool:
 
 def _meet_apart(parts: Sequence[BarrierPart]) -> bool:
     """Whether threads may reach one barrier at several places."""
-    numbers = [constant(op.number) for op in parts]
-    if len(parts) > 1 and None in numbers:
-        return True
-    return any(count > 1 for count in Counter(numbers).values())
+    numbers = Counter((op.hidden, constant(op.number)) for op in parts)
+    of_kind = Counter(op.hidden for op in parts)
+    return any(
+        count > 1 or (number is None and of_kind[hidden] > 1)
+        for (hidden, number), count in numbers.items()
+    )
 
 
 class _Lowering:
@@ -177,7 +183,13 @@ class _Lowering:
             b.break_if(b.value(arith.Ne(self._load(phase), before)))
         if op.kind is Reduction.NONE:
             return none  # the loop is the last op, which release_first looks for
-        return self._made(op.kind, self._load(self._reduction(op.number, before)))
+        return self._made(op.kind, self._load(self._reduction(self._number(op), before)))
+
+    def _number(self, op: BarrierPart | BarrierArrive) -> Value:
+        """The number of a barrier among all."""
+        if isinstance(op, BarrierPart) and op.hidden:
+            return self.builder.add(op.number, self.builder.const(PROGRAM, u32))
+        return op.number
 
     def _reduction(self, number: Value, phase: Value) -> Value:
         b = self.builder
@@ -190,13 +202,14 @@ class _Lowering:
         """Count the thread; the last one begins the next phase. Returns the word of the phase and
         its old value."""
         b = self.builder
-        self._require(b.lt(op.number, b.const(NUMBERS, u32)), "the barrier is none of 0 to 15")
-        phase, votes = self._word(_PHASES, op.number), self._word(_VOTES, op.number)
+        self._require(b.lt(op.number, b.const(PROGRAM, u32)), "the barrier is none of 0 to 15")
+        number = self._number(op)
+        phase, votes = self._word(_PHASES, number), self._word(_VOTES, number)
         before = self._load(phase)
         if predicate is not None and kind is not Reduction.NONE:
             with b.if_(self._counts(kind, predicate)):
                 self._add(votes, b.const(1, u32))
-        arrived, share = self._word(_ARRIVED, op.number), self._share(op.aligned)
+        arrived, share = self._word(_ARRIVED, number), self._share(op.aligned)
         came = b.add(self._add(arrived, share), share)
         self._require(
             b.not_(b.value(arith.Gt(came, op.count))),
@@ -205,7 +218,7 @@ class _Lowering:
         none = b.const(0, u32)
         with b.if_(b.and_(b.eq(came, op.count), b.value(arith.Ne(share, none)))):
             if kind is not Reduction.NONE:
-                self._store(self._reduction(op.number, before), self._load(votes))
+                self._store(self._reduction(number, before), self._load(votes))
                 self._store(votes, none)
             self._store(arrived, none)
             self._add(phase, b.const(1, u32))

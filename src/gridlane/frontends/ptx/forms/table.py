@@ -2,7 +2,8 @@
 
 A form is written ``"add [.ftz] .f32|f64"``: the root, then modifiers in order; ``[...]`` may be
 absent, ``|`` separates alternatives, ``<name>`` stands for a set of SETS. Operands are written
-``"d, a, b"``: ``d`` and names that begin with it are results; ``?`` marks one that may be absent.
+``"d, a, b"``: ``d`` and names that begin with it are results; ``?`` marks one that may be absent,
+``+`` a result that is read as well.
 """
 
 from __future__ import annotations
@@ -65,6 +66,7 @@ class Form:
     Attributes:
         parts: the alternatives of each modifier; with "" where it may be absent.
         operands: the names of the operands; ``least`` of them are needed.
+        updated: the numbers of the results that are read as well.
     """
 
     root: str
@@ -72,6 +74,7 @@ class Form:
     operands: tuple[str, ...]
     least: int
     build: Build
+    updated: tuple[int, ...] = ()
 
     def match(self, modifiers: tuple[str, ...]) -> Match | None:
         """How an instruction's modifiers fit this form, in its order."""
@@ -120,7 +123,9 @@ def form(pattern: str, operands: str = "") -> Callable[[Build], Build]:
     least = sum(not kind.endswith("?") for kind in kinds)
 
     def declare(build: Build) -> Build:
-        row = Form(root, tuple(parts), tuple(kind.rstrip("?") for kind in kinds), least, build)
+        names = tuple(kind.rstrip("?+") for kind in kinds)
+        updated = tuple(number for number, kind in enumerate(kinds) if kind.endswith("+"))
+        row = Form(root, tuple(parts), names, least, build, updated)
         FORMS.setdefault(root, []).append(row)
         return build
 

@@ -178,11 +178,6 @@ def breakpoint_(t: Values, m: Match, o: Operands) -> None:
     t.raise_("RuntimeError", "the kernel has reached a breakpoint, and no debugger is attached")
 
 
-@form("setmaxnreg .inc|dec .sync .aligned .u32", "n")
-def registers(t: Values, m: Match, o: Operands) -> None:
-    """A hint of how many registers the warp needs."""
-
-
 @function("cudaCGSynchronizeGrid")
 def grid_sync(t: Values, arguments: Sequence[Value]) -> Sequence[Value]:
     """The barrier of cooperative groups, called by CUDA's library function."""
