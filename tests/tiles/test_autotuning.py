@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from hashlib import sha256
+
 import numpy as np
 import pytest
 from tests.tiles import programs
 
+import gridlane
 from gridlane import tiles
+from gridlane.core.config import config
 from gridlane.core.errors import ArgumentError
+from gridlane.tiles import knobs
 
 tl = tiles.language
 X = np.arange(64, dtype=np.float32)
@@ -113,8 +121,10 @@ def test_failing_configurations():
 def test_bad_configurations():
     with pytest.raises(ArgumentError, match="'q' is no parameter"):
         tiles.autotune(configs(64), key=["q"])(programs.add)
+    with pytest.raises(ValueError, match="'q' is no parameter"):  # Triton's class
+        tiles.autotune(configs(64), key=[], restore_value=["q"])(programs.add)
     tuned = tiles.autotune(configs(64, 32), key=[])(programs.add)
-    with pytest.raises(ArgumentError, match="Conflicting meta-parameters: BLOCK"):
+    with pytest.raises(ValueError, match="Conflicting meta-parameters: BLOCK"):
         tuned[(1,)](X, X, X, 64, BLOCK=64)
 
 
@@ -128,3 +138,190 @@ def test_heuristics():
     tuned = tiles.autotune([tiles.Config({}, num_warps=w) for w in (1, 2)], key=[], rep=1, warmup=1)
     tuned(made)[(1,)](X, X, out, 64)
     assert (out == X * 2).all()
+
+
+def test_a_single_configuration_is_not_measured():
+    def never(call, quantiles):
+        raise AssertionError
+
+    out = np.zeros(64, np.float32)
+    for prune in (
+        {"early_config_prune": lambda configs, arguments, **keywords: configs[1:]},
+        {"perf_model": lambda **named: -named["BLOCK"], "top_k": 0.3},
+    ):
+        both = [tiles.Config({"BLOCK": block}) for block in (32, 64)]
+        tuned = tiles.autotune(both, key=["n"], do_bench=never, prune_configs_by=prune)
+        launched = tuned(programs.add)
+        launched[(1,)](X, X, out, 64)
+        assert launched.best_config.kwargs == {"BLOCK": 64}
+    with pytest.raises(TypeError, match="top_k"):
+        wrong = {"perf_model": lambda **named: 1, "top_k": 2.5}
+        tiles.autotune(both, key=[], prune_configs_by=wrong)(programs.add)[(1,)](X, X, out, 64)
+
+
+def test_arrays_that_are_none():
+    @tiles.jit
+    def program(x, out, BLOCK: tl.constexpr):
+        tl.store(out + tl.arange(0, BLOCK), 1 if x is None else 2)
+
+    out = np.zeros(32, np.float32)
+    for option in ("reset_to_zero", "restore_value"):
+        both = [tiles.Config({"BLOCK": block}) for block in (16, 32)]
+        tiles.autotune(both, key=[], warmup=1, rep=1, **{option: ["x"]})(program)[(1,)](None, out)
+        assert out[0] == 1
+
+
+class Bench:
+    """Times in order of the blocks, and how often they were asked for."""
+
+    def __init__(self):
+        self.count = 0
+
+    def __call__(self, call, quantiles):
+        call()
+        self.count += 1
+        return [float(self.count)] * 3
+
+
+def autotuned(bench, blocks=(32, 64), **options):
+    kept = {"cache_results": True, "key": ["n"], **options}
+    made = [tiles.Config({"BLOCK": block}, num_warps=2) for block in blocks]
+    return tiles.autotune(made, do_bench=bench, **kept)(tiles.jit(programs.add.fn))
+
+
+def launch(tuned, n=64, x=X):
+    out = np.zeros(64, x.dtype)
+    tuned[(2,)](x, x, out, n)
+    assert (out[:n] == x[:n] * 2).all()
+    return tuned.best_config.kwargs["BLOCK"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("GRIDLANE_CACHE", "1")
+    monkeypatch.setenv("GRIDLANE_CACHE_DIR", str(tmp_path))
+    config.cache_clear()
+    yield tmp_path / "tuned"
+    monkeypatch.undo()
+    config.cache_clear()
+
+
+def test_results_on_disk(folder, monkeypatch):
+    """A second tuner, as one of another process, measures nothing; all that matters is in the
+    key."""
+    bench, heard = Bench(), []
+    assert launch(autotuned(bench)) == 32 and bench.count == 2
+    again = autotuned(bench)
+    monkeypatch.setattr(knobs.autotuning, "listener", lambda **facts: heard.append(facts))
+    assert launch(again) == 32 and bench.count == 2
+    assert [each.kwargs["BLOCK"] for each in again.configs_timings] == [32, 64]
+    assert heard[0]["cache_hit"] and heard[0]["duration"] is None
+    for count, other in enumerate(
+        (
+            lambda: launch(autotuned(bench), n=60),
+            lambda: launch(autotuned(bench), x=X.astype(np.float64)),
+            lambda: launch(autotuned(bench, blocks=(64, 32))),
+            lambda: launch(autotuned(bench, cache_results=False)),
+            lambda: launch(
+                tiles.autotune(
+                    [tiles.Config({"BLOCK": block}) for block in (32, 64)], ["n"], do_bench=bench,
+                    cache_results=True,
+                )(increase_both)
+            ),
+        ),
+        start=2,
+    ):  # fmt: skip
+        other()
+        assert bench.count == 2 * count
+    monkeypatch.setattr(knobs.autotuning, "cache", True)
+    launch(autotuned(bench, cache_results=False))
+    assert bench.count == 12  # by the setting
+
+
+@tiles.jit
+def increase_both(x, y, out, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    total = tl.load(y + i, mask=i < n) + tl.load(x + i, mask=i < n)
+    tl.store(out + i, total, mask=i < n)
+
+
+def test_another_device_measures_for_itself(folder):
+    bench = Bench()
+    launch(autotuned(bench))
+    with gridlane.device("interp"):
+        launch(autotuned(bench))
+    assert bench.count == 4 and len(list(folder.iterdir())) == 2
+
+
+def spoilt(data: bytes):
+    yield b""
+    yield data[:-1]
+    yield data[:20]
+    yield data.replace(b"1.0", b"9.0")
+    yield b"gl-other" + data[8:]
+    for text in (b"[[5, [1.0]]]", b"{}", b"[[0, []]]", b"[[0, [NaN]]]", b"[1]", b'["ab"]', b"null"):
+        yield data[:8] + sha256(text).digest() + text
+
+
+def test_files_that_are_no_results(folder):
+    """Truncated, changed, another version's: measured again, and written again."""
+    bench = Bench()
+    launch(autotuned(bench))
+    (path,) = folder.iterdir()
+    data, count = path.read_bytes(), 2
+    for text in spoilt(data):
+        path.write_bytes(text)
+        bench.count = 0
+        launch(autotuned(bench))
+        assert bench.count == 2, text
+        assert path.read_bytes() == data
+    count = bench.count
+    launch(autotuned(bench))
+    assert bench.count == count
+
+
+def test_configurations_with_hooks_are_not_kept(folder):
+    tuned = tiles.autotune(configs(32, 64), ["n"], do_bench=by_constant, cache_results=True)
+    launch(tuned(programs.add))
+    assert not folder.exists()
+
+
+def test_two_processes(folder, tmp_path):
+    """They write one file, and each reads what either wrote."""
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    environment = {**os.environ, "GRIDLANE_CACHE_DIR": str(tmp_path), "GRIDLANE_CACHE": "1"}
+
+    def start():
+        return subprocess.Popen(
+            [sys.executable, program], env=environment, stdout=subprocess.PIPE, text=True
+        )
+
+    outputs = [each.communicate()[0].split() for each in [start(), start()]]
+    assert all(each[0] == "32" for each in outputs)
+    assert len(list(folder.iterdir())) == 1
+    assert start().communicate()[0].split() == ["32", "0"]
+
+
+PROGRAM = """
+import numpy as np
+from gridlane import tiles
+from gridlane.tiles import language as tl
+count = 0
+
+def bench(call, quantiles):
+    global count
+    call()
+    count += 1
+    return [float(count)] * 3
+
+@tiles.autotune([tiles.Config({"BLOCK": 32}), tiles.Config({"BLOCK": 64})], ["n"], do_bench=bench,
+                cache_results=True)
+@tiles.jit
+def program(out, n, BLOCK: tl.constexpr):
+    tl.store(out + tl.arange(0, BLOCK), BLOCK)
+
+out = np.zeros(64, np.int32)
+program[(1,)](out, 3)
+print(out[0], count)
+"""

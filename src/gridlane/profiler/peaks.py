@@ -5,7 +5,6 @@ Two small kernels measure it for each device of a machine; a file keeps the resu
 
 from __future__ import annotations
 
-import platform
 import struct
 import time
 from collections.abc import Callable
@@ -17,8 +16,6 @@ from pathlib import Path
 from gridlane.core.device_errors import KernelStop
 from gridlane.core.errors import GridlaneError
 from gridlane.core.frozen import frozen
-from gridlane.core.processors import available_processors
-from gridlane.core.version import VERSION
 from gridlane.ir.parser import parse_module
 from gridlane.ir.source import ModuleSource
 from gridlane.launch.kernel import Kernel
@@ -129,18 +126,7 @@ def _path(device: Device) -> Path | None:
     folder = driver_cache.directory(driver_cache.PEAKS)
     if folder is None:
         return None
-    facts = {k: v for k, v in device.describe().items() if "memory" not in k}
-    machine = platform.node(), _processor(), available_processors()
-    identity = repr((device.name, sorted(map(str, facts.items())), machine, VERSION))
-    return folder / sha256(identity.encode()).hexdigest()[:32]
-
-
-def _processor() -> str:
-    with suppress(OSError), open("/proc/cpuinfo", encoding="utf-8") as lines:
-        for line in lines:
-            if line.startswith("model name"):
-                return line.strip()
-    return platform.processor() or platform.machine()
+    return folder / sha256(driver_cache.identity_of(device).encode()).hexdigest()[:32]
 
 
 def _measure(device: Device) -> Peaks:

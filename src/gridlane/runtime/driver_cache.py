@@ -8,6 +8,7 @@ write it (core/private_files.py).
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Iterable
 from contextlib import suppress
 from hashlib import sha256
@@ -15,13 +16,17 @@ from pathlib import Path
 
 from gridlane.core.config import config
 from gridlane.core.private_files import Folder
+from gridlane.core.processors import available_processors
+from gridlane.core.version import VERSION
+from gridlane.runtime.protocol import Device
 
 LARGEST = 256 << 20
 """The largest file that is read or written, in bytes."""
 
 
-PEAKS, VERIFIED = OTHERS = ("peaks", "verified")
-"""The directories of the profiler's peaks and of verifications of devices."""
+PEAKS, VERIFIED, TUNED = OTHERS = ("peaks", "verified", "tuned")
+"""The directories of the profiler's peaks, of verifications of devices, and of what autotuning has
+measured."""
 
 
 def directory(name: str) -> Path | None:
@@ -35,6 +40,21 @@ def directory(name: str) -> Path | None:
     from platformdirs import user_cache_dir  # not needed where the directory is given
 
     return Path(user_cache_dir("gridlane", appauthor=False), name)
+
+
+def identity_of(device: Device) -> str:
+    """A text that differs for devices of other speed: of the device, its machine and driver."""
+    facts = {k: v for k, v in device.describe().items() if "memory" not in k}
+    machine = platform.node(), _processor(), available_processors()
+    return repr((device.name, sorted(map(str, facts.items())), machine, VERSION))
+
+
+def _processor() -> str:
+    with suppress(OSError), open("/proc/cpuinfo", encoding="utf-8") as lines:
+        for line in lines:
+            if line.startswith("model name"):
+                return line.strip()
+    return platform.processor() or platform.machine()
 
 
 def clear(drivers: Iterable[str]) -> None:

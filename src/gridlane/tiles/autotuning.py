@@ -7,10 +7,10 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 from gridlane.core.errors import ArgumentError, GridlaneError
-from gridlane.tiles import knobs
+from gridlane.tiles import knobs, tuned
 from gridlane.tiles.arguments import is_array
 from gridlane.tiles.configs import Config
-from gridlane.tiles.errors import OutOfResources
+from gridlane.tiles.errors import OutOfResources, WrongTuning
 from gridlane.tiles.jit import KernelInterface
 from gridlane.tiles.testing import do_bench
 
@@ -55,6 +55,7 @@ class Autotuner(KernelInterface):
         self.perf_model, self.configs_top_k = prune.get("perf_model"), prune.get("top_k", 1.0)
         self.warmup_ms, self.rep_ms = warmup or 25, rep or 100
         self._bench = do_bench
+        self.cache_results = cache_results or knobs.autotuning.cache
         self.deadline = deadline
         self.cache: dict[Hashable, Config] = {}
         self.best_config: Config | None = None
@@ -80,7 +81,7 @@ class Autotuner(KernelInterface):
         if len(self.configs) > 1:
             key = self._key(self.nargs | keywords)
             if key not in self.cache:
-                self._tune(key, args, keywords)
+                self._choose(key, args, keywords)
             config = self.cache[key]
         self.best_config = config
         if config.pre_hook is not None:
@@ -103,11 +104,48 @@ class Autotuner(KernelInterface):
 
     # ---- measuring
 
-    def _tune(self, key: Hashable, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+    def _choose(self, key: Hashable, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+        """Choose the configuration for a key: one that is alone is not measured."""
+        configs = self.prune_configs(keywords)
+        twice = {name for each in configs for name in each.kwargs.keys() & keywords.keys()}
+        if twice:
+            raise WrongTuning(
+                f"Conflicting meta-parameters: {', '.join(sorted(twice))}. Make sure that you "
+                "don't re-define auto-tuned symbols."
+            )
+        if len(configs) == 1:
+            self.cache[key] = configs[0]
+            return
+        path = tuned.place_of(self.base_fn, key, configs) if self.cache_results else None
+        known = tuned.load(path, configs) if path is not None else {}
+        timings = known or self._tune(configs, args, keywords)
+        if path is not None and not known:
+            tuned.store(path, configs, timings)
+        self.configs_timings = timings
+        self.cache[key] = min(timings, key=lambda config: _first(timings[config]))
+        if knobs.autotuning.listener is not None:
+            knobs.autotuning.listener(
+                fn=self.base_fn,
+                key=key,
+                best_config=self.cache[key],
+                configs_timings=timings,
+                duration=None if known else self.bench_time,
+                cache_hit=bool(known),
+            )
+        if knobs.autotuning.print and not known:
+            print(
+                f"Triton autotuning for function {self.base_fn.__name__},\nwith key as {key},\n"
+                f"finished after {self.bench_time:.2f}s,\nbest config selected: {self.cache[key]};"
+            )
+
+    def _tune(
+        self, configs: list[Config], args: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> dict[Config, Any]:
+        """Measure configurations; the times of those that run."""
         begin = time.perf_counter()
         failures: list[BaseException] = []
         timings: dict[Config, Any] = {}
-        for config in self.prune_configs(keywords):
+        for config in configs:
             past = time.perf_counter() - begin
             if self.deadline is not None and past > self.deadline and timings:
                 break
@@ -121,30 +159,21 @@ class Autotuner(KernelInterface):
                 f"autotune: none of the {len(failures)} configurations of "
                 f"{self.base_fn.__name__} runs: {reasons}"
             ) from (failures[0] if failures else None)
-        self.configs_timings, self.bench_time = timings, time.perf_counter() - begin
-        self.cache[key] = min(timings, key=lambda config: _first(timings[config]))
-        if knobs.autotuning.print:
-            print(
-                f"Triton autotuning for function {self.base_fn.__name__},\nwith key as {key},\n"
-                f"finished after {self.bench_time:.2f}s,\nbest config selected: {self.cache[key]};"
-            )
+        self.bench_time = time.perf_counter() - begin
+        return timings
 
     def _measure(self, config: Config, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        twice = keywords.keys() & config.kwargs.keys()
-        if twice:
-            raise ArgumentError(
-                f"Conflicting meta-parameters: {', '.join(sorted(twice))}. Make sure that you "
-                "don't re-define auto-tuned symbols."
-            )
         named = {**self.nargs, **keywords, **config.all_kwargs()}
-        kept = {name: _copy(named[name]) for name in self.restore_value if name in named}
+        given = {name for name, value in named.items() if value is not None}
+        zeroed = [name for name in self.reset_to_zero if name in given]
+        kept = {name: _copy(named[name]) for name in self.restore_value if name in given}
 
         def call() -> None:
             if config.pre_hook is not None:
                 config.pre_hook(named)
             if self.pre_hook is not None:
                 self.pre_hook(named)
-            for name in self.reset_to_zero:
+            for name in zeroed:
                 _assign(named[name], 0)
             for name, value in kept.items():
                 _assign(named[name], value)
@@ -162,7 +191,7 @@ class Autotuner(KernelInterface):
             result = self._bench(call, quantiles=(0.5, 0.2, 0.8))
         else:
             result = do_bench(call, self.warmup_ms, self.rep_ms, quantiles=(0.5, 0.2, 0.8))
-        for name in self.reset_to_zero:
+        for name in zeroed:
             _assign(named[name], 0)
         for name, value in kept.items():
             _assign(named[name], value)
@@ -181,7 +210,12 @@ class Autotuner(KernelInterface):
         if self.perf_model is None:
             return configs
         top = self.configs_top_k
-        count = int(len(configs) * top) if isinstance(top, float) and top <= 1.0 else int(top)
+        if isinstance(top, float) and top <= 1.0:
+            count = max(1, int(len(configs) * top))
+        elif isinstance(top, int):
+            count = top
+        else:
+            raise TypeError(f"top_k is a share up to 1.0 or a count, not {top!r}")
         if count >= len(configs):
             return configs
         model = self.perf_model
@@ -198,9 +232,7 @@ def _first(timing: Any) -> float:
 def _check_names(names: Sequence[str], used: Sequence[str]) -> None:
     unknown = [name for name in used if name not in names]
     if unknown:
-        raise ArgumentError(
-            f"autotune: {unknown[0]!r} is no parameter; these are {', '.join(names)}"
-        )
+        raise WrongTuning(f"autotune: {unknown[0]!r} is no parameter; these are {', '.join(names)}")
 
 
 def _copy(array: Any) -> Any:
@@ -249,8 +281,9 @@ def autotune(
         restore_value: arrays that get their values back after it.
         pre_hook, post_hook: called before and after each measured launch.
         warmup, rep: milliseconds of each measurement.
-        use_cuda_graph, cache_results: have no effect: launches are measured as they are, and what
-            was found is kept for the process alone.
+        use_cuda_graph: has no effect: launches are measured as they are.
+        cache_results: keep what was measured for later processes, in the folder of the disk cache;
+            not with configurations that have hooks.
         do_bench: measures in place of ``triton.testing.do_bench``.
         deadline: seconds after which no further configuration is measured.
 

@@ -18,6 +18,7 @@ __all__ = [
     "TritonError",
     "UnsupportedLanguageConstruct",
     "WrongOption",
+    "WrongTuning",
 ]
 
 OutOfResources = TargetError
@@ -26,6 +27,10 @@ OutOfResources = TargetError
 
 class IntegerOverflow(ArgumentError, OverflowError):
     """An integer argument has more than 64 bits."""
+
+
+class WrongTuning(ArgumentError, ValueError):
+    """What ``autotune`` gets contradicts the program or the launch."""
 
 
 class WrongOption(ArgumentError, AssertionError):

@@ -1,17 +1,19 @@
-"""The settings that programs read and write as ``triton.knobs``; the environment's TRITON_DEBUG
-and TRITON_PRINT_AUTOTUNING set them at first."""
+"""The settings that programs read and write as ``triton.knobs``; the environment's TRITON_DEBUG,
+TRITON_CACHE_AUTOTUNING and TRITON_PRINT_AUTOTUNING set them at first."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any, ClassVar, Self
 
 from gridlane.core.config import beginning_with
 
 _ON = frozenset(("1", "true", "yes", "on", "y"))
-_KNOWN = frozenset(("TRITON_DEBUG", "TRITON_PRINT_AUTOTUNING", "TRITON_INTERPRET"))
+_KNOWN = frozenset((
+    "TRITON_CACHE_AUTOTUNING", "TRITON_DEBUG", "TRITON_INTERPRET", "TRITON_PRINT_AUTOTUNING",
+))  # fmt: skip
 
 
 class base_knobs:  # noqa: N801  # Triton's name
@@ -90,11 +92,20 @@ class Autotuning(base_knobs):
     """Settings of autotuning.
 
     Attributes:
+        cache: what was measured is kept for later processes, as with ``cache_results=True``.
         print: report the chosen configurations.
+        listener: called with ``fn``, ``key``, ``best_config``, ``configs_timings``, ``duration``
+            (None where nothing was measured) and ``cache_hit`` when a configuration was chosen.
     """
 
-    def __init__(self, shows: bool) -> None:
-        self.print = shows
+    def __init__(self, keeps: bool, shows: bool) -> None:
+        self.cache, self.print = keeps, shows
+        self.listener: Callable[..., Any] | None = None
+
+    def reset(self) -> Self:
+        """The settings at first."""
+        self.cache, self.print, self.listener = False, False, None
+        return self
 
 
 def _is_on(values: dict[str, str], name: str) -> bool:
@@ -108,7 +119,9 @@ _values = beginning_with("TRITON_")
 runtime = Runtime(_is_on(_values, "TRITON_DEBUG"))
 cache = Cache()
 language = Language()
-autotuning = Autotuning(_is_on(_values, "TRITON_PRINT_AUTOTUNING"))
+autotuning = Autotuning(
+    _is_on(_values, "TRITON_CACHE_AUTOTUNING"), _is_on(_values, "TRITON_PRINT_AUTOTUNING")
+)
 _other = sorted(_values.keys() - _KNOWN)
 if _other:
     warnings.warn(

@@ -1,0 +1,76 @@
+"""What autotuning has measured, kept for later processes."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Hashable, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from gridlane.compiler.cache_key import make_key
+from gridlane.compiler.identity import identity_of
+from gridlane.core.encoding import NotEncodable, encode
+from gridlane.frontends.triton.fingerprint import constant_bytes, fingerprint
+from gridlane.frontends.triton.functions import TileFunction
+from gridlane.launch import current
+from gridlane.runtime import driver_cache
+from gridlane.tiles.configs import Config
+
+_MAGIC = b"gl-tuned"
+Timing = tuple[float, ...]
+
+
+def place_of(function: TileFunction, key: Hashable, configs: Sequence[Config]) -> Path | None:
+    """The file of what was measured for a program, a key and configurations, on this thread's
+    device; None where the cache is off, or these cannot be told from others in another process: a
+    configuration has a hook, or a value has no encoding."""
+    folder = driver_cache.directory(driver_cache.TUNED)
+    if folder is None or not key or any(each.pre_hook for each in configs):
+        return None
+    device = current.device()
+    target = device.target((1, 1, 1))
+    try:
+        parts = [fingerprint(function), constant_bytes(key), encode((target, identity_of(target)))]
+        for config in configs:
+            for name, value in config.all_kwargs().items():
+                parts += [encode(name), constant_bytes(value)]
+            parts.append(b"")
+        return folder / make_key(driver_cache.identity_of(device), *parts)
+    except NotEncodable:
+        return None
+
+
+def load(path: Path, configs: Sequence[Config]) -> dict[Config, Timing]:
+    """The times of the configurations that run, as they were measured; none where no file has
+    them."""
+    data = driver_cache.load(path, _MAGIC)
+    try:
+        pairs = json.loads(data) if data else []
+        return {configs[_place(place, configs)]: _timing(times) for place, times in pairs}
+    except (ValueError, TypeError):  # another version's
+        return {}
+
+
+def _place(value: Any, configs: Sequence[Config]) -> int:
+    if type(value) is not int or not 0 <= value < len(configs):
+        raise ValueError
+    return value
+
+
+def _timing(values: Any) -> Timing:
+    times = tuple([float(each) for each in cast("list[Any]", values)])
+    if not times or not all(0 <= each < math.inf for each in times):
+        raise ValueError
+    return times
+
+
+def store(path: Path, configs: Sequence[Config], timings: dict[Config, Any]) -> None:
+    """Keep times for later processes."""
+    pairs: list[tuple[int, list[float]]] = []
+    for place, config in enumerate(configs):
+        if config in timings:
+            times: Any = timings[config]
+            items: list[Any] = [*times] if isinstance(times, list | tuple) else [times]
+            pairs.append((place, [float(each) for each in items]))
+    driver_cache.store(path, _MAGIC, json.dumps(pairs).encode())
