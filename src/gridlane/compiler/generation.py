@@ -241,4 +241,5 @@ def copied(module: Module) -> Module:
     copy.stack_bytes = module.stack_bytes
     copy.stack_holds_addresses = module.stack_holds_addresses
     copy.program_warps = module.program_warps
+    copy.program_stages = module.program_stages
     return copy

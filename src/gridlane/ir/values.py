@@ -183,7 +183,8 @@ class Param:
     A kernel's parameter is one scalar or pointer of the caller's argument number ``argument``;
     ``path`` locates it there: () the scalar itself, ("data",), ("shape", 0), ("strides", 1), or
     tuple and field indices in front of these. ``noalias``: no other parameter aliases this memory.
-    ``align`` is the known alignment of the pointer; ``readonly``: nothing writes there.
+    ``align`` is the known alignment of the pointer, or a number that is known to divide an integer;
+    ``readonly``: nothing writes there.
     """
 
     value: Value
@@ -259,6 +260,7 @@ class Module:
     ``stack_holds_addresses``: so does an alloca's. ``constants_at``: the offset from the parameter
     block at which the constant data lies; 0 where it is in the code. ``program_warps``: the warps
     that a block of stage ``tile`` is asked to have where a target has threads; 0: at its choice.
+    ``program_stages``: how many iterations of a loop of stage ``tile`` may be in flight.
     """
 
     functions: dict[str, Function] = field(default_factory=dict[str, Function])
@@ -277,6 +279,7 @@ class Module:
     stack_holds_addresses: bool = True
     constants_at: int = 0
     program_warps: int = 0
+    program_stages: int = 1
 
     @property
     def kernel(self) -> Function:

@@ -42,7 +42,7 @@ class Options(NamedTuple):
 
     Attributes:
         num_warps: of a block, where the device has warps.
-        num_stages: of pipelined loops; a hint.
+        num_stages: iterations of a loop whose copies may be in flight.
         debug: assertions of the program are checked.
         enable_fp_fusion: multiplications and additions may contract.
     """
@@ -90,7 +90,9 @@ class Program:
             type_ = _taken_apart(name, (), each, constants, blocks, aligned, elements)
             if type_ is not None:
                 types.append(type_)
-        self.source = TileSource(function, constants, blocks, aligned, options.num_warps, elements)
+        self.source = TileSource(
+            function, constants, blocks, aligned, options.num_warps, elements, options.num_stages
+        )
         kernel_options = KernelOptions(
             floats="float32", fma=options.enable_fp_fusion, debug=options.debug,
             max_registers=options.maxnreg,

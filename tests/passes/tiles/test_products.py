@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import patch
 
 import ml_dtypes
 import numpy as np
@@ -23,7 +24,7 @@ from gridlane.conformance.module_runner import run_on
 from gridlane.core.options import KernelOptions, Target
 from gridlane.frontends.triton import language as tl
 from gridlane.frontends.triton.translation import translate
-from gridlane.ir.ops import products
+from gridlane.ir.ops import copies, products
 from gridlane.ir.stages import KERNEL, TILE
 from gridlane.ir.values import Module
 from gridlane.ir.verifier import verify
@@ -79,11 +80,19 @@ def attention(q, k, v, out, length, M: tl.constexpr, N: tl.constexpr, WIDTH: tl.
     tl.store(out + i[:, None] * WIDTH + d[None, :], total / weight[:, None])
 
 
-def program(function: Any, args: list[Any], warps: int, **constants: Any) -> Module:
+def program(
+    function: Any, args: list[Any], warps: int, stages: int = 1, **constants: Any
+) -> Module:
     """The module of a program over tiles."""
     types = tuple([type_of(each) for each in args])
-    aligned = {name: 16 for name, value in zip(function.arg_names, args) if hasattr(value, "dtype")}
-    module = translate(function, types, OPTIONS, constants, warps=warps, aligned=aligned)
+    aligned = {
+        name: 16
+        for name, value in zip(function.arg_names, args, strict=False)
+        if isinstance(value, np.ndarray) or value % 16 == 0
+    }
+    module = translate(
+        function, types, OPTIONS, constants, warps=warps, aligned=aligned, stages=stages
+    )
     verify(module, TILE)
     return module
 
@@ -107,23 +116,33 @@ def matrices(kind: str, m: int, n: int, depth: int, rows: int) -> list[Any]:
     return [*whole, bias, depth, rows, np.zeros((m, n), sums)]
 
 
+def by_turns(module: Module, args: list[Any], threads: int, grid: int = 1) -> list[np.ndarray]:
+    """The arrays after a launch in the interpreter, which checks accesses. One warp runs at a time,
+    as far as a barrier: what another one has yet to write or to read shows."""
+    arrays = [each for each in args if isinstance(each, np.ndarray)]
+    numbers = tuple([each for each in args if not isinstance(each, np.ndarray)])
+    with patch("gridlane.interp.machine.warps_take_turns", return_value=True):
+        outcome = run_on("interp", module, (grid, 1, 1), (threads, 1, 1), arrays, numbers)
+    assert not outcome.raised
+    return outcome.arrays
+
+
 def uses_cores(module: Module) -> bool:
     return any(isinstance(op, products.Mma) for op in module.kernel.body.walk())
 
 
 def check(kind: str, m: int, n: int, k: int, steps: int, warps: int, left: bool, right: bool,
-          cores: bool) -> Module:  # fmt: skip
-    a, b, bias, depth, rows, out = matrices(kind, m, n, k * steps - 3, m - 5)
+          cores: bool, stages: int = 1, less: int = 3) -> Module:  # fmt: skip
+    a, b, bias, depth, rows, out = matrices(kind, m, n, k * steps - less, m - 5)
     sums = tl.int32 if kind == "i8" else tl.float32
     args = [a, b, out, bias, depth, rows]
     shape = {"M": m, "N": n, "K": k, "LEFT": left, "RIGHT": right, "SUMS": sums}
-    module = program(product, args, warps, **shape)
+    module = program(product, args, warps, stages, **shape)
     changed, threads = by_threads(module, cores)
     want = a.astype(np.float64) @ b.astype(np.float64) + bias
     want = np.where(want > 0, want, 2 * want)
     want[rows:] = 0
-    outcome = run_on("interp", changed, (1, 1, 1), (threads, 1, 1), args[:4], tuple(args[4:]))
-    np.testing.assert_array_equal(outcome.arrays[2], want.astype(out.dtype))
+    np.testing.assert_array_equal(by_turns(changed, args, threads)[2], want.astype(out.dtype))
     return changed
 
 
@@ -145,19 +164,57 @@ def test_matrix_instructions_compute_them(kind, left, right):
     assert uses_cores(check(kind, 64, 32, 32, 2, 4, left, right, True))
 
 
-@pytest.mark.parametrize("warps, n", [(4, 32), (4, 64), (8, 32)])
-def test_attention(warps, n):
+@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("left, right, stages", [(False, False, 3), (True, True, 2)])
+def test_copies_ahead(kind, left, right, stages):
+    """Copies of later iterations are in flight: without a race, and none beyond the arrays."""
+    module = check(kind, 32, 64, 32, 5, 2, left, right, True, stages, 16 if right else 0)
+    names = [op.name for op in module.kernel.body.walk()]
+    assert {"async_copy", "async_commit", "async_wait"} <= {*names}
+    sizes = {op.bytes for op in module.kernel.body.walk() if isinstance(op, copies.AsyncCopy)}
+    assert sizes == {16}
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+def test_fewer_iterations_than_stages(steps):
+    check("f16", 32, 32, 16, steps, 1, False, True, True, 4, 0)
+
+
+@jit
+def aliased(x, out, count, M: tl.constexpr):
+    """The loop overwrites what its next iteration loads."""
+    i = tl.arange(0, M)
+    at = i[:, None] * M + i[None, :]
+    for _ in range(count):
+        left = tl.load(x + at)
+        tl.store(x + at, tl.dot(left, left).to(left.dtype))
+    tl.store(out + at, tl.load(x + at))
+
+
+def test_loads_stay_behind_stores():
+    x = np.zeros((32, 32), np.float16)
+    x[np.arange(32), (np.arange(32) + 1) % 32] = 1
+    module = program(aliased, [x, np.zeros_like(x), 3], 2, 3, M=32)
+    changed, threads = by_threads(module, True)
+    assert not any(isinstance(op, copies.AsyncCopy) for op in changed.kernel.body.walk())
+    out = by_turns(changed, [x, np.zeros_like(x), 3], threads)[1]
+    np.testing.assert_array_equal(out, np.linalg.matrix_power(x.astype(int), 8))
+
+
+@pytest.mark.parametrize("warps, n, stages", [(4, 32, 1), (4, 64, 2), (8, 32, 2)])
+def test_attention(warps, n, stages):
     q, k, v = (RNG.standard_normal((128, 32)).astype(np.float16) for _ in range(3))
     args = [q, k, v, np.zeros_like(q), 128]
-    module = program(attention, args, warps, M=64, N=n, WIDTH=32)
+    module = program(attention, args, warps, stages, M=64, N=n, WIDTH=32)
     changed, threads = by_threads(module, True)
     scores = np.exp((q.astype(float) @ k.astype(float).T) * 0.25)
     want = scores / scores.sum(1, keepdims=True) @ v.astype(float)
-    outcome = run_on("interp", changed, (2, 1, 1), (threads, 1, 1), args[:4], (128,))
-    np.testing.assert_allclose(outcome.arrays[3].astype(float), want, atol=2e-3)
+    out = by_turns(changed, args, threads, 2)[3]
+    np.testing.assert_allclose(out.astype(float), want, atol=2e-3)
     assert uses_cores(changed)
-    reductions = [op for op in changed.kernel.body.walk() if op.name == "shuffle"]
-    assert reductions
+    names = {op.name for op in changed.kernel.body.walk()}
+    assert ("async_copy" in names) == (stages > 1)
+    assert "shuffle" in names
 
 
 def text_of(module: Module, processor: str) -> str:
@@ -169,11 +226,12 @@ def text_of(module: Module, processor: str) -> str:
 @pytest.mark.parametrize("device", ["interp", *(each for each in DEVICES if each == "cpu")])
 def test_their_ptx(kind, device):
     """The PTX, read by the frontend of PTX, computes the product."""
-    a, b, bias, depth, rows, out = matrices(kind, 32, 16, 61, 30)
+    a, b, bias, depth, rows, out = matrices(kind, 32, 16, 112, 30)
     args = [a, b, out, bias, depth, rows]
     sums = tl.int32 if kind == "i8" else tl.float32
     shape = {"M": 32, "N": 16, "K": 32, "LEFT": False, "RIGHT": True, "SUMS": sums}
-    text = text_of(program(product, args, 2, **shape), "sm_80")
+    text = text_of(program(product, args, 2, 3, **shape), "sm_80")
+    assert "cp.async.cg.shared.global [%rd" in text
     assert "mma.sync" in text
     assert "ldmatrix.sync.aligned.m8n8.x4.shared" in text
     assert ".local" not in text

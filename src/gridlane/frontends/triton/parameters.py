@@ -55,7 +55,8 @@ class Parameters:
         if key in self._constants:
             return self._constants[key]
         if isinstance(kind, argtypes.ScalarType):
-            return wrap(self._add(name, kind.dtype, argument, path))
+            divisor = self._aligned.get(key, 0)
+            return wrap(self._add(name, kind.dtype, argument, path, divisor))
         if isinstance(kind, argtypes.ArrayType) and key in self._blocks:
             return self._descriptor(name, kind, argument, path, self._blocks[key])
         if isinstance(kind, argtypes.ArrayType):

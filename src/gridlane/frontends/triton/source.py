@@ -23,9 +23,10 @@ class TileSource:
     Its arguments are the other parameters, in order. ``constants``: by the parameter's name, or by
     name and places for what is in a tuple. ``blocks``: for a parameter that is a host's tensor
     descriptor, whose argument is the array, the shape of blocks. ``aligned``: multiples of bytes
-    at which pointers lie. ``elements``: the types of what pointers are to, for floats of 8 bits,
-    whose arguments are of uint8. ``warps``: of a block; devices without warps of their own ignore
-    it.
+    at which pointers lie, and numbers that divide integers. ``elements``: the types of what
+    pointers are to, for floats of 8 bits, whose arguments are of uint8. ``warps``: of a block;
+    devices without warps of their own ignore it. ``stages``: iterations of a loop whose copies
+    may be in flight.
     """
 
     def __init__(
@@ -36,8 +37,9 @@ class TileSource:
         aligned: Mapping[Key, int] | None = None,
         warps: int = 4,
         elements: Mapping[Key, dtype] | None = None,
+        stages: int = 1,
     ) -> None:
-        self.function, self.warps = function, warps
+        self.function, self.warps, self.stages = function, warps, stages
         self.constants, self.blocks = dict(constants or {}), dict(blocks or {})
         self.aligned, self.elements = dict(aligned or {}), dict(elements or {})
         self._key: bytes | None = None
@@ -60,7 +62,7 @@ class TileSource:
             NotEncodable: it reads an object that cannot be encoded.
         """
         if self._key is None:
-            parts = [encode("tile"), fingerprint(self.function), encode(self.warps)]
+            parts = [encode("tile"), fingerprint(self.function), encode((self.warps, self.stages))]
             for key, value in self.constants.items():
                 parts += [encode(key), constant_bytes(value)]
             for key, block in self.blocks.items():
@@ -92,6 +94,7 @@ class TileSource:
                 self.aligned,
                 self.warps,
                 self.elements,
+                self.stages,
             )
             self._modules[types, options] = module
         return module

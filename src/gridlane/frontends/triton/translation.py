@@ -33,6 +33,7 @@ def translate(
     aligned: Mapping[Key, int] | None = None,
     warps: int = 4,
     elements: Mapping[Key, dtype] | None = None,
+    stages: int = 1,
 ) -> Module:
     """The module of a program.
 
@@ -42,17 +43,19 @@ def translate(
         options: of the kernel.
         constants: the values of constant parameters, and of places in tuples.
         blocks: what host descriptors say besides their arrays.
-        aligned: multiples of bytes at which pointers are known to lie.
+        aligned: multiples of bytes at which pointers are known to lie, and numbers that divide
+            integers.
         warps: the warps that the program asks for.
         elements: the types of what pointers are to, where the IR's say less: floats of 8 bits,
             whose arguments are of uint8.
+        stages: the iterations of a loop that the program asks to have in flight.
 
     Raises:
         CompileError: the program is outside the language or its types do not fit; located.
     """
     place = function.source.locate(function.source.node)
     kernel = Function(function.fn.__name__, is_kernel=True, loc=place)
-    module = Module({kernel.name: kernel}, program_warps=warps)
+    module = Module({kernel.name: kernel}, program_warps=warps, program_stages=stages)
     unit = Unit(module, options, make_builder(module, kernel, options, place))
     unit.names.add(kernel.name)
     fixed = {key: unwrapped(value) for key, value in (constants or {}).items()}

@@ -45,7 +45,7 @@ class _Factor:
     """A factor in shared memory.
 
     Attributes:
-        by_columns: its columns are lines in memory.
+        turned: it is the transpose of the stored tile.
     """
 
     def __init__(self, state: State, value: Value, role: Role) -> None:
@@ -56,7 +56,7 @@ class _Factor:
             stored = state.variable_of(op)
         if stored is None or stored.own:
             stored, turned = _staged(state, value), False
-        self.state, self.storage, self.role, self.by_columns = state, stored, role, turned
+        self.state, self.storage, self.role, self.turned = state, stored, role, turned
 
     def registers(self, line: Index, inner: Index, extent: int, depth: int) -> tuple[Value, ...]:
         """The registers of ``extent`` rows of A or columns of B from ``line`` on, and ``depth``
@@ -69,16 +69,18 @@ class _Factor:
         held = u8 if element_type is i8 else element_type
         matrix = FragmentType(self.role, *shape, held)
         at = (line, inner) if is_left else (inner, line)
-        if self.by_columns:
+        if self.turned:
             at = (at[1], at[0])
-        state.touch(storage.symbol)
+        if storage.start is None:
+            state.touch(storage.symbol)
         start = state.address(storage, at)
         if held is not element_type:
             assert isinstance(start.type, PointerType)
             start = b.recast(start, pointer(held, start.type.space))
         stride = b.const(storage.stride, u32)
         aligned = storage.stride * size % 16 == 0
-        return b.emit(MmaLoad(start, stride, matrix, self.by_columns, aligned)).results
+        by_columns = self.turned != storage.turned
+        return b.emit(MmaLoad(start, stride, matrix, by_columns, aligned)).results
 
 
 def type_of_storage(storage: Storage) -> DType:

@@ -168,8 +168,9 @@ def _links(placement: Placement) -> _Links:
     for op in placement.order.ops:
         if isinstance(op, memory.WriteVar) and placement.variables.get(op.var):
             links.join(op, op.var)
-        copied = isinstance(op, memory.ReadVar) and op.results[0] in placement.stored
-        if copied and placement.variables[op.var]:
+        if not isinstance(op, memory.ReadVar) or op.results[0] not in placement.stored:
+            continue
+        if placement.variables[op.var]:
             links.join(op, op.var)
     return links
 

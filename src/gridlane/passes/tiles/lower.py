@@ -12,7 +12,9 @@ from gridlane.ir.op import Op
 from gridlane.ir.ops import control, grid, memory, tile_memory, tiles
 from gridlane.ir.types import PointerType, Space, TileType
 from gridlane.ir.values import Module, Region
-from gridlane.passes.tiles import along, effects, orders, products
+from gridlane.passes.tiles import along, effects, orders, pipelines, products
+from gridlane.passes.tiles.chunks import Chunks, chunks_of, copy_chunks
+from gridlane.passes.tiles.contiguity import Contiguity
 from gridlane.passes.tiles.elements import element, type_of
 from gridlane.passes.tiles.indices import ZERO
 from gridlane.passes.tiles.inference import placed
@@ -26,13 +28,14 @@ def lower(machine: TileMachine, module: Module) -> None:
     """Lower a kernel whose calls are inlined."""
     kernel = module.kernel
     placement = placed(module, machine)
+    known = Contiguity(module, kernel)
     b = Builder(module, kernel)
     old, kernel.body = kernel.body, Region()
     b.region, b.loc = kernel.body, kernel.loc
     thread = grid.ThreadIdx(grid.Axis.X, loc=kernel.loc)
     threads = machine.threads(module.program_warps)
     shared = SharedMemory(module)
-    state = State(module, kernel, machine, placement, b, threads, thread.results[0], shared)
+    state = State(module, kernel, machine, placement, b, threads, thread.results[0], shared, known)
     for var in list(kernel.variables):
         if isinstance(var.type, TileType):
             own = placement.variables[var]
@@ -69,6 +72,9 @@ def _region(state: State, region: Region) -> None:
 
 def _construct(state: State, op: Op) -> None:
     """Lower the regions of control flow, which all threads run alike."""
+    pipeline = pipelines.pipeline_of(state, op) if isinstance(op, control.Loop) else None
+    if pipeline is not None:
+        pipelines.begin(state, pipeline)
     regions = list(op.regions())
     op.replace_operands(state.of)
     state.b.region.ops.append(op)
@@ -80,6 +86,8 @@ def _construct(state: State, op: Op) -> None:
         state.pending = Accesses(set(before.reads), set(before.writes), loops or before.anything)
         with state.b.inside(region):
             _region(state, old)
+            if pipeline is not None and region is regions[-1]:
+                pipelines.step(state, pipeline)
         after.add(state.pending)
     if isinstance(op, control.If):
         state.pending = after
@@ -123,6 +131,14 @@ def _keep(state: State, op: Op) -> None:
     results = [value for value in op.results if value in state.placement.stored]
     if not results:
         return
+    if op in state.ahead:
+        state.ahead[op]()
+        return
+    if state.machine.factors and results[0] in state.placement.padded:
+        chunks = chunks_of(state.contiguity, op)
+        if chunks is not None:
+            _keep_chunks(state, op, chunks)
+            return
     made = [
         state.allocate(type_of(value), state.placement.stored[value], op.loc, value)
         for value in results
@@ -132,6 +148,16 @@ def _keep(state: State, op: Op) -> None:
             for value, storage in zip(results, made, strict=True):
                 state.write(storage, at, element(state, value, at))
     state.stored.update(zip(results, made, strict=True))
+
+
+def _keep_chunks(state: State, op: Op, chunks: Chunks) -> None:
+    """Store a load in shared memory by vectors."""
+    value = op.results[0]
+    storage = state.allocate(type_of(value), False, op.loc, value, not chunks.axis)
+    with state.together():
+        state.touch(storage.symbol, True)
+        copy_chunks(state, op, chunks, storage, False)
+    state.stored[value] = storage
 
 
 LAZY = (

@@ -3,7 +3,7 @@ accessed since they last met."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -15,6 +15,7 @@ from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, grid, memory
 from gridlane.ir.types import Space, TileType, Type, pointer
 from gridlane.ir.values import Function, Module, Region, Value, Var
+from gridlane.passes.tiles.contiguity import Contiguity
 from gridlane.passes.tiles.indices import (
     ZERO,
     BitIndex,
@@ -42,7 +43,9 @@ class Storage:
     each thread those that it computes.
 
     Attributes:
-        pad: elements behind each row in shared memory.
+        pad: elements behind each line in shared memory.
+        turned: lines are columns there.
+        start: of a stage of a ring, the number of its first element.
         layout, registers: of the thread's own elements, where they are variables.
     """
 
@@ -51,13 +54,20 @@ class Storage:
     symbol: str = ""
     array: Value | None = None
     pad: int = 0
+    turned: bool = False
+    start: Value | None = None
     layout: Layout | None = None
     registers: tuple[Var, ...] = ()
 
     @property
     def stride(self) -> int:
-        """Elements from the start of a row to the next in shared memory."""
-        return self.type.shape[-1] + self.pad
+        """Elements from the start of a line to the next in shared memory."""
+        return self.type.shape[0 if self.turned else -1] + self.pad
+
+    @property
+    def count(self) -> int:
+        """The elements of its shared memory, with the pads."""
+        return self.type.count // (self.stride - self.pad) * self.stride
 
 
 @dataclass(slots=True)
@@ -95,6 +105,8 @@ class State:
         pending: accesses since the threads last met.
         arrays: shared memory.
         now: the number of the op that is being lowered.
+        contiguity: what is known of addresses and masks.
+        ahead: loads of pipelines, and what stands in their place.
         memo: the elements that were computed for the element of a loop that is being emitted.
     """
 
@@ -106,6 +118,7 @@ class State:
     threads: int
     thread: Value
     arrays: SharedMemory
+    contiguity: Contiguity
     values: dict[Value, Value] = field(default_factory=dict[Value, Value])
     stored: dict[Value, Storage] = field(default_factory=dict[Value, Storage])
     variables: dict[Var, Storage] = field(default_factory=dict[Var, Storage])
@@ -114,6 +127,7 @@ class State:
     memo: dict[tuple[Value, Coordinates], Value] = field(
         default_factory=dict[tuple[Value, Coordinates], Value]
     )
+    ahead: dict[Op, Callable[[], None]] = field(default_factory=dict[Op, Callable[[], None]])
     entry: list[Op] = field(default_factory=list[Op])
     now: int = 0
 
@@ -130,7 +144,12 @@ class State:
     # ---- memory
 
     def allocate(
-        self, type_: TileType, own: bool, loc: Loc, value: Value | Var | None = None
+        self,
+        type_: TileType,
+        own: bool,
+        loc: Loc,
+        value: Value | Var | None = None,
+        turned: bool = False,
     ) -> Storage:
         """Memory for a tile: for the life of a value or variable, or while the current op is
         lowered."""
@@ -144,8 +163,22 @@ class State:
             self.entry.append(array)
             return Storage(type_, True, array=array.results[0])
         pad = self.placement.padded.get(value, 0) if isinstance(value, Value) else 0
-        count = type_.count // type_.shape[-1] * (type_.shape[-1] + pad)
-        return Storage(type_, False, self.shared(type_.element, count, value), pad=pad)
+        storage = Storage(type_, False, pad=pad, turned=turned)
+        storage.symbol = self.shared(type_.element, storage.count, value)
+        return storage
+
+    def ring(
+        self, type_: TileType, pad: int, turned: bool, stages: int, life: tuple[int, int]
+    ) -> Storage:
+        """Shared memory for a tile of several iterations; ``stage`` is one of them."""
+        ring = Storage(type_, False, pad=pad, turned=turned)
+        ring.symbol = self.arrays.allot(type_.element, stages * ring.count, life)
+        return ring
+
+    def stage(self, ring: Storage, slot: Value) -> Storage:
+        """One tile of a ring. Its accesses are not noted: the pipeline orders them."""
+        start = self.b.mul(slot, self.b.const(ring.count, i32))
+        return Storage(ring.type, False, ring.symbol, pad=ring.pad, turned=ring.turned, start=start)
 
     def variable_of(self, op: Op) -> Storage | None:
         """The memory of the variable that an op reads; None where it reads none."""
@@ -178,8 +211,8 @@ class State:
 
     def address(self, storage: Storage, at: Coordinates) -> Value:
         """The address of an element."""
-        if storage.pad:
-            return self._padded_address(storage, at)
+        if not storage.own and (storage.pad or storage.turned or storage.start is not None):
+            return self._line_address(storage, at)
         number = flattened(self.b, at, storage.type.shape)
         if storage.own:
             assert storage.array is not None
@@ -187,25 +220,30 @@ class State:
             return self.b.offset(storage.array, as_value(self.b, slot))
         return self.b.offset(self.pointer_to(storage.symbol), as_value(self.b, number))
 
-    def _padded_address(self, storage: Storage, at: Coordinates) -> Value:
-        """The address in padded rows; what is known of it is added last."""
-        b, rows = self.b, storage.type.shape[:-1]
-        line, column, known = flattened(b, at[:-1], rows), at[-1], 0
+    def _line_address(self, storage: Storage, at: Coordinates) -> Value:
+        """The address in lines with pads; what is known of it is added last."""
+        b, shape, known = self.b, storage.type.shape, 0
+        if storage.turned:
+            at, shape = at[::-1], shape[::-1]
+        line, column = flattened(b, at[:-1], shape[:-1]), at[-1]
         if isinstance(line, BitIndex):
             known += line.constant * storage.stride
             line = BitIndex(0, line.parts)
         if isinstance(column, BitIndex):
             known += column.constant
             column = BitIndex(0, column.parts)
+        pointer = self.pointer_to(storage.symbol)
+        if storage.start is not None:
+            pointer = b.offset(pointer, storage.start)
         start = b.mul(as_value(b, line), b.const(storage.stride, i32))
-        pointer = b.offset(self.pointer_to(storage.symbol), b.add(start, as_value(b, column)))
+        pointer = b.offset(pointer, b.add(start, as_value(b, column)))
         return b.offset(pointer, b.const(known, i32)) if known else pointer
 
     def read(self, storage: Storage, at: Coordinates) -> Value:
         """An element of a stored tile."""
         if storage.layout is not None:
             return self.b.read(self.register(storage, at))
-        if not storage.own:
+        if not storage.own and storage.start is None:
             self.touch(storage.symbol)
         return self.b.load(self.address(storage, at))
 

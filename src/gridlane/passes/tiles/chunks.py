@@ -1,0 +1,176 @@
+"""Loads of tiles into shared memory by vectors of up to 16 bytes, at once or asynchronously."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gridlane.core.dtypes import DType, i32, u32
+from gridlane.core.frozen import frozen
+from gridlane.ir.op import Op
+from gridlane.ir.ops import arith, copies, memory, tile_memory, tiles
+from gridlane.ir.types import TileType, Type, vector
+from gridlane.ir.values import Value
+from gridlane.passes.tiles.contiguity import Contiguity
+from gridlane.passes.tiles.elements import block_element, element
+from gridlane.passes.tiles.indices import (
+    ZERO,
+    BitIndex,
+    Coordinates,
+    log2,
+    source,
+    unflattened,
+)
+from gridlane.passes.tiles.state import DEVICE, State, Storage
+
+BYTES = 16
+"""Of the largest vector."""
+
+_UNROLLED = 32
+"""Chunks of a thread that are written out; more are a loop."""
+
+
+@frozen
+class Chunks:
+    """How a load is divided.
+
+    Attributes:
+        axis: along which elements are neighbours in memory.
+        width: elements of a chunk, whose address is a multiple of its size, and whose elements
+            are all in or all out of the mask.
+    """
+
+    axis: int
+    width: int
+
+
+def chunks_of(known: Contiguity, op: Op) -> Chunks | None:
+    """The division of a load, by the widest chunks of 4 bytes and more; None without such."""
+    if not isinstance(op, tile_memory.TileLoad | tile_memory.TileLoadBlock):
+        return None
+    type_ = op.results[0].type
+    assert isinstance(type_, TileType)
+    if len(type_.shape) != 2 or not isinstance(type_.element, DType) or type_.element.is_bool:
+        return None
+    if any(log2(extent) is None for extent in type_.shape):
+        return None
+    width_of = _width_of_block if isinstance(op, tile_memory.TileLoadBlock) else _width
+    found: list[Chunks] = []
+    for axis in (1, 0):
+        most = min(BYTES // type_.element.size, type_.shape[axis])
+        found.append(Chunks(axis, min(most, width_of(known, op, axis))))  # type: ignore[arg-type]  # of its class
+    best = max(found, key=lambda each: each.width)
+    return best if best.width * type_.element.size >= 4 else None
+
+
+def _width(known: Contiguity, op: tile_memory.TileLoad, axis: int) -> int:
+    if op.volatile or any(not _is_zero(value) for value in op.other):
+        return 1
+    pointers = known.of(op.pointers).axes[axis]
+    masks = [known.of(value).axes[axis].equal for value in op.mask]
+    return min([pointers.run, pointers.divisor, *masks])
+
+
+def _width_of_block(known: Contiguity, op: tile_memory.TileLoadBlock, axis: int) -> int:
+    if op.padding is not tile_memory.Padding.ZEROS or not _is_number(op.strides[axis], 1):
+        return 1
+    others = [stride for n, stride in enumerate(op.strides) if n != axis]
+    values = [op.base, op.starts[axis], *others]
+    if axis in op.checked:
+        values.append(op.extents[axis])
+    return min([known.of(value).divisor for value in values])
+
+
+def _is_number(value: Value, number: int) -> bool:
+    return isinstance(value.op, arith.Const) and value.op.value == number
+
+
+def _is_zero(value: Value) -> bool:
+    """Whether a tile is of zeros."""
+    op = value.op
+    while isinstance(op, tiles.TileBroadcast | tiles.TileReshape):
+        op = op.source.op
+    return isinstance(op, tiles.TileSplat) and _is_number(op.value, 0)
+
+
+# ---- copies
+
+
+def copy_chunks(state: State, op: Op, chunks: Chunks, target: Storage, asynchronous: bool) -> None:
+    """Copy a tile to shared memory: this thread's part."""
+    for at in _places(state, op, chunks):
+        pointer, inside = _address(state, op, at)
+        state.touch(DEVICE)
+        size = chunks.width * target.type.element.size
+        to = state.address(target, at)
+        if inside is None:
+            _copy(state, pointer, to, size, asynchronous)
+            continue
+        with state.b.if_(inside) as branch:
+            _copy(state, pointer, to, size, asynchronous)
+        with state.b.inside(branch.orelse):
+            kind = _type_of(size)
+            state.b.store(_recast(state, to, kind), _zeros(state, kind))
+
+
+def _address(state: State, op: Op, at: Coordinates) -> tuple[Value, Value | None]:
+    """The address of an element, and whether it is read."""
+    if isinstance(op, tile_memory.TileLoadBlock):
+        return block_element(state, op, at)
+    assert isinstance(op, tile_memory.TileLoad)
+    pointer = element(state, op.pointers, at)
+    return pointer, element(state, op.mask[0], at) if op.mask else None
+
+
+def _places(state: State, op: Op, chunks: Chunks) -> Iterator[Coordinates]:
+    """The first elements of this thread's chunks; neighbours have neighbouring chunks."""
+    type_ = op.results[0].type
+    assert isinstance(type_, TileType)
+    along = type_.shape[chunks.axis] // chunks.width
+    others = type_.shape[1 - chunks.axis]
+    shape, bits = (others, along), log2(chunks.width) or 0
+
+    def placed(number: BitIndex) -> Coordinates:
+        line, chunk = unflattened(state.b, number, shape)
+        assert isinstance(chunk, BitIndex)
+        first = chunk.joined(ZERO, bits)
+        return (line, first) if chunks.axis else (first, line)
+
+    lane, threads = state.lane(), state.threads
+    assert isinstance(lane, BitIndex)
+    count = others * along
+    if count < threads:
+        few = state.b.lt(state.thread, state.b.const(count, i32))
+        with state.where(few):
+            yield placed(lane.below(log2(count) or 0))
+        return
+    trips, width = count // threads, log2(threads) or 0
+    if trips > _UNROLLED:
+        with state.counted(trips, "chunk") as counter:
+            yield placed(source(counter, trips).joined(lane, width))
+        return
+    for trip in range(trips):
+        yield placed(BitIndex(trip).joined(lane, width))
+
+
+def _copy(state: State, source_: Value, target: Value, size: int, asynchronous: bool) -> None:
+    b = state.b
+    if asynchronous:
+        b.emit(copies.AsyncCopy(target, source_, size))
+        return
+    kind = _type_of(size)
+    b.store(_recast(state, target, kind), b.load(_recast(state, source_, kind)))
+
+
+def _type_of(size: int) -> Type:
+    return u32 if size == 4 else vector(u32, size // 4)
+
+
+def _recast(state: State, pointer: Value, kind: Type) -> Value:
+    return state.b.recast(pointer, memory.pointer_beside(pointer, kind))
+
+
+def _zeros(state: State, kind: Type) -> Value:
+    b, zero = state.b, state.b.const(0, u32)
+    if kind is u32:
+        return zero
+    return b.value(memory.Pack((zero,) * (kind.size // 4), kind))  # type: ignore[arg-type]  # a vector

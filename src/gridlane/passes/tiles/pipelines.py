@@ -1,0 +1,330 @@
+"""Loads of loops, some iterations ahead: asynchronous copies into a ring of stages.
+
+A loop qualifies whose body begins with the test that ends it, and which has no other exit. Loads
+qualify that are factors of products, in the body itself, by vectors; whose addresses and masks are
+computed of what does not change in the loop and of variables that advance by the same step in each
+iteration, so that those of a later iteration are known; and that no store of the loop overwrites.
+
+One barrier an iteration orders both directions: behind it all copies of this iteration have arrived
+for all threads, and no thread reads the stage any more that the next copies fill.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+
+from gridlane.core.dtypes import DType, i32
+from gridlane.ir.op import Op, clone_op
+from gridlane.ir.ops import arith, control, copies, memory, tiles
+from gridlane.ir.types import TileType
+from gridlane.ir.values import Region, Value, Var
+from gridlane.passes.tiles.chunks import Chunks, chunks_of, copy_chunks
+from gridlane.passes.tiles.elements import type_of
+from gridlane.passes.tiles.placement import Placement
+from gridlane.passes.tiles.state import State, Storage
+
+
+@dataclass(slots=True)
+class Pipeline:
+    """A loop and its loads.
+
+    Attributes:
+        end: the condition that ends it.
+        loads: and how each is divided.
+        scalars: ops of the loop that addresses, masks and the condition are computed of, in order.
+        steps: what variables among them advance by.
+        counters: those that the condition is computed of; they advance by positive constants.
+        stages: of the ring.
+    """
+
+    loop: control.Loop
+    end: Value
+    loads: dict[Op, Chunks]
+    scalars: list[Op]
+    steps: dict[Var, Value]
+    counters: frozenset[Var]
+    stages: int = 0
+    slot: Var | None = None
+    rings: dict[Op, Storage] = field(default_factory=dict[Op, Storage])
+    started: bool = False
+
+
+# ---- which loops
+
+
+def pipeline_of(state: State, loop: control.Loop) -> Pipeline | None:
+    """The pipeline of a loop; None where nothing in it qualifies."""
+    placement, wanted = state.placement, state.module.program_stages
+    end = _end_of(loop)
+    if wanted < 2 or not state.machine.factors or end is None:
+        return None
+    finder = _Finder(placement, loop)
+    if not finder.scalar(end) or not all(map(_is_positive, finder.steps.values())):
+        return None
+    pipeline = Pipeline(loop, end, {}, [], {}, frozenset(finder.steps))
+    for op in loop.body.ops:
+        result = op.results[0] if op.results else None
+        chunks = chunks_of(state.contiguity, op) if result in placement.padded else None
+        if chunks is not None and _is_kept(placement, loop, op) and finder.operands(op):
+            pipeline.loads[op] = chunks
+    if not pipeline.loads or not finder.steady([*pipeline.loads]):
+        return None
+    pipeline.scalars = sorted(finder.ops, key=placement.order.number.__getitem__)
+    pipeline.steps = finder.steps
+    pipeline.stages = _stages(state, pipeline, wanted)
+    return pipeline if pipeline.stages > 1 else None
+
+
+def _end_of(loop: control.Loop) -> Value | None:
+    """The condition of a loop's only exit, in front of everything that has effects."""
+    end: Value | None = None
+    for op in loop.body.ops:
+        if isinstance(op, control.If):
+            only = [type(each) for each in op.then.ops] == [control.Break] and not op.orelse.ops
+            end = op.condition if only else None
+            break
+        if not op.pure and not isinstance(op, memory.ReadVar):
+            return None
+    exits = (control.Break, control.Continue, control.Leave, control.Return, control.Raise)
+    count = sum(isinstance(op, exits) for part in loop.regions() for op in _own(part))
+    return end if count == 1 else None
+
+
+def _is_positive(step: Value) -> bool:
+    return isinstance(step.op, arith.Const) and step.op.value > 0
+
+
+def _own(region: Region) -> list[Op]:
+    """The ops of a region, and the exits of what is inside of it that may leave it."""
+    result: list[Op] = []
+    for op in region.ops:
+        result.append(op)
+        for inner in op.regions():
+            held = _own(inner)
+            if isinstance(op, control.Loop):
+                held = [
+                    each for each in held if not isinstance(each, control.Break | control.Continue)
+                ]
+            result += held
+    return result
+
+
+def _is_kept(placement: Placement, loop: control.Loop, op: Op) -> bool:
+    """Whether memory that a load reads stays as it is during a loop."""
+    stores = placement.order.effects(loop).stores
+    return not any(placement.provenance.may_meet(op, each) for each in stores)
+
+
+class _Finder:
+    """Collects what addresses are computed of."""
+
+    def __init__(self, placement: Placement, loop: control.Loop) -> None:
+        self.placement, self.loop = placement, loop
+        self.ops: dict[Op, None] = {}
+        self.steps: dict[Var, Value] = {}
+        self._tiles: dict[Op, bool] = {}
+
+    def operands(self, op: Op) -> bool:
+        """Whether all operands of a load are known for later iterations."""
+        return all([self._value(each) for each in op.operands()])
+
+    def _value(self, value: Value) -> bool:
+        return self._tile(value) if isinstance(value.type, TileType) else self.scalar(value)
+
+    def _inside(self, op: Op) -> bool:
+        return self.loop in self.placement.order.loops(op)
+
+    def _tile(self, value: Value) -> bool:
+        op = value.op
+        if op is None or value in self.placement.stored or isinstance(op, memory.ReadVar):
+            return op is None or (value in self.placement.stored and not self._inside(op))
+        if op not in self._tiles:
+            plain = isinstance(op, _SHAPES)
+            self._tiles[op] = plain and all([self._value(each) for each in op.operands()])
+        return self._tiles[op]
+
+    def scalar(self, value: Value) -> bool:
+        """Whether a scalar is known for later iterations."""
+        op = value.op
+        if op is None or not self._inside(op) or op in self.ops:
+            return True
+        if isinstance(op, memory.ReadVar):
+            known = self._variable(op.var)
+        else:
+            known = op.pure and not op.REGION_FIELDS
+            known = known and all([self.scalar(each) for each in op.operands()])
+        if known:
+            self.ops[op] = None
+        return known
+
+    def _variable(self, var: Var) -> bool:
+        """Whether a variable advances by one step in each iteration, or not at all."""
+        writes = self._writes(var)
+        if not writes:
+            return True
+        total = writes[0].value.op
+        direct = self.placement.order.path[writes[0]][-1][1] in (self.loop.body, self.loop.step)
+        if len(writes) > 1 or not direct or not isinstance(total, arith.Add):
+            return False
+        for before, step in ((total.lhs, total.rhs), (total.rhs, total.lhs)):
+            read = before.op
+            if isinstance(read, memory.ReadVar) and read.var is var and self._fixed(step):
+                self.steps[var] = step
+                return self._inside(read)
+        return False
+
+    def _fixed(self, value: Value) -> bool:
+        """Whether a scalar is the same in each iteration."""
+        op = value.op
+        if op is None or not self._inside(op):
+            return True
+        plain = op.pure and not op.REGION_FIELDS and not isinstance(op, memory.ReadVar)
+        return plain and all([self._fixed(each) for each in op.operands()])
+
+    def _writes(self, var: Var) -> list[memory.WriteVar]:
+        return [
+            op
+            for op in self.placement.order.ops
+            if isinstance(op, memory.WriteVar) and op.var is var and self._inside(op)
+        ]
+
+    def steady(self, loads: list[Op]) -> bool:
+        """Whether variables change behind all loads and all that reads them, so that they have
+        their values of this iteration there."""
+        number = self.placement.order.number
+        last = max(map(number.__getitem__, [*loads, *self.ops]))
+        for var in self.steps:
+            if any(number[write] < last for write in self._writes(var)):
+                return False
+        return True
+
+
+_SHAPES = (
+    tiles.TileSplat,
+    tiles.TileIota,
+    tiles.TileMap,
+    tiles.TileBroadcast,
+    tiles.TileReshape,
+    tiles.TileTranspose,
+)
+
+
+def _stages(state: State, pipeline: Pipeline, wanted: int) -> int:
+    """The stages that fit into shared memory beside all other tiles there."""
+    placement = state.placement
+    results = {op.results[0] for op in pipeline.loads}
+    each = sum(_bytes(state, value) for value in results)
+    others = sum(
+        _bytes(state, value)
+        for value, own in placement.stored.items()
+        if not own and value not in results
+    )
+    others += sum(_size(var.type) for var, own in placement.variables.items() if not own)
+    return min(wanted, (state.machine.shared - others) // each)
+
+
+def _size(type_: object) -> int:
+    assert isinstance(type_, TileType)
+    element = type_.element
+    size = element.size if isinstance(element, DType) else 8
+    return -(-type_.count * size // 16) * 16
+
+
+def _bytes(state: State, value: Value) -> int:
+    type_ = type_of(value)
+    pad = state.placement.padded.get(value, 0)
+    lines = max(type_.shape) if pad else 0
+    element = type_.element
+    size = element.size if isinstance(element, DType) else 8
+    return -(-(type_.count + lines * pad) * size // 16) * 16
+
+
+# ---- their code
+
+
+def begin(state: State, pipeline: Pipeline) -> None:
+    """In front of the loop: start the copies of the first iterations."""
+    b, order = state.b, state.placement.order
+    life = order.number[pipeline.loop], order.last[pipeline.loop]
+    pipeline.slot = b.variable("stage", i32)
+    b.write(pipeline.slot, b.const(0, i32))
+    for op, chunks in pipeline.loads.items():
+        value = op.results[0]
+        pipeline.rings[op] = state.ring(
+            type_of(value), state.placement.padded[value], not chunks.axis, pipeline.stages, life
+        )
+        state.ahead[op] = partial(_advance, state, pipeline)
+    for distance in range(pipeline.stages - 1):
+        with state.together():
+            for ring in pipeline.rings.values():
+                state.touch(ring.symbol, True)
+            _start(state, pipeline, distance, b.const(distance, i32))
+
+
+def _advance(state: State, pipeline: Pipeline) -> None:
+    """At the first load of an iteration: wait for its copies, and start those of a later one."""
+    if pipeline.started:
+        return
+    pipeline.started = True
+    b, last = state.b, pipeline.stages - 1
+    assert pipeline.slot is not None
+    slot = b.read(pipeline.slot)
+    b.emit(copies.AsyncWait(pipeline.stages - 2))
+    state.meet()
+    first = b.eq(slot, b.const(0, i32))
+    target = b.select(first, b.const(last, i32), b.sub(slot, b.const(1, i32)))
+    with state.together():
+        _start(state, pipeline, last, target)
+    for op, ring in pipeline.rings.items():
+        state.stored[op.results[0]] = state.stage(ring, slot)
+
+
+def step(state: State, pipeline: Pipeline) -> None:
+    """Between two iterations: the next stage."""
+    b = state.b
+    assert pipeline.slot is not None
+    following = b.add(b.read(pipeline.slot), b.const(1, i32))
+    wraps = b.eq(following, b.const(pipeline.stages, i32))
+    b.write(pipeline.slot, b.select(wraps, b.const(0, i32), following))
+
+
+def _start(state: State, pipeline: Pipeline, distance: int, slot: Value) -> None:
+    """Start the copies of the iteration some behind the current one, if there is one."""
+    b, saved, memo = state.b, dict(state.values), state.memo
+    state.memo = {}
+    rises: list[Value] = []
+    for op in pipeline.scalars:
+        if isinstance(op, memory.ReadVar):
+            value = b.read(op.var)
+            by = pipeline.steps.get(op.var)
+            if by is not None and distance:
+                assert isinstance(value.type, DType)
+                value = b.add(
+                    value, b.mul(_step_of(state, pipeline, by), b.const(distance, value.type))
+                )
+            state.values[op.results[0]] = value
+        else:
+            copy = clone_op(op, dict(state.values), {})
+            b.region.ops.append(copy)
+            state.values.update(zip(op.results, copy.results, strict=True))
+    runs = b.not_(state.of(pipeline.end))
+    for each in rises:  # a counter that wraps is past every end
+        runs = b.and_(runs, each)
+    with b.if_(runs):
+        for op, chunks in pipeline.loads.items():
+            state.memo = {}
+            copy_chunks(state, op, chunks, state.stage(pipeline.rings[op], slot), True)
+    b.emit(copies.AsyncCommit())
+    state.values, state.memo = saved, memo
+
+
+def _step_of(state: State, pipeline: Pipeline, value: Value) -> Value:
+    """A step, which ops of the loop may compute."""
+    op = value.op
+    if op is None or pipeline.loop not in state.placement.order.loops(op):
+        return state.of(value)
+    operands = {each: _step_of(state, pipeline, each) for each in op.operands()}
+    copy = clone_op(op, operands, {})
+    state.b.region.ops.append(copy)
+    return copy.results[op.results.index(value)]
