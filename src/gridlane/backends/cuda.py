@@ -31,7 +31,8 @@ BACKEND = Backend(
     identity="gridlane.compiler.identity.libdevice",
     pipeline=(
         passes.LOWER_TILES.unless(Fact.MATRIX_PRODUCTS),
-        passes.LOWER_TILES_TO_CORES.when(Fact.MATRIX_PRODUCTS),
+        passes.LOWER_TILES_TO_CORES.when(Fact.MATRIX_PRODUCTS).unless(Fact.LARGE_SHARED),
+        passes.LOWER_TILES_TO_LARGE.when(Fact.MATRIX_PRODUCTS, Fact.LARGE_SHARED),
         passes.EXPAND_FLUSHING_OF_NVPTX,
         # It emits functions, so it precedes the inlining of calls.
         passes.FUNCTIONS_OF_NVPTX.unless(Fact.LIBDEVICE),

@@ -51,6 +51,11 @@ LOWER_TILES_TO_CORES = _pass("tiles.lower_tiles")._replace(
 )
 """The same where products are matrix instructions."""
 
+LOWER_TILES_TO_LARGE = _pass("tiles.lower_tiles")._replace(
+    facts=("gridlane.compiler.programs.large_machine_with_cores",)
+)
+"""The same where blocks may have much shared memory besides."""
+
 SPLIT_ADVANCES = _pass("tiles.advances.split_advances")
 """Part of ``LOWER_TILES``."""
 

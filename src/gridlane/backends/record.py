@@ -54,6 +54,9 @@ class Fact(StrEnum):
     MATRIX_PRODUCTS = "matrix products"
     """The processor has ``mma`` with the shapes of ``passes/tiles``."""
 
+    LARGE_SHARED = "large shared"
+    """A block may have 227 KiB of shared memory."""
+
 
 Condition: TypeAlias = Feature | Fact
 _NOTHING: Mapping[Any, Any] = MappingProxyType({})

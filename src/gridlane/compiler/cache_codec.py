@@ -18,6 +18,7 @@ PLAIN: dict[str, type] = {
     "entry": str,
     "param_bytes": int,
     "static_shared": int,
+    "own_dynamic": int,
     "scratch": int,
     "work": int,
     "accesses": int,

@@ -28,6 +28,9 @@ COPIES = 80
 """The lowest compute capability with asynchronous copies."""
 PRODUCTS = 80
 """The lowest compute capability with ``mma`` of all factors that tiles have."""
+LARGE = 90, 120
+"""The compute capabilities, without the last, whose blocks may have 227 KiB of shared memory; from
+8.0 on all others have 99 KiB at least."""
 PROCESSORS = tuple(ptx.VERSIONS)
 """The processors that LLVM generates code for."""
 _PROCESSOR = re.compile(r"sm_(\d{2,3})([af]?)")
@@ -88,6 +91,7 @@ def generate(module: Module, target: Target, options: KernelOptions) -> Artifact
         errors=errors,
         prints=print_sites(code.prints),
         uses_dynamic_shared=code.uses_dynamic_shared,
+        own_dynamic=module.own_dynamic,
         cooperative=code.cooperative,
         coarse=module.coarse,
     )
@@ -128,6 +132,7 @@ def _emit(module: Module, target: Target, options: KernelOptions, machine: Machi
         *([] if find_libdevice() is None else [Fact.LIBDEVICE]),
         *([Fact.ASYNC_COPIES] if machine.capability >= COPIES else []),
         *([Fact.MATRIX_PRODUCTS] if machine.capability >= PRODUCTS else []),
+        *([Fact.LARGE_SHARED] if LARGE[0] <= machine.capability < LARGE[1] else []),
     )
     pipeline.run(module, backend(target.name), given, options)
     code = emit_kernel(module, options, machine.capability)

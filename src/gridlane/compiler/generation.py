@@ -242,4 +242,5 @@ def copied(module: Module) -> Module:
     copy.stack_holds_addresses = module.stack_holds_addresses
     copy.program_warps = module.program_warps
     copy.program_stages = module.program_stages
+    copy.own_dynamic = module.own_dynamic
     return copy

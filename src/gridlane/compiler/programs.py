@@ -23,9 +23,22 @@ def machine_of(record: Backend) -> TileMachine:
 
 def machine_with_cores(record: Backend) -> TileMachine:
     """The same of a processor with matrix instructions."""
+    return _with_cores(record, 99 << 10)
+
+
+def large_machine_with_cores(record: Backend) -> TileMachine:
+    """The same, with the shared memory of data centres' GPUs."""
+    return _with_cores(record, 227 << 10)
+
+
+def _with_cores(record: Backend, shared: int) -> TileMachine:
     plain = machine_of(record)
     return TileMachine(
-        plain.most_warps, plain.shared, factors=frozenset(FACTORS.values()), sums=plain.sums
+        plain.most_warps,
+        shared,
+        factors=frozenset(FACTORS.values()),
+        sums=plain.sums,
+        static=plain.shared,
     )
 
 

@@ -89,6 +89,8 @@ class Artifact:
         symbols: library functions that the code calls.
         notes: what the compiler did that the user should know (emulation, fallbacks).
         uses_dynamic_shared: the kernel uses shared memory whose size is given at launch.
+        own_dynamic: bytes of dynamic shared memory for the code's own arrays, where these are more
+            than static ones may be; each launch has them besides its own.
         needs: for code of a named processor: its architecture, and the features that a
             host must have to run it.
         cooperative: blocks wait for each other, so all must be resident at once.
@@ -119,6 +121,7 @@ class Artifact:
     symbols: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     uses_dynamic_shared: bool = False
+    own_dynamic: int = 0
     cooperative: bool = False
     cluster: tuple[int, int, int] = (1, 1, 1)
     coarse: int = 1

@@ -260,6 +260,7 @@ class Module:
     ``stack_holds_addresses``: so does an alloca's. ``constants_at``: the offset from the parameter
     block at which the constant data lies; 0 where it is in the code. ``program_warps``: the warps
     that a block of stage ``tile`` is asked to have where a target has threads; 0: at its choice.
+    ``own_dynamic``: bytes of dynamic shared memory where passes have placed arrays of the kernel.
     ``program_stages``: how many iterations of a loop of stage ``tile`` may be in flight.
     """
 
@@ -280,6 +281,7 @@ class Module:
     constants_at: int = 0
     program_warps: int = 0
     program_stages: int = 1
+    own_dynamic: int = 0
 
     @property
     def kernel(self) -> Function:

@@ -128,7 +128,8 @@ class Plan:
         limits = self.device.limits
         check_shape(name, grid, self.block, limits, bounds)
         check_cluster(name, grid, self.kernel.artifact.cluster, self.device)
-        check_shared(name, self.kernel.artifact.static_shared, shared, limits)
+        artifact = self.kernel.artifact
+        check_shared(name, artifact.static_shared, artifact.own_dynamic + shared, limits)
         if stream.device is not self.device:
             fail(
                 INVALID_HANDLE,
@@ -193,7 +194,7 @@ class Plan:
             device=self.device.name,
             grid=tuple(grid),
             block=tuple(self.block),
-            shared=artifact.static_shared + shared,
+            shared=artifact.static_shared + artifact.own_dynamic + shared,
             route=f"{artifact.format}{kind}",
             copies=copies,
             **({"buffers": self.variant.buffers} if self.variant.buffers else {}),

@@ -233,11 +233,12 @@ def profile_of(checked: Checked) -> tuple[Any, ...] | None:
     if matchers is None or block_of(matchers, len(checked.params), values) != checked.params:
         return None
     geometry = *plan.device.limits.max_grid, *plan.block
+    shared = plan.kernel.artifact.own_dynamic
     size, keep = len(checked.params), (entry and entry.keep, plan)
     if entry is None:
         return matchers, size, 0, 0, geometry, 0, 0, 0, 0, keep, target, checked.result
     return (
-        matchers, size, entry.address, entry.function, geometry, 0, entry.stream, entry.flag,
+        matchers, size, entry.address, entry.function, geometry, shared, entry.stream, entry.flag,
         entry.sound, keep, None, checked.result,
     )  # fmt: skip
 

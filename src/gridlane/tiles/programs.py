@@ -219,7 +219,8 @@ class CompiledKernel:
         self.name = program.name
         self.metadata = Metadata(
             program.name, options.num_warps, options.num_stages, options.num_ctas,
-            artifact.static_shared or artifact.scratch, options.debug, target,
+            artifact.static_shared + artifact.own_dynamic or artifact.scratch, options.debug,
+            target,
         )  # fmt: skip
         self.src = program.source
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
@@ -21,6 +22,7 @@ from gridlane.compiler import cuda as compiler
 from gridlane.compiler.generation import copied
 from gridlane.compiler.programs import machine_of, machine_with_cores
 from gridlane.conformance.module_runner import run_on
+from gridlane.core.errors import TargetError
 from gridlane.core.options import KernelOptions, Target
 from gridlane.frontends.triton import language as tl
 from gridlane.frontends.triton.translation import translate
@@ -173,6 +175,41 @@ def test_copies_ahead(kind, left, right, stages):
     assert {"async_copy", "async_commit", "async_wait"} <= {*names}
     sizes = {op.bytes for op in module.kernel.body.walk() if isinstance(op, copies.AsyncCopy)}
     assert sizes == {16}
+
+
+STAGE, BIAS = 2 * 32 * (64 + 16), 32 * 4
+"""Bytes of two factors, whose rows have 16 bytes more, and of the bias."""
+
+
+def test_more_shared_memory_than_static_arrays_may_have():
+    a, b, bias, depth, rows, out = matrices("f16", 32, 32, 96, 32)
+    args = [a, b, out, bias, depth, rows]
+    shape = {"M": 32, "N": 32, "K": 32, "LEFT": False, "RIGHT": False, "SUMS": tl.float32}
+    module, machine = program(product, args, 2, 3, **shape), machine_with_cores(backend("cuda"))
+    changed = copied(module)
+    lower_tiles(changed, replace(machine, static=4096))
+    changed.program_warps = 0
+    verify(changed, KERNEL)
+    assert changed.own_dynamic == 3 * STAGE + BIAS
+    assert not changed.static_shared()
+    outcome = run_on(
+        "interp", changed, (1, 1, 1), (64, 1, 1), args[:4], (96, 32), changed.own_dynamic
+    )
+    want = a.astype(int) @ b.astype(int) + bias
+    np.testing.assert_array_equal(outcome.arrays[2], np.where(want > 0, want, 2 * want))
+    with pytest.raises(TargetError, match=r"Required: \d+, Hardware limit: 1024"):
+        lower_tiles(copied(module), replace(machine, shared=1024))
+
+
+def test_stages_are_as_many_as_fit():
+    args = matrices("f16", 32, 32, 96, 32)
+    args = [args[0], args[1], args[5], args[2], 96, 32]
+    shape = {"M": 32, "N": 32, "K": 32, "LEFT": False, "RIGHT": False, "SUMS": tl.float32}
+    module, machine = program(product, args, 2, 9, **shape), machine_with_cores(backend("cuda"))
+    for room, stages in ((9 * STAGE, 9), (9 * STAGE - 1, 8), (2 * STAGE, 2)):
+        changed = copied(module)
+        lower_tiles(changed, replace(machine, shared=room + BIAS))
+        assert sum(item.size for item in changed.static_shared()) == stages * STAGE + BIAS
 
 
 @pytest.mark.parametrize("steps", [1, 2])

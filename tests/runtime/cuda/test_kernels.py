@@ -105,6 +105,15 @@ def test_dynamic_shared_memory_is_asked_for(machine, device):
     assert asked[-1].endswith(f" 8, {most - 1024})")
 
 
+def test_arrays_of_the_code_in_dynamic_shared_memory(machine, device):
+    made = replace(artifact(dynamic=True), own_dynamic=100 << 10)
+    device.load(made).bind((1, 1, 1)).launch(PARAMS, 1, 1, 1, 256)
+    planned(device, made).launch((1, 1, 1), PARAMS)
+    assert [each.shared for each in machine.launches] == [(100 << 10) + 256, 100 << 10]
+    with pytest.raises(LaunchError, match="more than a block's"):
+        planned(device, made).launch((1, 1, 1), PARAMS, 200 << 10)
+
+
 def test_what_the_driver_says_of_a_kernel(device):
     kernel = device.load(artifact())
     figures = kernel.figures()

@@ -20,7 +20,7 @@ from gridlane.passes.tiles.indices import ZERO
 from gridlane.passes.tiles.inference import placed
 from gridlane.passes.tiles.machine import TileMachine
 from gridlane.passes.tiles.placement import COMPUTED
-from gridlane.passes.tiles.shared import SharedMemory
+from gridlane.passes.tiles.shared import SharedMemory, place_dynamically
 from gridlane.passes.tiles.state import DEVICE, Accesses, State, refuse
 
 
@@ -44,6 +44,7 @@ def lower(machine: TileMachine, module: Module) -> None:
     _region(state, old)
     kernel.body.ops[:0] = [thread, *state.entry]
     check_shared(machine, module)
+    place_dynamically(machine, module)
 
 
 def check_shared(machine: TileMachine, module: Module) -> None:

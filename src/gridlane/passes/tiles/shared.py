@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from gridlane.core.dtypes import i32, u8
 from gridlane.ir.op import Op
-from gridlane.ir.ops import memory
-from gridlane.ir.types import Space, Type
-from gridlane.ir.values import Global, Module, Value, Var
+from gridlane.ir.ops import arith, memory
+from gridlane.ir.types import Space, Type, pointer
+from gridlane.ir.values import Global, Module, Region, Value, Var
+from gridlane.passes.tiles.machine import TileMachine
 from gridlane.passes.tiles.order import Order
 from gridlane.passes.tiles.placement import Placement
 
@@ -43,6 +45,40 @@ class SharedMemory:
         if self.module.globals[symbol].element != element:
             return False
         return all(last < life[0] or life[1] < first for first, last in self.lives[symbol])
+
+
+def place_dynamically(machine: TileMachine, module: Module) -> None:
+    """Make dynamic shared memory of the arrays in shared memory, if they are more than a kernel may
+    have of a known size."""
+    arrays, places, size = module.static_shared(), dict[str, int](), 0
+    for item in arrays:
+        places[item.name] = size
+        size += -(-item.size // 16) * 16
+    if not machine.static or size <= machine.static:
+        return
+    for item in arrays:
+        del module.globals[item.name]
+    module.own_dynamic = size
+    for function in module.functions.values():
+        _in_dynamic(function.body, places, {})
+
+
+def _in_dynamic(region: Region, places: dict[str, int], values: dict[Value, Value]) -> None:
+    ops: list[Op] = []
+    for op in region.ops:
+        op.replace_operands(lambda value: values.get(value, value))
+        for inner in op.regions():
+            _in_dynamic(inner, places, values)
+        if not isinstance(op, memory.GlobalAddress) or op.symbol not in places:
+            ops.append(op)
+            continue
+        start = memory.DynamicShared(pointer(u8, Space.SHARED), loc=op.loc)
+        number = arith.Const(places[op.symbol], i32, loc=op.loc)
+        moved = memory.Offset(start.results[0], number.results[0], loc=op.loc)
+        typed = memory.Recast(moved.results[0], op.type, loc=op.loc)
+        ops += [start, number, moved, typed]
+        values[op.results[0]] = typed.results[0]
+    region.ops = ops
 
 
 def life_of(placement: Placement, value: Value) -> Life:

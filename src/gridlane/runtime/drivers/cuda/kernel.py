@@ -313,6 +313,7 @@ class CudaBound:
         address = ctypes.addressof(memory) if memory is not None else 0
         size = ctypes.c_size_t(kernel.param_size)
         x = gx // self.artifact.coarse
+        shared += self.artifact.own_dynamic
         geometry = (x, gy, gz, *self.block, shared, bindings().CUstream(stream))
         what = f"kernel {kernel.name}, grid {(gx, gy, gz)}, block {self.block}"
         kernel.flag[0] = 1
