@@ -71,6 +71,7 @@ TITLES = {
     "operations": "Errors of operations of arrays",
     "arrays": "Arrays beside NumPy",
     "tiles": "Tile programs on the CPU beside NumPy and torch",
+    "tiles_interpreter": "Tile programs beside Triton's interpreter",
     "tests": "The tests",
 }
 """The sections of docs/figures.md, in order; other files follow under their names."""
