@@ -48,6 +48,10 @@ ARGUMENTS: dict[str, dict[str, str]] = {
     },
     "reduction": {"cpu": "--size 100003", "interp": "--size 5000"},
     "tensor_matmul": {"cpu": "--tiles 5", "interp": "--tiles 2"},
+    "tile_transformer": {
+        "cpu": "--width 32 --length 33 --batch 3 --steps 4",
+        "interp": "--width 8 --length 5 --batch 1 --steps 2",
+    },
     "wave3d": {"cpu": "--size 10 --steps 18 --moves 3", "interp": "--size 6 --steps 8 --moves 2"},
     "warp_scan": {"cpu": "--size 70001", "interp": "--size 300"},
 }

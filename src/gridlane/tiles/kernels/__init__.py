@@ -1,0 +1,58 @@
+"""Tile kernels as functions of arrays: numpy's, gridlane's and torch's, on every device.
+
+    >>> import numpy as np
+    >>> from gridlane.tiles import kernels
+    >>> kernels.softmax(np.zeros((2, 4), np.float32))
+    array([[0.25, 0.25, 0.25, 0.25],
+           [0.25, 0.25, 0.25, 0.25]], dtype=float32)
+
+A function launches on this thread's device. Its result is an array of the kind of its first
+argument, or the array that ``out`` names.
+"""
+
+from __future__ import annotations
+
+from gridlane.tiles.kernels.attentions import (
+    attention,
+    attention_backward,
+    packed_attention,
+    packed_attention_backward,
+)
+from gridlane.tiles.kernels.convolutions import convolution
+from gridlane.tiles.kernels.embeddings import embedding, embedding_backward
+from gridlane.tiles.kernels.losses import cross_entropy, cross_entropy_backward
+from gridlane.tiles.kernels.norm_gradients import layer_norm_backward, rms_norm_backward
+from gridlane.tiles.kernels.norms import layer_norm, rms_norm
+from gridlane.tiles.kernels.paged import paged_attention
+from gridlane.tiles.kernels.products import grouped_matmul, matmul
+from gridlane.tiles.kernels.rotary import rope
+from gridlane.tiles.kernels.softmaxes import (
+    log_softmax,
+    log_softmax_backward,
+    softmax,
+    softmax_backward,
+)
+
+__all__ = [
+    "attention",
+    "attention_backward",
+    "convolution",
+    "cross_entropy",
+    "cross_entropy_backward",
+    "embedding",
+    "embedding_backward",
+    "grouped_matmul",
+    "layer_norm",
+    "layer_norm_backward",
+    "log_softmax",
+    "log_softmax_backward",
+    "matmul",
+    "packed_attention",
+    "packed_attention_backward",
+    "paged_attention",
+    "rms_norm",
+    "rms_norm_backward",
+    "rope",
+    "softmax",
+    "softmax_backward",
+]

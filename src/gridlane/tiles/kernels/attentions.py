@@ -1,0 +1,381 @@
+"""Attention: of batches, of packed sequences, and its gradients.
+
+The forward pass keeps the largest score so far and the sum of the weights, and no matrix of scores;
+the backward pass computes the scores again (Dao, "FlashAttention-2", 2023; Milakov & Gimelshein
+2018).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gridlane.core.errors import ArgumentError
+from gridlane.tiles.kernels.blocks import attention_blocks, power_of_2
+from gridlane.tiles.kernels.operands import (
+    FLOATS,
+    INDICES,
+    Operand,
+    contiguous,
+    expect_dtype,
+    expect_shape,
+    index_type,
+    new,
+    operand,
+    result,
+    sum_name,
+    sum_type,
+    zeros,
+)
+from gridlane.tiles.kernels.programs.attention import attention_tiles
+from gridlane.tiles.kernels.programs.attention_gradients import (
+    key_gradient_tiles,
+    products_of_rows,
+    query_gradient_tiles,
+)
+
+
+class Call(NamedTuple):
+    """A checked call, whose arrays have the axes (batch, head, length, width).
+
+    Attributes:
+        starts: of packed sequences of queries and of keys: where each begins, and the end.
+        sequences: the number of sequences.
+        longest: the most queries and the most keys of a sequence, or more.
+        heads: of queries.
+        group: the heads of queries that have one head of keys.
+        constants: of the programs.
+    """
+
+    q: Operand
+    k: Operand
+    v: Operand
+    starts: tuple[Operand, Operand] | None
+    sequences: int
+    longest: tuple[int, int]
+    heads: int
+    group: int
+    window: int
+    constants: dict[str, Any]
+
+    @property
+    def first_arguments(self) -> tuple[Any, Any]:
+        """The arrays where sequences begin, as programs take them."""
+        return (None, None) if self.starts is None else tuple([e.value for e in self.starts])  # pyright: ignore[reportReturnType]
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """Queries, keys, the window, and the widths, in the order in which programs take them."""
+        widths = self.q.shape[3], self.v.shape[3]
+        return self.q.shape[2], self.k.shape[2], self.window, *widths
+
+
+def attention(
+    q: Any,
+    k: Any,
+    v: Any,
+    out: Any = None,
+    *,
+    causal: bool = False,
+    window: int | None = None,
+    scale: float | None = None,
+    return_logs: bool = False,
+) -> Any:
+    """Sums of values, weighted by the softmax of the products of queries and keys.
+
+    Args:
+        q: queries, of shape (batch, heads, queries, width), of float16, bfloat16, float32 or
+            float64; views of other orders of axes are as good.
+        k: keys, of shape (batch, heads of keys, keys, width) and q's dtype. As many heads of q
+            share one of keys as there are of these (grouped-query attention).
+        v: values, of shape (batch, heads of keys, keys, width of values).
+        out: of shape (batch, heads, queries, width of values); a new array by default.
+        causal: a query sees no key behind its own place; the last query has the last key's place.
+        window: a query sees the keys less than this many places before its own one and, unless
+            ``causal``, behind it.
+        scale: of the products; by default 1 / sqrt(width).
+        return_logs: return the logarithms of the sums of the weights as well.
+
+    Returns:
+        ``out``; with ``return_logs`` a pair of it and an array of float32, or float64 for float64,
+        of shape (batch, heads, queries), which ``attention_backward`` needs. A query that sees no
+        key has zeros, and the logarithm of 0.
+
+    Raises:
+        ArgumentError: an array or option does not fit.
+
+    >>> import numpy as np
+    >>> q, k = np.zeros((1, 1, 2, 1)), np.zeros((1, 1, 2, 1))
+    >>> attention(q, k, np.array([1.0, 3.0]).reshape(1, 1, 2, 1), causal=True).ravel()
+    array([1., 2.])
+    """
+    call = _batched(q, k, v, causal, window, scale)
+    return _forward(call, out, (*call.q.shape[:3], call.v.shape[3]), return_logs)
+
+
+def packed_attention(
+    q: Any,
+    k: Any,
+    v: Any,
+    query_starts: Any,
+    key_starts: Any = None,
+    out: Any = None,
+    *,
+    causal: bool = False,
+    window: int | None = None,
+    scale: float | None = None,
+    return_logs: bool = False,
+) -> Any:
+    """``attention`` of sequences of different lengths, one behind the other.
+
+    Args:
+        q: of shape (all queries, heads, width).
+        k, v: of shape (all keys, heads of keys, width).
+        query_starts: int32 or int64 of shape (sequences + 1,): where each one's queries begin, and
+            the end of the last. Queries of no sequence have undefined results.
+        key_starts: the same of keys; by default those of queries.
+        out: of shape (all queries, heads, width of values); a new array by default.
+        causal, window, scale, return_logs: as of ``attention``; the logarithms have the shape
+            (heads, all queries).
+
+    Returns, raises: as ``attention``.
+    """
+    call = _packed(q, k, v, query_starts, key_starts, causal, window, scale)
+    tokens = call.q.shape[2]
+    return _forward(call, out, (tokens, call.heads, call.v.shape[3]), return_logs)
+
+
+def attention_backward(
+    grad: Any,
+    q: Any,
+    k: Any,
+    v: Any,
+    out: Any,
+    logs: Any,
+    *,
+    causal: bool = False,
+    window: int | None = None,
+    scale: float | None = None,
+) -> tuple[Any, Any, Any]:
+    """The gradients of ``attention``'s queries, keys and values.
+
+    Args:
+        grad: the gradient of the result, of its shape and dtype.
+        q, k, v, causal, window, scale: as they were passed to ``attention``.
+        out, logs: what it returned with ``return_logs``.
+
+    Returns:
+        New arrays of the shapes and dtypes of q, k and v.
+
+    Raises:
+        ArgumentError: an array or option does not fit.
+    """
+    return _backward(_batched(q, k, v, causal, window, scale), grad, out, logs)
+
+
+def packed_attention_backward(
+    grad: Any,
+    q: Any,
+    k: Any,
+    v: Any,
+    out: Any,
+    logs: Any,
+    query_starts: Any,
+    key_starts: Any = None,
+    *,
+    causal: bool = False,
+    window: int | None = None,
+    scale: float | None = None,
+) -> tuple[Any, Any, Any]:
+    """The gradients of ``packed_attention``'s queries, keys and values, which are those of
+    ``attention_backward`` otherwise. Tokens of no sequence have the gradient 0."""
+    call = _packed(q, k, v, query_starts, key_starts, causal, window, scale)
+    return _backward(call, grad, out, logs)
+
+
+def _batched(q: Any, k: Any, v: Any, causal: bool, window: int | None, scale: float | None) -> Call:
+    made = [operand(name, each, FLOATS, 4) for name, each in (("q", q), ("k", k), ("v", v))]
+    batch, keys = made[0].shape[0], made[1].shape[2]
+    _check(made, (batch, keys))
+    longest = made[0].shape[2], keys
+    return _call(made, None, batch, longest, causal, window, scale)
+
+
+def _packed(
+    q: Any,
+    k: Any,
+    v: Any,
+    query_starts: Any,
+    key_starts: Any,
+    causal: bool,
+    window: int | None,
+    scale: float | None,
+) -> Call:
+    flat = [operand(name, each, FLOATS, 3) for name, each in (("q", q), ("k", k), ("v", v))]
+    made = [with_batch(each) for each in flat]
+    given = query_starts if key_starts is None else key_starts
+    starts = [
+        contiguous(operand(name, each, INDICES, 1))
+        for name, each in (("query_starts", query_starts), ("key_starts", given))
+    ]
+    if not starts[0].size:
+        raise ArgumentError(f"{starts[0]}; it must have the end of the last sequence")
+    expect_shape(starts[1], starts[0].shape)
+    _check(made, (1, made[1].shape[2]))
+    longest = [_longest(one, each.shape[2]) for one, each in zip(starts, made, strict=False)]
+    count = starts[0].size - 1
+    pair = starts[0], starts[1]
+    return _call(made, pair, count, (longest[0], longest[1]), causal, window, scale)
+
+
+def with_batch(array: Operand) -> Operand:
+    """An array of shape (length, heads, width) with the axes of one batch."""
+    (length, heads, width), (row, head, step) = array.shape, array.strides
+    shape, strides = (1, heads, length, width), (0, head, row, step)
+    return Operand(array.name, array.value, shape, strides, array.dtype)
+
+
+def _longest(starts: Operand, total: int) -> int:
+    """The most tokens of a sequence; all where that is on a device."""
+    if not isinstance(starts.value, np.ndarray):
+        return total
+    ends = np.clip(starts.value, 0, total)
+    return int(np.diff(ends).max(initial=0))
+
+
+def _check(made: list[Operand], known: tuple[int, int]) -> None:
+    q, k, v = made
+    (batch, keys), heads = known, k.shape[1]
+    expect_shape(k, (batch, heads, keys, q.shape[3]))
+    expect_shape(v, (batch, heads, keys, v.shape[3]))
+    for each in (k, v):
+        expect_dtype(each, q)
+    if not heads or q.shape[1] % heads:
+        raise ArgumentError(f"{q}, and {k}: the heads of q must be a multiple of those of k")
+
+
+def checked_window(window: int | None) -> int:
+    """The places of a window, and 0 for none.
+
+    Raises:
+        ArgumentError: it is less than 1.
+    """
+    if window is not None and window < 1:
+        raise ArgumentError(f"window is {window}; it must be at least 1")
+    return window or 0
+
+
+def scale_of(scale: float | None, width: int) -> float:
+    """The factor of products of queries and keys."""
+    return 1 / math.sqrt(max(width, 1)) if scale is None else float(scale)
+
+
+def _call(
+    made: list[Operand],
+    starts: tuple[Operand, Operand] | None,
+    sequences: int,
+    longest: tuple[int, int],
+    causal: bool,
+    window: int | None,
+    scale: float | None,
+) -> Call:
+    q, k, v = made
+    width, values = power_of_2(q.shape[3]), power_of_2(v.shape[3])
+    rows, columns = attention_blocks(*longest, max(width, values), q.dtype)
+    constants = {
+        "SCALE": scale_of(scale, q.shape[3]), "CAUSAL": bool(causal),
+        "WINDOW": window is not None, "M": rows, "N": columns, "WIDTH": width, "VALUES": values,
+        "SUM": sum_type(q.dtype),
+    }  # fmt: skip
+    heads = q.shape[1]
+    group, places = heads // k.shape[1], checked_window(window)
+    return Call(q, k, v, starts, sequences, longest, heads, group, places, constants)
+
+
+def _forward(call: Call, out: Any, shape: tuple[int, ...], return_logs: bool) -> Any:
+    q, k, v = call.q, call.k, call.v
+    given = result("out", out, q, shape, q.dtype)
+    target = with_batch(given) if len(shape) == 3 else given
+    logs = _log_rows(new("logs", q, q.shape[:3], sum_name(q.dtype)), call)
+    if logs.size:
+        blocks = -(-call.longest[0] // call.constants["M"])
+        grid = (blocks * call.heads * call.sequences,)
+        attention_tiles[grid](
+            q.value, k.value, v.value, target.value, logs.value, *call.first_arguments, blocks,
+            call.heads, call.group, *call.extents, q.strides, k.strides, v.strides, target.strides,
+            logs.strides, **call.constants, INDEX=index_type(q, k, v, target, logs),
+        )  # fmt: skip
+    if not return_logs:
+        return given.value
+    return given.value, logs.value if len(shape) == 4 else logs.value[0]
+
+
+def _backward(call: Call, grad: Any, out: Any, logs: Any) -> tuple[Any, Any, Any]:
+    q, k, v = call.q, call.k, call.v
+    packed = call.starts is not None
+    kept = operand("logs", logs, (sum_name(q.dtype),), 2 if packed else 3)
+    given, found = (operand(n, e, (q.dtype,)) for n, e in (("grad", grad), ("out", out)))
+    shape = (*q.shape[:3], v.shape[3])
+    expect_shape(kept, q.shape[1:3] if packed else q.shape[:3])
+    for each in (given, found):
+        expect_shape(each, (shape[2], shape[1], shape[3]) if packed else shape)
+    made = [_like(each, packed) for each in (q, k, v)]
+    if not q.size or not k.size or not v.size:
+        return made[0][0], made[1][0], made[2][0]
+    if packed:
+        given, found = with_batch(given), with_batch(found)
+    kept = _log_rows(contiguous(kept), call)
+    sums = _log_rows(new("sums", q, kept.shape, kept.dtype), call)
+    _launch_backward(call, given, found, kept, sums, [each[1] for each in made])
+    return made[0][0], made[1][0], made[2][0]
+
+
+def _log_rows(array: Operand, call: Call) -> Operand:
+    """A contiguous array of a number for each query, as one of shape (batch, heads, queries)."""
+    _, heads, queries, _ = call.q.shape
+    steps = (0 if call.starts else heads * queries, queries, 1)
+    return Operand(array.name, array.value, call.q.shape[:3], steps, array.dtype)
+
+
+def _like(array: Operand, packed: bool) -> tuple[Any, Operand]:
+    """A new array of zeros for a gradient, and its operand."""
+    batch, heads, length, width = array.shape
+    name = f"gradient of {array.name}"
+    if not packed:
+        made = zeros(name, array, (batch, heads, length, width), array.dtype)
+        return made.value, made
+    made = zeros(name, array, (length, heads, width), array.dtype)
+    return made.value, with_batch(made)
+
+
+def _launch_backward(
+    call: Call,
+    grad: Operand,
+    out: Operand,
+    logs: Operand,
+    sums: Operand,
+    gradients: list[Operand],
+) -> None:
+    q, k, v = call.q, call.k, call.v
+    constants = {**call.constants, "INDEX": index_type(q, k, v, grad, out, *gradients)}
+    blocks, count = -(-call.longest[0] // constants["M"]), call.sequences
+    rest = {each: constants[each] for each in ("M", "VALUES", "SUM", "INDEX")}
+    products_of_rows[(blocks * call.heads * count,)](
+        out.value, grad.value, sums.value, call.first_arguments[0], blocks, call.heads, q.shape[2],
+        v.shape[3], out.strides, grad.strides, sums.strides, **rest,
+    )  # fmt: skip
+    arrays = q.value, k.value, v.value, grad.value, logs.value, sums.value
+    steps = q.strides, k.strides, v.strides, grad.strides, logs.strides
+    own, *others = gradients
+    query_gradient_tiles[(blocks * call.heads * count,)](
+        *arrays, own.value, *call.first_arguments, blocks, call.heads, call.group, *call.extents,
+        *steps, own.strides, **constants,
+    )  # fmt: skip
+    heads = call.heads // call.group
+    blocks = -(-call.longest[1] // constants["N"])
+    key_gradient_tiles[(blocks * heads * count,)](
+        *arrays, *[each.value for each in others], *call.first_arguments, blocks, heads,
+        call.group, *call.extents, *steps, *[each.strides for each in others], **constants,
+    )  # fmt: skip

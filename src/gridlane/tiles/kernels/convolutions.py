@@ -1,0 +1,165 @@
+"""Convolution as an implicit product of matrices (Chetlur et al., "cuDNN", 2014)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from gridlane.core.errors import ArgumentError
+from gridlane.tiles.kernels.blocks import product_blocks
+from gridlane.tiles.kernels.operands import (
+    FLOATS,
+    Operand,
+    expect_dtype,
+    expect_shape,
+    index_type,
+    operand,
+    result,
+    sum_type,
+)
+from gridlane.tiles.kernels.products import ACTIVATIONS
+from gridlane.tiles.kernels.programs.convolutions import convolution_tiles
+
+Numbers = int | tuple[int, ...]
+
+
+class Walk(NamedTuple):
+    """How a kernel goes over an image, for each of its two axes."""
+
+    stride: tuple[int, int]
+    padding: tuple[int, int]
+    dilation: tuple[int, int]
+
+    def results(self, extents: tuple[int, ...], kernel: tuple[int, ...]) -> tuple[int, int]:
+        """The extents of the result."""
+        y, x = [
+            (n + 2 * pad - dilation * (size - 1) - 1) // stride + 1
+            for n, size, stride, pad, dilation in zip(extents, kernel, *self, strict=True)
+        ]
+        return y, x
+
+
+def convolution(
+    x: Any,
+    weight: Any,
+    bias: Any = None,
+    out: Any = None,
+    *,
+    stride: Numbers = 1,
+    padding: Numbers = 0,
+    dilation: Numbers = 1,
+    groups: int = 1,
+    activation: str | None = None,
+) -> Any:
+    """Sums of the products of a kernel's numbers and the parts of images that it lies on.
+
+    Args:
+        x: of shape (images, channels, height, width) or (images, channels, length), float16,
+            bfloat16, float32 or float64. Views of other orders of axes, as channels last, are as
+            good.
+        weight: of shape (filters, channels / groups, kernel's height, kernel's width), or without
+            the height, and x's dtype.
+        bias: a number for each filter, of any of these dtypes; None for 0.
+        out: of shape (images, filters, height, width); a new array by default.
+        stride: the places from one result to the next; a number, or one for each axis.
+        padding: zeros in front of and behind each axis.
+        dilation: the places from one of the kernel's numbers to the next.
+        groups: parts of the channels, each of which has as many of the filters.
+        activation: as of ``matmul``.
+
+    Returns:
+        ``out``. Products are added in float32, or float64 for float64.
+
+    Raises:
+        ArgumentError: an array or option does not fit.
+
+    >>> import numpy as np
+    >>> x, weight = np.arange(5.0).reshape(1, 1, 5), np.array([[[1.0, 0.0, -1.0]]])
+    >>> convolution(x, weight, padding=1).ravel()
+    array([-1., -2., -2., -2.,  3.])
+    """
+    source, filters = operand("x", x, FLOATS), operand("weight", weight, FLOATS)
+    axes = len(source.shape) - 2
+    if axes not in (1, 2) or len(filters.shape) != axes + 2:
+        raise ArgumentError(f"{source}, and {filters}: both must have 3 or 4 dimensions")
+    expect_dtype(filters, source)
+    _check_channels(source, filters, groups)
+    walk = _walk(axes, stride, padding, dilation)
+    source, filters = _flat(source), _flat(filters)
+    shift = None if bias is None else operand("bias", bias, FLOATS, 1)
+    if shift:
+        expect_shape(shift, filters.shape[:1])
+    if activation is not None and activation not in ACTIVATIONS:
+        raise ArgumentError(f"activation is {activation!r}; it must be {', '.join(ACTIVATIONS)}")
+    extents = walk.results(source.shape[2:], filters.shape[2:])
+    if min(extents) < 1:
+        raise ArgumentError(
+            f"{source}, and {filters}: the kernel does not lie within the image; pad it"
+        )
+    shape = (source.shape[0], filters.shape[0], *extents[2 - axes :])
+    target = result("out", out, source, shape, source.dtype)
+    if target.size:
+        _launch(source, filters, shift, _flat(target), walk, groups, activation)
+    return target.value
+
+
+def _flat(array: Operand) -> Operand:
+    """An array of images with two axes."""
+    if len(array.shape) == 4:
+        return array
+    (one, other, length), (far, near, step) = array.shape, array.strides
+    return Operand(
+        array.name, array.value, (one, other, 1, length), (far, near, 0, step), array.dtype
+    )
+
+
+def _check_channels(x: Operand, weight: Operand, groups: int) -> None:
+    if groups < 1 or x.shape[1] % groups or weight.shape[0] % groups:
+        raise ArgumentError(
+            f"{x}, and {weight}: groups is {groups}, which must divide channels and filters"
+        )
+    if weight.shape[1] * groups != x.shape[1]:
+        raise ArgumentError(
+            f"{x}, and {weight}: with {groups} groups the weight must have "
+            f"{x.shape[1] // groups} channels"
+        )
+    if 0 in weight.shape[2:]:
+        raise ArgumentError(f"{weight}; its kernel must have numbers")
+
+
+def _walk(axes: int, stride: Numbers, padding: Numbers, dilation: Numbers) -> Walk:
+    pairs: list[tuple[int, int]] = []
+    for name, given, least, one in (
+        ("stride", stride, 1, 1),
+        ("padding", padding, 0, 0),
+        ("dilation", dilation, 1, 1),
+    ):
+        numbers = (given,) * axes if isinstance(given, int) else tuple(given)
+        if len(numbers) != axes or min(numbers) < least:
+            raise ArgumentError(
+                f"{name} is {given}; it must be a number for each axis, at least {least}"
+            )
+        pairs.append((one, numbers[0]) if axes == 1 else (numbers[0], numbers[1]))
+    return Walk(*pairs)
+
+
+def _launch(
+    x: Operand,
+    weight: Operand,
+    bias: Operand | None,
+    out: Operand,
+    walk: Walk,
+    groups: int,
+    activation: str | None,
+) -> None:
+    images, filters, *results = out.shape
+    filters //= groups
+    count, depth = images * math.prod(results), math.prod(weight.shape[1:])
+    tile = product_blocks(count, filters, depth, x.dtype)
+    convolution_tiles[(groups * -(-count // tile.m) * -(-filters // tile.n),)](
+        x.value, weight.value, bias.value if bias else None, out.value, count, groups,
+        weight.shape[1], filters, x.shape[2:], weight.shape[2:], tuple(results), *walk,
+        x.strides, weight.strides, bias.strides[0] if bias else 0, out.strides,
+        ACTIVATION=activation, M=tile.m, N=tile.n, K=tile.k, SUM=sum_type(x.dtype),
+        INDEX=index_type(x, weight, out),
+    )  # fmt: skip

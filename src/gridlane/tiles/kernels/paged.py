@@ -1,0 +1,128 @@
+"""Attention of one query a sequence to keys and values that a cache has in pages (Kwon et al.,
+"PagedAttention", 2023), in parts that are joined (Dao et al., "Flash-Decoding", 2023)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gridlane.core.errors import ArgumentError
+from gridlane.tiles.kernels.attentions import checked_window, scale_of
+from gridlane.tiles.kernels.blocks import attention_blocks, multiprocessors, power_of_2
+from gridlane.tiles.kernels.operands import (
+    FLOATS,
+    INDICES,
+    Operand,
+    expect_dtype,
+    expect_shape,
+    index_type,
+    new,
+    operand,
+    result,
+    sum_name,
+    sum_type,
+)
+from gridlane.tiles.kernels.programs.paged import join_parts, paged_attention_parts
+
+_MOST_PARTS = 64
+
+
+def paged_attention(
+    q: Any,
+    keys: Any,
+    values: Any,
+    tables: Any,
+    lengths: Any,
+    out: Any = None,
+    *,
+    window: int | None = None,
+    scale: float | None = None,
+    parts: int | None = None,
+) -> Any:
+    """Attention of the newest token of each sequence to all its tokens.
+
+    Args:
+        q: of shape (sequences, heads, width), of float16, bfloat16, float32 or float64.
+        keys: of shape (pages, tokens of a page, heads of keys, width) and q's dtype.
+        values: of shape (pages, tokens of a page, heads of keys, width of values).
+        tables: the numbers of each sequence's pages, int32 or int64 of shape (sequences, most
+            pages). A page that the cache does not have makes NaN.
+        lengths: the tokens of each sequence, int32 or int64 of shape (sequences,).
+        out: of shape (sequences, heads, width of values); a new array by default.
+        window: see the last this many tokens alone.
+        scale: of the products; by default 1 / sqrt(width).
+        parts: into which a sequence is divided among programs; by default as many as keep the
+            device busy.
+
+    Returns:
+        ``out``; zeros for a sequence of no tokens.
+
+    Raises:
+        ArgumentError: an array or option does not fit.
+
+    >>> import numpy as np
+    >>> keys, values = np.zeros((2, 4, 1, 1)), np.arange(8.0).reshape(2, 4, 1, 1)
+    >>> q, tables = np.zeros((1, 1, 1)), np.array([[1, 0]])
+    >>> paged_attention(q, keys, values, tables, np.array([5])).ravel()  # the mean of 4 to 7, and 0
+    array([4.4])
+    """
+    query = operand("q", q, FLOATS, 3)
+    k, v = operand("keys", keys, FLOATS, 4), operand("values", values, FLOATS, 4)
+    table, length = operand("tables", tables, INDICES, 2), operand("lengths", lengths, INDICES, 1)
+    _check(query, k, v, table, length)
+    if parts is not None and parts < 1:
+        raise ArgumentError(f"parts is {parts}; it must be at least 1")
+    shape = (*query.shape[:2], v.shape[3])
+    target = result("out", out, query, shape, query.dtype)
+    if target.size:
+        _launch(query, k, v, table, length, target, window, scale, parts)
+    return target.value
+
+
+def _check(q: Operand, k: Operand, v: Operand, tables: Operand, lengths: Operand) -> None:
+    pages, page, heads, _ = k.shape
+    expect_shape(k, (pages, page, heads, q.shape[2]))
+    expect_shape(v, (pages, page, heads, v.shape[3]))
+    for each in (k, v):
+        expect_dtype(each, q)
+    if not heads or q.shape[1] % heads:
+        raise ArgumentError(f"{q}, and {k}: the heads of q must be a multiple of those of keys")
+    if not page:
+        raise ArgumentError(f"{k}; its pages must have tokens")
+    expect_shape(tables, (q.shape[0], tables.shape[1]))
+    expect_shape(lengths, q.shape[:1])
+
+
+def _launch(
+    q: Operand,
+    k: Operand,
+    v: Operand,
+    tables: Operand,
+    lengths: Operand,
+    out: Operand,
+    window: int | None,
+    scale: float | None,
+    parts: int | None,
+) -> None:
+    pages, page, heads, width = k.shape
+    sequences, group, values = q.shape[0], q.shape[1] // heads, v.shape[3]
+    most = tables.shape[1] * page
+    wide = max(power_of_2(width), power_of_2(values))
+    _, columns = attention_blocks(group, most, wide, q.dtype)
+    if parts is None:
+        parts = multiprocessors() // (sequences * heads)
+    count = max(min(parts, -(-most // columns), _MOST_PARTS), 1)
+    kind, name = sum_type(q.dtype), sum_name(q.dtype)
+    rows = sequences * heads * count * group
+    split, logs = new("parts", q, (rows, values), name), new("logs", q, (rows,), name)
+    index = index_type(q, k, v, tables, out, split)
+    paged_attention_parts[(sequences * heads * count,)](
+        q.value, k.value, v.value, tables.value, lengths.value, split.value, logs.value, pages,
+        page, most, heads, group, count, checked_window(window), width, values, q.strides,
+        k.strides, v.strides, tables.strides, lengths.strides[0], SCALE=scale_of(scale, width),
+        WINDOW=window is not None, M=power_of_2(group), N=columns, WIDTH=power_of_2(width),
+        VALUES=power_of_2(values), SUM=kind, INDEX=index,
+    )  # fmt: skip
+    join_parts[(sequences * heads * group,)](
+        split.value, logs.value, out.value, heads, group, count, values, out.strides,
+        PARTS=power_of_2(count), VALUES=power_of_2(values), SUM=kind, INDEX=index,
+    )  # fmt: skip

@@ -1,0 +1,365 @@
+"""Products of matrices: batched, of any strides, with epilogues, and of groups of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gridlane.core.errors import ArgumentError
+from gridlane.frontends.triton import language as tl
+from gridlane.tiles.kernels.blocks import ProductBlocks, multiprocessors, product_blocks
+from gridlane.tiles.kernels.operands import (
+    FLOATS,
+    INDICES,
+    NARROW,
+    Operand,
+    contiguous,
+    expect_shape,
+    index_type,
+    merged,
+    new,
+    operand,
+    result,
+    sum_name,
+    sum_type,
+)
+from gridlane.tiles.kernels.programs.products import (
+    add_parts,
+    grouped_product_tiles,
+    product_tiles,
+)
+
+FACTORS = (*FLOATS, *NARROW, "int8")
+ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "silu")
+_GROUP = 8
+"""Tiles of rows whose columns are computed together, so that they share what caches hold."""
+
+
+class Epilogue(NamedTuple):
+    """What is computed of the sums of products."""
+
+    scale_a: Operand | None
+    scale_b: Operand | None
+    bias: Operand | None
+    residual: Operand | None
+    activation: str | None
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        """The arrays, as programs take them."""
+        return tuple([None if each is None else each.value for each in self[:4]])
+
+
+class Batches(NamedTuple):
+    """The products of a launch: pairs of matrices in (outer, inner) batches.
+
+    Attributes:
+        a, b, out, residual: steps of (outer, inner) batches, of rows and of columns.
+    """
+
+    outer: int
+    inner: int
+    a: tuple[int, ...]
+    b: tuple[int, ...]
+    out: tuple[int, ...]
+    residual: tuple[int, ...]
+
+    @property
+    def products(self) -> int:
+        """The number of products."""
+        return self.outer * self.inner
+
+
+def matmul(
+    a: Any,
+    b: Any,
+    out: Any = None,
+    *,
+    bias: Any = None,
+    activation: str | None = None,
+    residual: Any = None,
+    scale_a: Any = None,
+    scale_b: Any = None,
+    out_dtype: str | None = None,
+    split_k: int | None = None,
+    persistent: bool = False,
+) -> Any:
+    """The products of the matrices of two arrays, and ``activation(a @ b * scales + bias) +
+    residual`` of them.
+
+    Args:
+        a, b: of shapes (..., m, k) and (..., k, n) whose batches broadcast, with NumPy's rules for
+            one dimension; both of float16, bfloat16, float32, float64 or int8, or any two of the
+            floats of 8 bits. A transposed view is as good as a copy of it.
+        out: of the result's shape and dtype; a new array by default.
+        bias: floats of shape (n,).
+        activation: "relu", "gelu", "gelu_tanh" or "silu".
+        residual: floats of the result's shape.
+        scale_a, scale_b: float32 of shape (), or (m,) and (n,).
+        out_dtype: the name of the result's dtype; by default that of a, float32 for floats of 8
+            bits, int32 for int8.
+        split_k: the parts of the sums that are computed apart and then added in order; by default
+            as many as keep the device busy.
+        persistent: each program computes several tiles.
+
+    Returns:
+        ``out``. Products are added in float32, float64 for float64, int32 for int8.
+
+    Raises:
+        ArgumentError: an array or option does not fit.
+
+    >>> import numpy as np
+    >>> matmul(np.eye(2), np.array([[1.0, 2.0], [3.0, 4.0]]), bias=np.array([1.0, 0.0]))
+    array([[2., 2.],
+           [4., 4.]])
+    """
+    left, right = operand("a", a, FACTORS), operand("b", b, FACTORS)
+    _check_factors(left, right)
+    dtype = _result_dtype(left, out_dtype)
+    shape, left, right = _shapes(left, right)
+    target = result("out", out, left, shape.result, dtype)
+    made = _matrices(target, shape)
+    epilogue = _epilogue(shape, bias, residual, scale_a, scale_b, activation)
+    if not target.size:
+        return target.value
+    batches = _batches(left, right, made, epilogue.residual)
+    if batches is None:  # of more than two steps
+        left, right = (_repeated(each, shape.batch) for each in (left, right))
+        batches = _batches(left, right, made, epilogue.residual)
+    if batches is None:
+        raise ArgumentError(
+            f"{target}, with strides {target.strides}: its matrices are more than two steps apart; "
+            "pass a contiguous array, and a contiguous residual"
+        )
+    _multiply(left, right, made, batches, epilogue, split_k, persistent)
+    return target.value
+
+
+def grouped_matmul(
+    a: Any, b: Any, sizes: Any, out: Any = None, *, out_dtype: str | None = None
+) -> Any:
+    """The products of groups of rows, each with a matrix of its own.
+
+    Args:
+        a: of shape (rows, k); the rows of a group follow each other.
+        b: of shape (groups, k, n), of a's dtype; the dtypes are those of ``matmul``.
+        sizes: the rows of each group, int32 or int64 of shape (groups,). Rows behind the last
+            group have products of 0; groups end where a does.
+        out: of shape (rows, n); a new array by default.
+        out_dtype: as of ``matmul``.
+
+    Returns:
+        ``out``.
+
+    Raises:
+        ArgumentError: an array or option does not fit.
+
+    >>> import numpy as np
+    >>> a, b = np.ones((3, 1)), np.array([[[1.0]], [[5.0]]])
+    >>> grouped_matmul(a, b, np.array([1, 2])).ravel()
+    array([1., 5., 5.])
+    """
+    left, right = operand("a", a, FACTORS, 2), operand("b", b, FACTORS, 3)
+    _check_factors(left, right)
+    groups, k, n = right.shape
+    rows = left.shape[0]
+    if left.shape[1] != k:
+        raise ArgumentError(f"{left}, and {right}: a's columns must be b's rows")
+    each = operand("sizes", sizes, INDICES, 1)
+    expect_shape(each, (groups,))
+    target = result("out", out, left, (rows, n), _result_dtype(left, out_dtype))
+    if not target.size:
+        return target.value
+    if not groups:
+        raise ArgumentError(f"{right}; it must have groups")
+    tile = product_blocks(rows, n, k, left.dtype)
+    grid = (-(-rows // tile.m) + groups) * -(-n // tile.n)
+    grouped_product_tiles[(grid,)](
+        left.value, right.value, each.value, target.value, rows, groups, n, k,
+        left.strides, right.strides, each.strides[0], target.strides, M=tile.m, N=tile.n, K=tile.k,
+        SUM=_sum_type(left.dtype), INDEX=index_type(left, right, target),
+    )  # fmt: skip
+    return target.value
+
+
+class Shapes(NamedTuple):
+    """The shapes of a product: of its batches, of its matrices, and of its result."""
+
+    batch: tuple[int, ...]
+    m: int
+    n: int
+    k: int
+    result: tuple[int, ...]
+
+
+def _check_factors(a: Operand, b: Operand) -> None:
+    narrow = a.dtype in NARROW and b.dtype in NARROW
+    if a.dtype != b.dtype and not narrow:
+        raise ArgumentError(f"{a}, and {b}: they must have one dtype")
+
+
+def _result_dtype(a: Operand, asked: str | None) -> str:
+    if a.dtype == "int8":
+        known, allowed = "int32", ("int32",)
+    else:
+        known = "float32" if a.dtype in NARROW else a.dtype
+        allowed = (*FLOATS, *NARROW)
+    if asked is None:
+        return known
+    name = np.dtype(asked).name if not isinstance(asked, str) else asked
+    if name not in allowed:
+        raise ArgumentError(f"out_dtype is {name}; for {a.dtype} it must be {', '.join(allowed)}")
+    return name
+
+
+def _sum_type(dtype: str) -> Any:
+    return tl.int32 if dtype == "int8" else sum_type(dtype)
+
+
+def _shapes(a: Operand, b: Operand) -> tuple[Shapes, Operand, Operand]:
+    """The shapes, and the factors as arrays of matrices over the same memory."""
+    if not a.shape or not b.shape:
+        raise ArgumentError(f"{a}, and {b}: they must have dimensions")
+    vectors = len(a.shape) == 1, len(b.shape) == 1
+    if vectors[0]:
+        a = Operand(a.name, a.value, (1, *a.shape), (0, *a.strides), a.dtype)
+    if vectors[1]:
+        b = Operand(b.name, b.value, (*b.shape, 1), (*b.strides, 0), b.dtype)
+    (*above_a, m, k), (*above_b, inner, n) = a.shape, b.shape
+    if k != inner:
+        raise ArgumentError(f"{a}, and {b}: a's columns must be b's rows")
+    try:
+        batch = np.broadcast_shapes(tuple(above_a), tuple(above_b))
+    except ValueError:
+        raise ArgumentError(f"{a}, and {b}: their batches do not broadcast") from None
+    kept = (*([] if vectors[0] else [m]), *([] if vectors[1] else [n]))
+    return Shapes(batch, m, n, k, (*batch, *kept)), a, b
+
+
+def _matrices(array: Operand, shape: Shapes) -> Operand:
+    """An array of the result's shape as one of matrices."""
+    count = len(shape.batch)
+    steps = list(array.strides[count:])
+    if len(array.shape) < count + 2:
+        one = len(shape.result) - count == 1
+        is_row = one and shape.m == 1 and shape.result[-1] == shape.n
+        steps = ([0, *steps] if is_row else [*steps, 0]) if one else [0, 0]
+    strides = (*array.strides[:count], *steps)
+    return Operand(array.name, array.value, (*shape.batch, shape.m, shape.n), strides, array.dtype)
+
+
+def _epilogue(
+    shape: Shapes, bias: Any, residual: Any, scale_a: Any, scale_b: Any, activation: str | None
+) -> Epilogue:
+    if activation is not None and activation not in ACTIVATIONS:
+        raise ArgumentError(f"activation is {activation!r}; it must be {', '.join(ACTIVATIONS)}")
+    scales: list[Operand | None] = []
+    for name, value, extent in (("scale_a", scale_a, shape.m), ("scale_b", scale_b, shape.n)):
+        made = None if value is None else operand(name, value, ("float32",))
+        if made and made.shape:
+            expect_shape(made, (extent,))
+        scales.append(made)
+    shift = None if bias is None else operand("bias", bias, FLOATS, 1)
+    if shift:
+        expect_shape(shift, (shape.n,))
+    more = None if residual is None else operand("residual", residual, FLOATS)
+    if more:
+        expect_shape(more, shape.result)
+        more = _matrices(more, shape)
+    return Epilogue(scales[0], scales[1], shift, more, activation)
+
+
+def _batches(a: Operand, b: Operand, out: Operand, residual: Operand | None) -> Batches | None:
+    """The batches of a launch; None if they have more than two steps."""
+    batch = out.shape[:-2]
+    arrays = [each for each in (a, b, out, residual) if each is not None]
+    groups = merged(batch, [_batch_steps(each, batch) for each in arrays])
+    if len(groups) > 2:
+        return None
+    none = (1, (0,) * len(arrays))
+    (outer, far), (inner, near) = [*[none] * (2 - len(groups)), *groups]
+    steps = [
+        (one, other, *each.strides[-2:]) for one, other, each in zip(far, near, arrays, strict=True)
+    ]
+    return Batches(outer, inner, steps[0], steps[1], steps[2], steps[3] if residual else (0,) * 4)
+
+
+def _batch_steps(array: Operand, batch: Sequence[int]) -> tuple[int, ...]:
+    """The steps of an array's batches, 0 where it is repeated."""
+    own = array.shape[:-2]
+    steps = [0 if n == 1 else step for n, step in zip(own, array.strides, strict=False)]
+    return (*[0] * (len(batch) - len(own)), *steps)
+
+
+def _repeated(array: Operand, batch: tuple[int, ...]) -> Operand:
+    """A contiguous copy of an array's matrices for all batches."""
+    if len(array.value.shape) < 2:
+        return array
+    value = array.value
+    shape = (*batch, *array.shape[-2:])
+    if isinstance(value, np.ndarray):
+        value = np.ascontiguousarray(np.broadcast_to(value, shape))
+    elif hasattr(value, "expand"):
+        value = value.expand(shape).contiguous()
+    elif tuple(value.shape) != shape:
+        raise ArgumentError(
+            f"{array}; batches of more than two steps of a device array do not broadcast: pass a "
+            f"contiguous array of shape {shape}"
+        )
+    return contiguous(operand(array.name, value, FACTORS))
+
+
+def _multiply(
+    a: Operand,
+    b: Operand,
+    out: Operand,
+    batches: Batches,
+    epilogue: Epilogue,
+    split_k: int | None,
+    persistent: bool,
+) -> None:
+    *_, m, n = out.shape
+    k = a.shape[-1]
+    tile = product_blocks(m, n, k, a.dtype)
+    places = batches.products * -(-m // tile.m) * -(-n // tile.n)
+    parts = _parts(split_k, places, k, tile)
+    more_steps = (*[_step(each) for each in epilogue[:3]], batches.residual)
+    options = {
+        "M": tile.m, "N": tile.n, "SUM": _sum_type(a.dtype),
+        "INDEX": index_type(a, b, out, epilogue.residual),
+    }  # fmt: skip
+    split, target, steps = None, out, (*batches.out, 0)
+    if parts > 1:
+        size = batches.products * m * n
+        dtype = "int32" if a.dtype == "int8" else sum_name(a.dtype)
+        split = target = new("parts", a, (parts, size), dtype)
+        options["INDEX"] = index_type(a, b, out, epilogue.residual, split)
+        steps = (batches.inner * m * n, m * n, n, 1, size)
+    count = places * parts
+    product_tiles[(min(count, multiprocessors()) if persistent else count,)](
+        a.value, b.value, target.value, None if split else epilogue.arrays, count, batches.inner,
+        m, n, k, parts, batches.a, batches.b, steps, more_steps,
+        PERSISTENT=persistent, ACTIVATION=epilogue.activation, K=tile.k, GROUP=_GROUP, **options,
+    )  # fmt: skip
+    if split:
+        add_parts[(places,)](
+            split.value, out.value, epilogue.arrays, parts, batches.inner, m, n,
+            batches.products * m * n, batches.out, more_steps, ACTIVATION=epilogue.activation,
+            **options,
+        )  # fmt: skip
+
+
+def _parts(asked: int | None, places: int, k: int, tile: ProductBlocks) -> int:
+    most = max(-(-k // tile.k), 1)
+    if asked is not None:
+        if asked < 1:
+            raise ArgumentError(f"split_k is {asked}; it must be at least 1")
+        return min(asked, most)
+    busy = multiprocessors()
+    return 1 if places * 2 > busy else max(min(busy // places, most // 8), 1)
+
+
+def _step(array: Operand | None) -> int:
+    return array.strides[0] if array and array.shape else 0

@@ -1,0 +1,142 @@
+"""Attention, forward: softmax of scaled products as it comes, a tile of queries a program."""
+
+from __future__ import annotations
+
+from gridlane.frontends.triton import language as tl
+from gridlane.tiles.jit import jit
+
+
+@jit
+def visible(i, j, queries, keys, window, CAUSAL: tl.constexpr, WINDOW: tl.constexpr):
+    """Which queries i attend to which keys j: the last query is at the place of the last key."""
+    place = i + (keys - queries)
+    seen = (i < queries) & (j < keys)
+    if CAUSAL:
+        seen &= j <= place
+    if WINDOW:
+        seen &= j > place - window
+        if not CAUSAL:
+            seen &= j < place + window
+    return seen
+
+
+@jit
+def key_range(
+    first, last, queries, keys, window,
+    STEP: tl.constexpr, CAUSAL: tl.constexpr, WINDOW: tl.constexpr,
+):  # fmt: skip
+    """The keys, from a multiple of a step, that some of the queries from first to last see."""
+    shift = keys - queries
+    begin = tl.zeros((), tl.int32)
+    end = keys
+    if CAUSAL:
+        end = tl.minimum(end, last + shift)
+    if WINDOW:
+        begin = tl.maximum(first + shift - window + 1, 0) // STEP * STEP
+        if not CAUSAL:
+            end = tl.minimum(end, last + shift - 1 + window)
+    return begin, end
+
+
+@jit
+def load_rows(
+    base, i, count, row_step, step, width, WIDTH: tl.constexpr, INDEX: tl.constexpr
+):  # fmt: skip
+    """A tile of rows i, 0 behind the last one and behind the width."""
+    d = tl.arange(0, WIDTH).to(INDEX)
+    where = base + i.to(INDEX)[:, None] * row_step + d[None, :] * step
+    return tl.load(where, mask=(i[:, None] < count) & (d[None, :] < width), other=0.0)
+
+
+@jit
+def store_rows(
+    base, tile, i, count, row_step, step, width, WIDTH: tl.constexpr, INDEX: tl.constexpr
+):  # fmt: skip
+    """A tile to rows i."""
+    d = tl.arange(0, WIDTH).to(INDEX)
+    where = base + i.to(INDEX)[:, None] * row_step + d[None, :] * step
+    tl.store(where, tile, mask=(i[:, None] < count) & (d[None, :] < width))
+
+
+@jit
+def piece(starts, batch, total):
+    """Where a sequence begins among all tokens, and its length, within these."""
+    begin = tl.minimum(tl.maximum(tl.load(starts + batch), 0), total).to(tl.int32)
+    end = tl.minimum(tl.maximum(tl.load(starts + batch + 1), begin), total).to(tl.int32)
+    return begin, end - begin
+
+
+@jit
+def attend(
+    mine, k, v, begin, end, i, queries, keys, window, k_row, k_step, v_row, v_step, width, values,
+    SCALE: tl.constexpr, CAUSAL: tl.constexpr, WINDOW: tl.constexpr,
+    N: tl.constexpr, WIDTH: tl.constexpr, VALUES: tl.constexpr,
+    SUM: tl.constexpr, INDEX: tl.constexpr,
+):  # fmt: skip
+    """The weighted sums of values, not divided yet, their weights, and the largest scores in units
+    of log(2). A row that sees no key has the weight 0."""
+    largest = tl.full((mine.shape[0],), -float("inf"), SUM)
+    weight = tl.zeros((mine.shape[0],), SUM)
+    total = tl.zeros((mine.shape[0], VALUES), SUM)
+    for at in range(begin, end, N):
+        j = at + tl.arange(0, N)
+        key = load_rows(k, j, keys, k_row, k_step, width, WIDTH, INDEX)
+        scores = tl.dot(mine, tl.trans(key), input_precision="ieee", out_dtype=SUM)
+        seen = visible(i[:, None], j[None, :], queries, keys, window, CAUSAL, WINDOW)
+        scores = tl.where(seen, scores * (SCALE * 1.4426950408889634), -float("inf"))
+        higher = tl.maximum(largest, tl.max(scores, axis=1))
+        shift = tl.where(higher == -float("inf"), 0.0, higher)
+        powers = tl.exp2(scores - shift[:, None])
+        kept = tl.exp2(largest - shift)
+        weight = weight * kept + tl.sum(powers, axis=1)
+        value = load_rows(v, j, keys, v_row, v_step, values, VALUES, INDEX)
+        total = tl.dot(
+            powers.to(v.dtype.element_ty), value, total * kept[:, None],
+            input_precision="ieee", out_dtype=SUM,
+        )  # fmt: skip
+        largest = higher
+    return total, weight, largest
+
+
+@jit
+def attention_tiles(
+    q, k, v, out, logs, q_starts, k_starts, blocks, heads, group, queries, keys, window,
+    width, values, q_steps, k_steps, v_steps, out_steps, log_steps,
+    SCALE: tl.constexpr, CAUSAL: tl.constexpr, WINDOW: tl.constexpr,
+    M: tl.constexpr, N: tl.constexpr, WIDTH: tl.constexpr, VALUES: tl.constexpr,
+    SUM: tl.constexpr, INDEX: tl.constexpr,
+):  # fmt: skip
+    """Some queries of one head; steps are those of (batch, head, length, width)."""
+    place = tl.program_id(0)
+    first = place % blocks * M
+    head = place // blocks % heads
+    batch = (place // blocks // heads).to(INDEX)
+    if q_starts is not None:
+        q_begin, queries = piece(q_starts, batch, queries)
+        k_begin, keys = piece(k_starts, batch, keys)
+        q += q_begin.to(INDEX) * q_steps[2]
+        out += q_begin.to(INDEX) * out_steps[2]
+        logs += q_begin.to(INDEX) * log_steps[2]
+        k += k_begin.to(INDEX) * k_steps[2]
+        v += k_begin.to(INDEX) * v_steps[2]
+    if first < queries:
+        far = (head // group).to(INDEX)
+        head = head.to(INDEX)
+        q += batch * q_steps[0] + head * q_steps[1]
+        k += batch * k_steps[0] + far * k_steps[1]
+        v += batch * v_steps[0] + far * v_steps[1]
+        out += batch * out_steps[0] + head * out_steps[1]
+        logs += batch * log_steps[0] + head * log_steps[1]
+        i = first + tl.arange(0, M)
+        mine = load_rows(q, i, queries, q_steps[2], q_steps[3], width, WIDTH, INDEX)
+        last = tl.minimum(first + M, queries)
+        begin, end = key_range(first, last, queries, keys, window, N, CAUSAL, WINDOW)
+        total, weight, largest = attend(
+            mine, k, v, begin, end, i, queries, keys, window,
+            k_steps[2], k_steps[3], v_steps[2], v_steps[3], width, values,
+            SCALE, CAUSAL, WINDOW, N, WIDTH, VALUES, SUM, INDEX,
+        )  # fmt: skip
+        shown = total / tl.where(weight == 0, 1.0, weight)[:, None]
+        store_rows(out, shown, i, queries, out_steps[2], out_steps[3], values, VALUES, INDEX)
+        log = (largest + tl.log2(weight)) * 0.6931471805599453
+        tl.store(logs + i.to(INDEX) * log_steps[2], log, mask=i < queries)
