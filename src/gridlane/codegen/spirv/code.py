@@ -125,7 +125,8 @@ class Code(Assembler):
         """Emit an ordering of integers. Compilers that miscompile constants also miscompile that of
         a widened i32 and a constant, so ``a`` is hidden from them."""
         if dtype is i64:
-            a = self.hidden(a, dtype)
+            # By a sum: ``a`` may be hidden by the same exclusive or already, and two cancel.
+            a = self._with_zero(self.unknown_zero, Opcode.IAdd, a, dtype)
         return self.compare(opcode, a, b)
 
     def relation(self, opcode: Opcode, dtype: DType, a: int, b: int) -> int:
