@@ -23,6 +23,8 @@ from gridlane.passes.tiles.spread import spread_of
 
 CHEAP = 24
 """The ops for an element that are computed again rather than stored."""
+FAR = 8 * CHEAP
+"""The same where one root needs elements at several places, of which it may need each once."""
 
 _COSTS: dict[type[Op], int] = {
     arith.Const: 0,
@@ -62,11 +64,16 @@ class Use:
         root: the op that computes for each element.
         repeated: it needs an element more than once.
         own: a thread needs its own elements alone, in their order.
+        apart: an element of the root needs several elements.
+        via: how the place of an element follows from that of the root's: the changes of coordinates
+            from the root on.
     """
 
     root: Op
     repeated: bool = False
     own: bool = True
+    apart: bool = False
+    via: tuple[object, ...] = ()
 
 
 @frozen
@@ -168,8 +175,9 @@ class Placement:
             return False
         if any(isinstance(use.root, tiles.TileDot) and use.repeated for use in uses):
             return True
-        again = len(uses) > 1 or uses[0].repeated
-        return again and self.cost(value) > CHEAP
+        if len(uses) > 1 or uses[0].repeated:
+            return self.cost(value) > CHEAP
+        return uses[0].apart and self.cost(value) > FAR
 
     def _changes(self, load: Op, use: Use) -> bool:
         """Whether memory may change between a load and its use."""
@@ -194,11 +202,17 @@ class Placement:
 
     def _derives(self, value: Value, op: Op) -> bool:
         """Whether a tile that is not stored is computed of the result of an op."""
-        if value.op is op:
-            return True
-        if value.op is None or value in self.stored or not isinstance(value.type, TileType):
-            return False
-        return any(self._derives(each, op) for each in value.op.operands())
+        seen, waiting = {value}, [value]
+        while waiting:
+            each = waiting.pop()
+            if each.op is op:
+                return True
+            if each.op is None or each in self.stored or not isinstance(each.type, TileType):
+                continue
+            fresh = [v for v in each.op.operands() if v not in seen]
+            seen.update(fresh)
+            waiting += fresh
+        return False
 
     def _rewritten(self, read: memory.ReadVar, use: Use) -> bool:
         """Whether the variable may have another value where its old one is needed."""
@@ -234,12 +248,14 @@ class Placement:
             if _is_root(op):
                 self._add(value, Use(op, repeated, own))
                 continue
-            for result in results:
+            for number, result in enumerate(results):
                 if result in self.stored:
                     self._add(value, Use(op, repeated, own))
                     continue
+                change = _change(op, value, number)
                 for use in self.uses[result]:
-                    self._add(value, Use(use.root, use.repeated or repeated, use.own and own))
+                    again, same = use.repeated or repeated, use.own and own
+                    self._add(value, Use(use.root, again, same, use.apart, (*use.via, *change)))
 
     def _add(self, value: Value, use: Use) -> None:
         """Note a use; the same root needs a tile once, as it computes an element once."""
@@ -249,6 +265,8 @@ class Placement:
                     use.root,
                     known.repeated or use.repeated or known.own != use.own,
                     known.own and use.own,
+                    known.apart or use.apart or known.via != use.via,
+                    known.via,
                 )
                 return
         self.uses[value].append(use)
@@ -315,6 +333,22 @@ ROOTS = (
 
 def _is_root(op: Op) -> bool:
     return isinstance(op, ROOTS)
+
+
+def _change(op: Op, value: Value, number: int) -> tuple[object, ...]:
+    """How the coordinates of an operand's element differ from those of a result's; nothing where
+    both have one row-major number."""
+    if isinstance(op, tiles.TileSplit):
+        return ((op.name, number),)
+    if isinstance(op, tiles.TileTranspose):
+        return ((op.name, op.order, value.type),)
+    if isinstance(op, tiles.TileBroadcast):
+        return ((op.name, value.type, op.type),)
+    if isinstance(op, tiles.TileGather):
+        return ((op.name, op),) if value is op.source else ()
+    if isinstance(op, tiles.TileCat):
+        return ((op.name, value is op.lhs, op.axis, value.type, op.result.type),)
+    return (op.name,) if isinstance(op, tiles.TileJoin) else ()
 
 
 def _cost(op: Op) -> int:
