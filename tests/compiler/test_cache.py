@@ -50,6 +50,7 @@ WHOLE = Artifact(
     notes=("f16 is computed in f32",),
     needs=("x86-64", "avx2"),
     uses_dynamic_shared=True,
+    own_dynamic=512,
     cooperative=True,
     cluster=(2, 1, 1),
     coarse=4,

@@ -125,6 +125,8 @@ MATCHERS = {
     **{f"constant {n}": (CONSTANT, None, value, 0, 0) for n, value in enumerate(VALUES[:30])},
     "int32": (WHOLE, None, (-(2**31), 2**31 - 1, 1, 1), 0, 4),
     "int64": (WHOLE, None, (2**31, 2**63 - 1, 1, 0), 0, 8),
+    "multiples": (WHOLE, None, (-64, 64, 1, 0, 16), 0, 8),
+    "no multiples": (WHOLE, None, (-64, 64, 1, 0, -16), 0, 8),
     "any int": (WHOLE, None, (-(2**63), 2**63 - 1, 1, 0), 0, 2),
     "scaled": PART,
     "own": (OWN, Array, (KEY, 16), 0, 8),

@@ -135,16 +135,19 @@ def test_a_grid_of_no_programs_launches_nothing():
 def test_a_program_is_compiled_once_for_its_types():
     mine = tiles.jit(programs.add.fn)
     x, out = floats(64), np.zeros(64, np.float32)
-    for n in (5, 9, 64):
+    for n in (5, 9, 63):
         mine[(1,)](x, x, out, n, BLOCK=64)
     assert len(mine._programs) == 1
+    mine[(1,)](x, x, out, 64, BLOCK=64)  # a multiple of 16
+    mine[(1,)](x, x, out, 48, BLOCK=64)
+    assert len(mine._programs) == 2
     mine[(1,)](x, x, out, 1, BLOCK=64)  # 1 is a constant
     mine[(1,)](x, x, out, 2**40, BLOCK=64)  # of 64 bits
     mine[(1,)](x, x, out, 64, BLOCK=32)
     mine[(1,)](x.astype(np.float64), x, out, 64, BLOCK=64)
-    assert len(mine._programs) == 5
+    assert len(mine._programs) == 6
     plain = tiles.jit(programs.add.fn, do_not_specialize=["n"])
-    for n in (1, 2, 3):
+    for n in (1, 2, 16):
         plain[(1,)](x, x, out, n, BLOCK=64)
     assert len(plain._programs) == 1
 

@@ -49,6 +49,9 @@ static int take_whole(const Matcher *matcher, PyObject *value, unsigned char *pl
     if (overflow || number < matcher->low || number > matcher->high ||
         (matcher->but_one && number == 1))
         return 0;
+    int aligned = matcher->aligned;
+    if (aligned && (number % (aligned < 0 ? -aligned : aligned) == 0) != (aligned > 0))
+        return 0;
     int64_t scaled;
     if (__builtin_mul_overflow((int64_t)number, matcher->factor, &scaled))
         return 0;
@@ -187,8 +190,9 @@ static int read_tile_matcher(Matcher *matcher, size_t size)
     case CONSTANT:
         return 0;
     case WHOLE:
-        if (!PyArg_ParseTuple(wanted, "LLLi", &matcher->low, &matcher->high, &factor,
-                              &matcher->but_one))
+        matcher->aligned = 0;
+        if (!PyArg_ParseTuple(wanted, "LLLi|i", &matcher->low, &matcher->high, &factor,
+                              &matcher->but_one, &matcher->aligned))
             return -1;
         matcher->factor = factor;
         return 0;

@@ -27,7 +27,8 @@ A profile has two arguments of ``_install`` more, and the largest grid in place 
 The kinds of matchers, each with its wanted:
 
     CONSTANT    a value: a constant of the same type and the same value
-    WHOLE       (low, high, factor, but one): an int, which is multiplied
+    WHOLE       (low, high, factor, but one, and aligned, 0 where it is missing): an int, which
+                is multiplied
     OWN         (the type key, aligned): a device array
     HOST        (dtype, its number, aligned): a numpy array without gaps that is written in place
     TENSOR      (dtype, name, aligned, address of cuPointerGetAttribute or 0): a tensor like
@@ -35,7 +36,7 @@ The kinds of matchers, each with its wanted:
     PARTS       (names, matchers): attributes of an object, or the items of a tuple or list where
                 names is None
 
-An address is a multiple of ``aligned``; of its negative, no multiple; any where it is 0.
+An address or int is a multiple of ``aligned``; of its negative, no multiple; any where it is 0.
 """
 
 from __future__ import annotations
@@ -94,10 +95,13 @@ def same_constant(value: Any, wanted: Any) -> bool:
     return False
 
 
-def _whole(wanted: tuple[int, int, int, int], value: Any) -> bytes | None:
-    low, high, factor, but_one = wanted
+def _whole(wanted: tuple[int, ...], value: Any) -> bytes | None:
+    low, high, factor, but_one, *last = wanted
     if type(value) is not int or not low <= value <= high or (but_one and value == 1):
         return None
+    for aligned in last:
+        if aligned and (value % abs(aligned) == 0) is not (aligned > 0):
+            return None
     scaled = value * factor
     return struct.pack("<q", scaled) if -(2**63) <= scaled < 2**63 else None
 

@@ -48,7 +48,7 @@ class Described(NamedTuple):
     Attributes:
         type: of a runtime argument; None for a constant.
         constant: its value where it has no type.
-        aligned: whether a pointer lies at a multiple of ``ALIGNMENT`` bytes.
+        aligned: whether a pointer lies at a multiple of ``ALIGNMENT`` bytes, or an integer is one.
         block: of a tensor descriptor.
         element: the type of the elements in memory, where it is a float of 8 bits; the argument's
             type has uint8 in its place.
@@ -74,7 +74,7 @@ class Parameter(NamedTuple):
     Attributes:
         is_constant: its annotation is ``tl.constexpr``.
         fixed: the type that its annotation names, or None.
-        by_value: an integer 1 becomes a constant.
+        by_value: an integer 1 becomes a constant, and code knows multiples of ``ALIGNMENT``.
     """
 
     name: str
@@ -306,11 +306,12 @@ def _of_int(value: int, parameter: Parameter) -> Described:
         return Described(parameter.fixed)
     if value == 1 and parameter.by_value:
         return Described(None, 1)
+    aligned = parameter.by_value and value % ALIGNMENT == 0
     if -(2**31) <= value < 2**31:
-        return Described(argtypes.int32)
+        return Described(argtypes.int32, aligned=aligned)
     if not -(2**63) <= value < 2**64:
         raise IntegerOverflow(f"{parameter.name}: the integer {value} does not fit into 64 bits")
-    return Described(argtypes.int64 if value < 2**63 else argtypes.uint64)
+    return Described(argtypes.int64 if value < 2**63 else argtypes.uint64, aligned=aligned)
 
 
 def _of_float(value: float, parameter: Parameter) -> Described:

@@ -190,7 +190,9 @@ def _whole(value: int, described: Described, parameter: Parameter, piece: Piece 
             limits = _ANY[0], -(2**31) - 1
         if limits is None:
             raise _NotNative
-    wanted = *limits, 1, int(parameter.by_value and parameter.fixed is None)
+    known = parameter.by_value and parameter.fixed is None
+    aligned = (ALIGNMENT if described.aligned else -ALIGNMENT) if known else 0
+    wanted = *limits, 1, int(known), aligned
     if piece is None:  # the program does not read it
         return Matcher(WHOLE, None, wanted)
     slot = piece.slots[0]
