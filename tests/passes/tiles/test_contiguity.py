@@ -31,7 +31,7 @@ class Maker:
     def leaf(self) -> Value:
         kind, p = self.draw(0, 3), self.p
         if kind == 0:
-            return p.splat(p.b.const(self.draw(-40, 40), i32), SHAPE)
+            return p.splat(p.b.const(self.draw(-40, 40) if self.draw(0, 3) else 1, i32), SHAPE)
         if kind == 1:
             return p.splat(p.scalars[self.draw(0, 1)], SHAPE)
         axis = kind - 2
@@ -61,6 +61,7 @@ class Maker:
 
 
 def require(facts: Facts, values: np.ndarray) -> None:
+    assert not facts.is_one or (values == 1).all()
     assert (values % facts.divisor == 0).all()
     for number, axis in enumerate(facts.axes):
         lines = np.moveaxis(values, number, -1)

@@ -20,7 +20,7 @@ from gridlane import cuda
 from gridlane.backends import backend
 from gridlane.compiler import cuda as compiler
 from gridlane.compiler.generation import copied
-from gridlane.compiler.programs import machine_of, machine_with_cores
+from gridlane.compiler.programs import block_of, machine_of, machine_with_cores
 from gridlane.conformance.module_runner import run_on
 from gridlane.core.errors import TargetError
 from gridlane.core.options import KernelOptions, Target
@@ -158,6 +158,22 @@ def check(kind: str, m: int, n: int, k: int, steps: int, warps: int, left: bool,
 )
 def test_products(kind, m, n, k, steps, warps, left, right, cores):
     check(kind, m, n, k, steps, warps, left, right, cores)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("kind", ["f16", "f32", "i8"])
+def test_devices(device, kind):
+    """Threads of each device compute blocks of rows by columns, or matrix instructions do."""
+    a, b, bias, depth, rows, out = matrices(kind, 32, 16, 13, 30)
+    sums = tl.int32 if kind == "i8" else tl.float32
+    shape = {"M": 32, "N": 16, "K": 16, "LEFT": False, "RIGHT": True, "SUMS": sums}
+    module = program(product, [a, b, out, bias, depth, rows], 2, **shape)
+    block = block_of(backend(device), 2)
+    outcome = run_on(device, module, (1, 1, 1), block, [a, b, out, bias], (depth, rows))
+    want = a.astype(np.float64) @ b.astype(np.float64) + bias
+    want = np.where(want > 0, want, 2 * want)
+    want[rows:] = 0
+    np.testing.assert_array_equal(outcome.arrays[2], want.astype(out.dtype))
 
 
 @pytest.mark.parametrize("kind", TYPES)

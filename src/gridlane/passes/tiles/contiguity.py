@@ -42,10 +42,12 @@ class Facts:
 
     Attributes:
         divisor: of all elements.
+        is_one: all elements are 1.
     """
 
     divisor: int = 1
     axes: tuple[Axis, ...] = ()
+    is_one: bool = False
 
 
 def _power(number: int) -> int:
@@ -114,8 +116,7 @@ class Contiguity:
             divisor = _power(op.start)
             return Facts(1, (Axis(_power(shape[0]), divisor),))
         if isinstance(op, tiles.TileSplat):
-            divisor = self.of(op.value).divisor
-            return Facts(divisor, tuple([Axis(1, divisor, _power(each)) for each in shape]))
+            return _with_axes(self.of(op.value), len(shape), shape)
         if isinstance(op, tiles.TileBroadcast):
             return self._broadcast(op)
         if isinstance(op, tiles.TileReshape):
@@ -135,7 +136,7 @@ class Contiguity:
             axis if before == after else Axis(1, inner.divisor, _power(after))
             for axis, before, after in zip(inner.axes, old, new, strict=True)
         ]
-        return Facts(inner.divisor, tuple(axes))
+        return Facts(inner.divisor, tuple(axes), inner.is_one)
 
     def _reshape(self, op: tiles.TileReshape) -> Facts:
         """Axes of one element come and go; other changes of shape are unknown."""
@@ -145,7 +146,7 @@ class Contiguity:
             return Facts(inner.divisor, _unknown(new).axes)
         rest = iter(kept)
         axes = [next(rest) if extent != 1 else Axis(1, inner.divisor, 1) for extent in new]
-        return Facts(inner.divisor, tuple(axes))
+        return Facts(inner.divisor, tuple(axes), inner.is_one)
 
     def _map(self, op: tiles.TileMap, value: Value) -> Facts:
         function, rank = self.module.functions[op.callee], len(_shape_of(value))
@@ -171,7 +172,7 @@ def _with_axes(facts: Facts, rank: int, shape: tuple[int, ...]) -> Facts:
     if len(facts.axes) == rank:
         return facts
     axes = [Axis(1, facts.divisor, _power(extent)) for extent in shape]
-    return Facts(facts.divisor, tuple(axes))
+    return Facts(facts.divisor, tuple(axes), facts.is_one)
 
 
 def _is_whole(value: Value) -> bool:
@@ -182,7 +183,8 @@ def _elementwise(op: Op, operands: list[Facts], rank: int) -> Facts:
     """The facts of the result of an op on elements."""
     if isinstance(op, arith.Const):
         divisor = _power(op.value) if isinstance(op.value, int) else 1
-        return Facts(divisor, tuple([Axis(1, divisor, MOST) for _ in range(rank)]))
+        is_one = op.value == 1 and _is_whole(op.results[0])
+        return Facts(divisor, tuple([Axis(1, divisor, MOST) for _ in range(rank)]), is_one)
     equal = [min([each.axes[n].equal for each in operands], default=1) for n in range(rank)]
     if isinstance(op, arith.Cast) and _is_whole(op.value) and _is_whole(op.results[0]):
         return _narrowed(op, operands[0])
@@ -192,20 +194,15 @@ def _elementwise(op: Op, operands: list[Facts], rank: int) -> Facts:
         return _sum(operands[0], operands[1], isinstance(op, arith.Sub))
     if isinstance(op, arith.Mul) and _is_whole(op.results[0]):
         divisor = min(operands[0].divisor * operands[1].divisor, MOST)
-        if _is_one(op.rhs):
-            return operands[0]
-        if _is_one(op.lhs):
-            return operands[1]
+        for one, other in (operands, operands[::-1]):
+            if one.is_one:
+                return other
         return Facts(divisor, tuple([Axis(1, divisor, each) for each in equal]))
     if isinstance(op, arith.Rem) and _is_whole(op.results[0]):
         return _remainder(operands[0], operands[1], equal)
     if isinstance(op, arith.Lt | arith.Ge | arith.Gt | arith.Le):
         equal = [_compared(op, operands, n) for n in range(rank)]
     return Facts(1, tuple([Axis(1, 1, each) for each in equal]))
-
-
-def _is_one(value: Value) -> bool:
-    return isinstance(value.op, arith.Const) and value.op.value == 1
 
 
 def _narrowed(op: arith.Cast, facts: Facts) -> Facts:
