@@ -369,3 +369,13 @@ def test_tensors_with_a_history():
     with gridlane.device("interp"):
         programs.add[(1,)](Traced(x), x, Traced(out), 32, BLOCK=32)
     assert (out == 2 * x).all()
+
+
+def test_a_lambda_is_refused():
+    with pytest.raises(ArgumentError, match="not a lambda"):
+        tiles.jit(lambda x: tl.store(x, 1.0))
+
+
+def test_negative_extents_of_descriptors_are_refused():
+    with pytest.raises(ArgumentError, match="at least 0"):
+        TensorDescriptor(floats(4, 4), [-4, 4], [4, 1], [1, 4])

@@ -10,7 +10,7 @@ from gridlane.core.errors import ArgumentError, GridlaneError
 from gridlane.tiles import knobs, tuned
 from gridlane.tiles.arguments import is_array
 from gridlane.tiles.configs import Config
-from gridlane.tiles.errors import OutOfResources, WrongTuning
+from gridlane.tiles.errors import CompilationError, OutOfResources, WrongTuning
 from gridlane.tiles.jit import KernelInterface
 from gridlane.tiles.testing import do_bench
 
@@ -83,6 +83,8 @@ class Autotuner(KernelInterface):
             if key not in self.cache:
                 self._choose(key, args, keywords)
             config = self.cache[key]
+        else:
+            _check_apart(self.configs, keywords)
         self.best_config = config
         if config.pre_hook is not None:
             config.pre_hook({**self.nargs, **keywords, **config.all_kwargs()})
@@ -107,12 +109,7 @@ class Autotuner(KernelInterface):
     def _choose(self, key: Hashable, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
         """Choose the configuration for a key: one that is alone is not measured."""
         configs = self.prune_configs(keywords)
-        twice = {name for each in configs for name in each.kwargs.keys() & keywords.keys()}
-        if twice:
-            raise WrongTuning(
-                f"Conflicting meta-parameters: {', '.join(sorted(twice))}. Make sure that you "
-                "don't re-define auto-tuned symbols."
-            )
+        _check_apart(configs, keywords)
         if len(configs) == 1:
             self.cache[key] = configs[0]
             return
@@ -154,7 +151,7 @@ class Autotuner(KernelInterface):
             except (OutOfResources, GridlaneError) as error:
                 failures.append(error)
         if not timings:
-            reasons = "; ".join(dict.fromkeys(str(each).splitlines()[0] for each in failures))
+            reasons = "; ".join(dict.fromkeys(map(_reason, failures)))
             raise ArgumentError(
                 f"autotune: none of the {len(failures)} configurations of "
                 f"{self.base_fn.__name__} runs: {reasons}"
@@ -233,6 +230,21 @@ def _check_names(names: Sequence[str], used: Sequence[str]) -> None:
     unknown = [name for name in used if name not in names]
     if unknown:
         raise WrongTuning(f"autotune: {unknown[0]!r} is no parameter; these are {', '.join(names)}")
+
+
+def _check_apart(configs: Sequence[Config], keywords: Mapping[str, Any]) -> None:
+    twice = {name for each in configs for name in each.kwargs.keys() & keywords.keys()}
+    if twice:
+        raise WrongTuning(
+            f"Conflicting meta-parameters: {', '.join(sorted(twice))}. Make sure that you "
+            "don't re-define auto-tuned symbols."
+        )
+
+
+def _reason(error: BaseException) -> str:
+    """The line of an error that has its reason: the last where the first one has a place."""
+    lines = str(error).splitlines() or [type(error).__name__]
+    return lines[-1 if isinstance(error, CompilationError) else 0]
 
 
 def _copy(array: Any) -> Any:

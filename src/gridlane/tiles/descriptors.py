@@ -43,6 +43,8 @@ class TensorDescriptor:
             raise ArgumentError(f"a descriptor has 1 to 5 axes, not {len(self.shape)}")
         if self.strides[-1] != 1:
             raise ArgumentError(f"the last stride of a descriptor is 1, not {self.strides[-1]}")
+        if min(self.shape) < 0:
+            raise ArgumentError(f"the extents of a descriptor are at least 0, not {self.shape}")
         if padding not in ("zero", "nan"):
             raise ArgumentError(f"padding is 'zero' or 'nan', not {padding!r}")
 

@@ -297,6 +297,8 @@ def jit(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
             function = function.fn
         if not inspect.isfunction(function):
             raise ArgumentError(f"jit takes a Python function, not {function!r}")
+        if function.__name__ == "<lambda>":
+            raise ArgumentError("jit takes a function of a `def`, not a lambda")
         return JITFunction(function, **options)
 
     return decorate if fn is None else decorate(fn)

@@ -107,7 +107,7 @@ def _parse(function: types.FunctionType) -> FunctionSource:
         raise UnsupportedError(
             f"the source of {function.__name__}() is not available: it was typed at a prompt, made "
             "by exec, or comes from a .pyc without its .py; kernels are compiled from source, so "
-            "put it in a file, or give its text: @cuda.jit(source=text)",
+            "put it in a file, or give the text of one of cuda.jit: @cuda.jit(source=text)",
             Loc(code.co_filename, code.co_firstlineno, function=function.__name__),
         )
     if _has_changed(lines, code):
