@@ -1,0 +1,101 @@
+"""Tile programs that gridlane and Triton both run: ``tiles.py`` loads this file once for each."""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def product(a, b, c, m, n, k, SUMS: tl.constexpr, PRECISION: tl.constexpr,
+            M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, GROUP: tl.constexpr):  # fmt: skip
+    """Rows by rows: ``b`` is the transpose of the right factor."""
+    program, down, across = tl.program_id(0), tl.cdiv(m, M), tl.cdiv(n, N)
+    group = program // (GROUP * across)
+    high = min(down - group * GROUP, GROUP)
+    row = group * GROUP + program % (GROUP * across) % high
+    column = program % (GROUP * across) // high
+    i = (row * M + tl.arange(0, M)) % m
+    j = (column * N + tl.arange(0, N)) % n
+    s = tl.arange(0, K)
+    left = a + i[:, None] * k + s[None, :]
+    right = b + j[None, :] * k + s[:, None]
+    total = tl.zeros((M, N), dtype=SUMS)
+    for at in range(0, k, K):
+        x = tl.load(left, mask=s[None, :] < k - at, other=0)
+        y = tl.load(right, mask=s[:, None] < k - at, other=0)
+        total = tl.dot(x, y, total, input_precision=PRECISION)
+        left += K
+        right += K
+    i, j = row * M + tl.arange(0, M), column * N + tl.arange(0, N)
+    inside = (i[:, None] < m) & (j[None, :] < n)
+    tl.store(c + i[:, None] * n + j[None, :], total.to(c.dtype.element_ty), mask=inside)
+
+
+@triton.jit
+def attention(q, k, v, out, length, scale, CAUSAL: tl.constexpr, WIDTH: tl.constexpr,
+              M: tl.constexpr, N: tl.constexpr):  # fmt: skip
+    head, first = tl.program_id(1) * length * WIDTH, tl.program_id(0) * M
+    i, j, d = first + tl.arange(0, M), tl.arange(0, N), tl.arange(0, WIDTH)
+    mine = tl.load(q + head + i[:, None] * WIDTH + d[None, :])
+    largest = tl.full((M,), -float("inf"), tl.float32)
+    weight = tl.zeros((M,), tl.float32)
+    total = tl.zeros((M, WIDTH), tl.float32)
+    end = first + M if CAUSAL else length
+    for at in range(0, end, N):
+        keys = tl.load(k + head + (at + j)[:, None] * WIDTH + d[None, :])
+        scores = tl.dot(mine, tl.trans(keys)) * scale
+        if CAUSAL:
+            scores = tl.where(i[:, None] >= at + j[None, :], scores, -1.0e30)
+        higher = tl.maximum(largest, tl.max(scores, 1))
+        powers = tl.exp2(scores - higher[:, None])
+        less = tl.exp2(largest - higher)
+        weight = weight * less + tl.sum(powers, 1)
+        values = tl.load(v + head + (at + j)[:, None] * WIDTH + d[None, :])
+        total = tl.dot(powers.to(values.dtype), values, total * less[:, None])
+        largest = higher
+    result = total / weight[:, None]
+    tl.store(out + head + i[:, None] * WIDTH + d[None, :], result.to(out.dtype.element_ty))
+
+
+@triton.jit
+def softmax(x, out, columns, BLOCK: tl.constexpr):
+    start, i = tl.program_id(0).to(tl.int64) * columns, tl.arange(0, BLOCK)
+    values = tl.load(x + start + i, mask=i < columns, other=-float("inf")).to(tl.float32)
+    powers = tl.exp(values - tl.max(values, axis=0))
+    result = powers / tl.sum(powers, axis=0)
+    tl.store(out + start + i, result.to(out.dtype.element_ty), mask=i < columns)
+
+
+@triton.jit
+def layer_norm(x, scale, shift, out, columns, BLOCK: tl.constexpr):
+    start, i = tl.program_id(0).to(tl.int64) * columns, tl.arange(0, BLOCK)
+    inside = i < columns
+    values = tl.load(x + start + i, mask=inside, other=0.0).to(tl.float32)
+    centred = tl.where(inside, values - tl.sum(values, axis=0) / columns, 0.0)
+    spread = 1 / tl.sqrt(tl.sum(centred * centred, axis=0) / columns + 1e-5)
+    result = centred * spread * tl.load(scale + i, mask=inside) + tl.load(shift + i, mask=inside)
+    tl.store(out + start + i, result.to(out.dtype.element_ty), mask=inside)
+
+
+@triton.jit
+def rms_norm(x, scale, out, columns, BLOCK: tl.constexpr):
+    start, i = tl.program_id(0).to(tl.int64) * columns, tl.arange(0, BLOCK)
+    inside = i < columns
+    values = tl.load(x + start + i, mask=inside, other=0.0).to(tl.float32)
+    spread = 1 / tl.sqrt(tl.sum(values * values, axis=0) / columns + 1e-5)
+    result = values * spread * tl.load(scale + i, mask=inside)
+    tl.store(out + start + i, result.to(out.dtype.element_ty), mask=inside)
+
+
+@triton.jit
+def cross_entropy(x, labels, out, columns, BLOCK: tl.constexpr):
+    row, i = tl.program_id(0).to(tl.int64), tl.arange(0, BLOCK)
+    largest, weight = -float("inf"), 0.0
+    for at in range(0, columns, BLOCK):
+        inside = at + i < columns
+        values = tl.load(x + row * columns + at + i, mask=inside, other=-float("inf"))
+        values = values.to(tl.float32)
+        higher = tl.maximum(largest, tl.max(values, axis=0))
+        weight = weight * tl.exp(largest - higher) + tl.sum(tl.exp(values - higher), axis=0)
+        largest = higher
+    chosen = tl.load(x + row * columns + tl.load(labels + row)).to(tl.float32)
+    tl.store(out + row, largest + tl.log(weight) - chosen)
