@@ -214,7 +214,8 @@ def compile_(
     None needs a GPU. A Python file is loaded, as by import; CUDA C++ needs its compiler
     (docs/ptx.md). Results in ir, ptx and llvm (.ll) can be given again.
 
-    In --sig, i8 to i64 and u8 to u64 count bits; numba's names are int32, float32, f4.
+    In --sig, i8 to i64 and u8 to u64 count bits; numba's names are int32, float32, f4. Of a tile
+    program it is as Triton's, with constants: "*fp32:16, i32, BLOCK=128, num_warps=4".
     """
     from gridlane.cli.compiling import Request, compile_file
     from gridlane.cli.inputs import CppOptions
@@ -287,16 +288,23 @@ def explain(
             help="The device; as GRIDLANE_DEVICE. It need not be here.", show_default=False
         ),
     ] = None,
+    arch: Annotated[
+        str | None,
+        typer.Option(
+            metavar="sm_NN", help="The GPU, for cuda. [default: sm_75]", show_default=False
+        ),
+    ] = None,
 ) -> None:
     """Show what became of each line of a kernel, and what is slow.
 
     What is a vector, gathered, masked or narrowed, what became float64 and why, and which accesses
-    take more of memory than they use. The file is loaded, as by import.
+    take more of memory than they use; of a tile program also where its tiles are, and how products
+    are computed. The file is loaded, as by import.
     """
     from gridlane.cli.explaining import Request
     from gridlane.cli.explaining import explain as command
 
-    command(Request(place, sig, block, device))
+    command(Request(place, sig, block, device, arch))
 
 
 @app.command()

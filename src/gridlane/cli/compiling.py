@@ -31,12 +31,14 @@ from gridlane.cli.inputs import (
 from gridlane.cli.inputs import IR as IR_FILE
 from gridlane.cli.inputs import PTX as PTX_FILE
 from gridlane.cli.listing import listed
+from gridlane.cli.python_kernels import programs_block
 from gridlane.cli.temporaries import Temporaries, file_name, make_folder, of_llvm, write
 from gridlane.cli.wording import counted
 from gridlane.core.compact import ANY, Variant
 from gridlane.core.errors import CompileError, GridlaneError, TargetError
 from gridlane.core.frozen import frozen
 from gridlane.core.options import Target
+from gridlane.ir.values import Module
 
 VARIANTS: dict[str, Variant] = {
     "any": ANY,
@@ -215,6 +217,7 @@ def _code(
             "unoptimised"
         )
     module = compiler.translate(input.source, input.types, options)
+    target = _with_programs_block(input, module, target, request)
     if temporaries:
         temporaries.stages(file_name(input), module, stage, target, options)
     if stage.to_read:
@@ -232,6 +235,16 @@ def _code(
             temporaries.keep(f"{file_name(input)}{PTX.suffix}", artifact.code)
         artifact = generator(backend(target.name)).assemble(artifact, target, options)
     return artifact.code.decode() if stage.comment else artifact.code
+
+
+def _with_programs_block(input: Input, module: Module, target: Target, request: Request) -> Target:
+    """The target with the block of a tile program."""
+    block = programs_block(module, backend(target.name))
+    if block is None or target.block is None:
+        return target
+    if request.block is not None:
+        fail(f"compile: --block: the block of {input.name}, a tile program, follows from num_warps")
+    return replace(target, block=block)
 
 
 def _note(text: str) -> None:

@@ -4,11 +4,13 @@ of what is slow; ``gridlane compile --explain``: which lines became float64, and
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gridlane.backends import backend
 from gridlane.cli.failure import fail
 from gridlane.cli.inputs import USUAL_BLOCK, Input, Place, block_shape, of_python
+from gridlane.cli.python_kernels import programs_block
 from gridlane.cli.replacing import choose
 from gridlane.cli.wording import counted
 from gridlane.core.compact import Variant
@@ -32,6 +34,7 @@ class Request:
     signature: str | None = None
     block: str | None = None
     device: str | None = None
+    arch: str | None = None
 
 
 def explain(request: Request) -> None:
@@ -41,46 +44,49 @@ def explain(request: Request) -> None:
     if place.suffix != ".py":
         fail(f"explain: {place.file} is no Python file; its lines are not the compiler's input")
     block = block_shape(str(USUAL_BLOCK) if request.block is None else request.block, "explain")
-    target = _target(block)
+    target = _target(block, request.arch)
     try:
-        print(
-            "\n\n".join(
-                _told(each, target) for each in of_python(place, request.signature, "explain")
-            )
-        )
+        inputs = of_python(place, request.signature, "explain")
+        print("\n\n".join([_told(each, target, request.block is not None) for each in inputs]))
     except CompileError as error:
         fail(error, 1)
     except GridlaneError as error:
         fail(f"explain: {place.file}: {error}", 1)
 
 
-def _target(block: tuple[int, int, int]) -> Target:
+def _target(block: tuple[int, int, int], arch: str | None) -> Target:
     """The device in use, which need not be here; the CPU for the interpreter, which compiles
     nothing."""
     from gridlane.compiler.generation import generator
 
     kind = config().device.partition(":")[0]
     record = backend(backend(kind).reads_as or kind)
-    processor = generator(record).DEFAULT if record.named_processors else ""
+    if arch is not None and not record.named_processors:
+        fail(f"explain: --arch is for NVIDIA GPUs, and the device is {record.name}")
+    processor = (arch or generator(record).DEFAULT) if record.named_processors else ""
     variant = Variant(compact=True, coarse=True)
     return Target(record.name, block=block, processor=processor, variant=variant)
 
 
-def _told(input: Input, target: Target) -> str:
+def _told(input: Input, target: Target, has_block: bool) -> str:
     from gridlane import compiler
-    from gridlane.compiler.advice import explanation
-    from gridlane.cuda.kernels.explaining import told
+    from gridlane.cuda.kernels.explaining import explained
 
     module = compiler.translate(input.source, input.types, input.options)
-    decisions = [*explanation(module, target, input.options), *_doubles(input)]
-    files = {each.loc.file for each in module.functions.values() if not each.is_library}
+    own = programs_block(module, backend(target.name))
+    if own is not None and has_block:
+        fail(f"explain: --block: the block of {input.name}, a tile program, follows from num_warps")
+    target = replace(target, block=own or target.block)
     assert target.block is not None
-    x, y, z = target.block
-    return told(f"{input.title} on {target.name}, blocks of {x}x{y}x{z}:", decisions, files)
+    return explained(
+        input.title, target.block, module, target, input.options, list(_doubles(input))
+    )
 
 
 def _doubles(input: Input) -> Iterator[Decision]:
-    """What became float64, and why."""
+    """What became float64, and why; nothing does in tile programs, whose floats are float32."""
+    if not isinstance(input.source, PythonSource):
+        return
     for cause in _float64(input).causes:
         yield Decision(cause.place, "float64", f"{cause.reason}; {cause.instead}")
 
@@ -101,7 +107,11 @@ def of_float64(inputs: list[Input]) -> Iterator[str]:
 def _float64(input: Input) -> Explanation:
     from gridlane.frontends.python.explain import explain
 
-    assert isinstance(input.source, PythonSource)
+    if not isinstance(input.source, PythonSource):
+        fail(
+            f"compile: --explain: {input.name} is a tile program, in which nothing becomes float64 "
+            "that is not declared so; `gridlane explain` shows what became of its lines"
+        )
     return explain(input.source.function, input.types, input.options)
 
 

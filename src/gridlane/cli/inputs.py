@@ -9,16 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gridlane.cli.failure import fail, likely
-from gridlane.cli.kernels_of_file import FileKernels, parameters_of
-from gridlane.cli.signature_text import argument_types
-from gridlane.cli.wording import counted
-from gridlane.core.argtypes import ArgType
+from gridlane.cli.kernels_of_file import FileKernels
+from gridlane.cli.python_kernels import Input
 from gridlane.core.errors import LaunchError
 from gridlane.core.frozen import frozen
 from gridlane.core.options import KernelOptions
-from gridlane.cuda.kernels.dispatcher import Dispatcher
-from gridlane.frontends.python.kernel_source import PythonSource
-from gridlane.ir.source import KernelSource, ModuleSource
+from gridlane.ir.source import ModuleSource
 from gridlane.launch.dimensions import check_shape
 from gridlane.runtime.protocol import Limits
 
@@ -86,31 +82,6 @@ class CppOptions:
 NO_OPTIONS = CppOptions()
 
 
-@frozen
-class Input:
-    """A kernel to compile.
-
-    Attributes:
-        types: of the arguments; the source of PTX and IR has none.
-        parameters: each with its type, to show.
-        number: counts the types of a kernel with several, from 1; 0 for a single one.
-        block: the block shape that the source requires.
-    """
-
-    name: str
-    source: KernelSource
-    options: KernelOptions
-    types: tuple[ArgType, ...] = ()
-    parameters: tuple[str, ...] = ()
-    number: int = 0
-    block: tuple[int, int, int] | None = None
-
-    @property
-    def title(self) -> str:
-        """The kernel with its types."""
-        return f"{self.name}({', '.join(self.parameters)})"
-
-
 def optimised(inputs: list[Input], level: int | None) -> list[Input]:
     """The kernels with the optimisation that -O selects."""
     if level is None:
@@ -123,32 +94,11 @@ def optimised(inputs: list[Input], level: int | None) -> list[Input]:
 
 def of_python(place: Place, signature: str | None, command: str = "compile") -> list[Input]:
     """The kernels of a Python file, for the given types or for each of its own."""
-    types = None if signature is None else argument_types(signature)
-    kernels = FileKernels.of(place.written, named=types is not None, command=command)
-    if types is not None:
-        ((name, kernel),) = kernels.chosen.items()
-        check_count(name, kernel, types, command)
-    return [
-        Input(
-            name, PythonSource(kernel.py_func), kernel.options, each, tuple(map(str, each)), number
-        )
-        for name, kernel in kernels.chosen.items()
-        for number, each in _numbered(kernels.types_of(name) if types is None else [types])
-    ]
-
-
-def _numbered(several: list[tuple[ArgType, ...]]) -> Iterator[tuple[int, tuple[ArgType, ...]]]:
-    return enumerate(several, 1) if len(several) > 1 else ((0, each) for each in several)
-
-
-def check_count(name: str, kernel: Dispatcher, types: tuple[ArgType, ...], command: str) -> None:
-    """Fail if the number of types is not that of a kernel's parameters."""
-    parameters = parameters_of(kernel)
-    if len(parameters) != len(types):
-        fail(
-            f"{command}: {name}({', '.join(parameters)}) has "
-            f"{counted(len(parameters), 'parameter')}, and --sig has {counted(len(types), 'type')}"
-        )
+    kernels = FileKernels.of(place.written, named=signature is not None, command=command)
+    if signature is not None:
+        ((_, kernel),) = kernels.chosen.items()
+        return [kernel.of(signature, command)]
+    return [each for kernel in kernels.chosen.values() for each in kernel.known()]
 
 
 # --- text

@@ -12,18 +12,12 @@ from pathlib import Path
 from types import ModuleType
 
 from gridlane.cli.failure import fail, likely
-from gridlane.core.argtypes import ArgType
+from gridlane.cli.python_kernels import PythonKernel, kernel_of
 from gridlane.core.frozen import frozen
-from gridlane.core.signatures import signature_of
 from gridlane.cuda.kernels.dispatcher import Dispatcher
 
 CALLED = {"compile": "compile", "explain": "explain", "export": "export --web"}
 """The commands as users type them."""
-
-
-def parameters_of(kernel: Dispatcher) -> list[str]:
-    """The names of its parameters."""
-    return list(signature_of(kernel.py_func).parameters)
 
 
 @frozen
@@ -31,7 +25,7 @@ class FileKernels:
     """A loaded file, and its requested kernels by name."""
 
     file: str
-    chosen: dict[str, Dispatcher]
+    chosen: dict[str, PythonKernel]
     command: str = "compile"
 
     @classmethod
@@ -56,39 +50,41 @@ class FileKernels:
         if not name and kernels and (len(kernels) == 1 or not named):
             return cls(file, kernels, command)._with_types(kernels if named else given)
         named_object = vars(module).get(name)
-        if isinstance(named_object, Dispatcher) and not named_object.is_device_function:
-            return cls(file, {name: named_object}, command)._with_types([name] if named else given)
+        kernel = kernel_of(name, named_object)
+        if kernel is not None:
+            return cls(file, {name: kernel}, command)._with_types([name] if named else given)
         fail(f"{command}: {_not_a_kernel(file, name, named_object, list(kernels))}")
-
-    def types_of(self, name: str) -> list[tuple[ArgType, ...]]:
-        """The types that a kernel declares, or was launched with while the file was loaded."""
-        kernel = self.chosen[name]
-        return list(kernel.overloads) if parameters_of(kernel) else [()]
 
     def _with_types(self, given: Collection[str]) -> FileKernels:
         """Return self; fail if a kernel's types are neither given nor in the file."""
-        lacking = [n for n in self.chosen if n not in given and not self.types_of(n)]
+        lacking = [
+            kernel
+            for name, kernel in self.chosen.items()
+            if name not in given and not kernel.known()
+        ]
         if lacking:
-            shown = [f"{name}({', '.join(parameters_of(self.chosen[name]))})" for name in lacking]
-            example = ", ".join("f32[:]" for _ in parameters_of(self.chosen[lacking[0]]))
+            first = lacking[0]
+            shown = [f"{each.name}({', '.join(each.parameters)})" for each in lacking]
             fail(
                 f"{self.command}: the file does not say what types the arguments of "
                 f"{', '.join(shown)} have. Give them for one kernel, as in\n"
-                f'  gridlane {CALLED[self.command]} {self.file}:{lacking[0]} --sig "{example}"\n'
-                'or in the file, as in @cuda.jit("void(float32[:], int32)")'
+                f"  gridlane {CALLED[self.command]} {self.file}:{first.name} --sig "
+                f'"{first.example}"\n{first.instead}'
             )
         return self
 
 
-def _kernels(module: ModuleType) -> dict[str, Dispatcher]:
+def _kernels(module: ModuleType) -> dict[str, PythonKernel]:
     """The kernels defined in the file, each by its first name."""
-    kernels: dict[str, Dispatcher] = {}
+    kernels: dict[str, PythonKernel] = {}
+    seen: list[object] = []
     for name, value in vars(module).items():
-        if not isinstance(value, Dispatcher) or value.is_device_function:
+        kernel = kernel_of(name, value)
+        if kernel is None or kernel.module != module.__name__:
             continue
-        own = value.py_func.__module__ == module.__name__
-        if own and not any(value is other for other in kernels.values()):
-            kernels[name] = value
+        if not any(value is other for other in seen):
+            kernels[name] = kernel
+            seen.append(value)
     return kernels
 
 
@@ -117,8 +113,10 @@ def _load(path: Path, command: str) -> ModuleType:
     """Load the file as a module, not as the main program; its output is redirected to stderr, and
     its exceptions are shown as its own."""
     from gridlane import cuda
+    from gridlane.cuda.triton_compat import install_as_triton
 
     cuda.install_as_numba()
+    install_as_triton()
     sys.path.insert(0, str(path.resolve().parent))
     # A file may have the name of a loaded module, such as random.py, and must not replace it.
     name = f"{path.stem} of gridlane compile" if path.stem in sys.modules else path.stem

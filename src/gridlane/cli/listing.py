@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from gridlane.backends import backends
 from gridlane.backends.record import Backend
 from gridlane.cli.inputs import USUAL_BLOCK, Input
+from gridlane.cli.python_kernels import programs_block
 from gridlane.core.errors import CompileError
 from gridlane.core.options import Target
 from gridlane.core.source import Loc
@@ -33,7 +34,7 @@ def _listed(input: Input) -> Iterator[str]:
         return
     yield _line("shared", _shared(module))
     callees = [f.name for f in module.functions.values() if not (f.is_kernel or f.is_library)]
-    if callees:
+    if callees and not module.program_warps:  # those of a program are its ops on elements
         yield _line("calls", ", ".join(callees))
     refusals = {record.name: _refusal(module, input, record) for record in backends()}
     yield _line("devices", ", ".join(name for name, why in refusals.items() if not why) or "none")
@@ -60,7 +61,7 @@ def _refusal(module: Module, input: Input, record: Backend) -> str:
     from gridlane.compiler.generation import generator, launched
 
     processor = generator(record).DEFAULT if record.named_processors else ""
-    block = input.block or (USUAL_BLOCK, 1, 1)
+    block = programs_block(module, record) or input.block or (USUAL_BLOCK, 1, 1)
     target = Target(record.name, block=block if record.shaped else None, processor=processor)
     try:
         for each in launched(module, record, input.options):

@@ -26,7 +26,8 @@ def explanation(module: Module, target: Target, options: KernelOptions) -> list[
     Raises:
         TargetError: the target is interp, which has no code, or cannot do what the kernel asks.
     """
-    return [*decisions(module, target, options), *access_advice(module)]
+    advice = [] if module.program_warps else access_advice(module)  # of threads
+    return [*decisions(module, target, options), *advice]
 
 
 def access_advice(module: Module) -> Iterator[Decision]:

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gridlane.core import argtypes
-from gridlane.core.argtypes import ArrayType
 from gridlane.core.errors import ArgumentError
 from gridlane.core.version import VERSION
 from gridlane.frontends.triton.functions import TileFunction
-from gridlane.frontends.triton.types import pointer_type, str_to_ty
 from gridlane.launch import current
 from gridlane.tiles import errors
-from gridlane.tiles.arguments import Described, scalar_type
+from gridlane.tiles.arguments import Described
 from gridlane.tiles.driver import GPUTarget, current_target
 from gridlane.tiles.errors import CompilationError, UnsupportedLanguageConstruct
 from gridlane.tiles.programs import CompiledKernel, Options, Program
+from gridlane.tiles.signatures import described_of
 
 __all__ = [
     "ASTSource",
@@ -57,12 +55,7 @@ def _described(source: ASTSource, name: str) -> Described:
     wanted = source.signature.get(name)
     if wanted is None:
         raise ArgumentError(f"{source.fn.__name__}: no type of {name} is given")
-    kind = str_to_ty(wanted)
-    if not isinstance(kind, pointer_type):
-        return Described(scalar_type(kind))
-    if kind.element_ty.is_fp8():
-        return Described(ArrayType(argtypes.uint8, 1, "A"), element=kind.element_ty)
-    return Described(ArrayType(scalar_type(kind.element_ty), 1, "A"))
+    return described_of(wanted)
 
 
 def compile(src: Any, target: Any = None, options: Mapping[str, Any] | None = None) -> Any:

@@ -29,6 +29,7 @@ from gridlane.tiles.grids import grid_of
 from gridlane.tiles.launching import IGNORED, UNSET, TileLaunch, settings_guards
 from gridlane.tiles.profiles import Checked, profile_of
 from gridlane.tiles.programs import CompiledKernel, Options, Program
+from gridlane.tiles.signatures import program_of
 from gridlane.tiles.wrappers import TensorWrapper as TensorWrapper
 from gridlane.tiles.wrappers import reinterpret as reinterpret
 
@@ -189,6 +190,28 @@ class JITFunction(TileFunction, KernelInterface):
                 launch, Checked(*known, values, described, self.parameters, asked, params, kernel)
             )
         return kernel
+
+    def programs(self) -> list[Program]:
+        """What is compiled, or about to be, for each kind of launch so far."""
+        return list(self._programs.values())
+
+    def explain(self, signature: str | None = None) -> str:
+        """The compiler's decisions about each line on the current device, as text: where tiles are
+        stored, by which instructions products are computed, what loops copy ahead; and on the CPU
+        what is a vector, gathered or masked.
+
+        Args:
+            signature: see ``signatures.program_of``; None for each kind of launch so far.
+
+        Raises:
+            ArgumentError: the signature does not fit the parameters.
+        """
+        from gridlane.tiles.explaining import explained
+
+        programs = self.programs() if signature is None else [program_of(self, signature)]
+        if not programs:
+            return f"{self.__name__} is not compiled yet: launch it, or give a signature"
+        return "\n\n".join(map(explained, programs))
 
     def _remember(self, launch: TileLaunch, checked: Checked) -> None:
         """Make the next launch with arguments like these a native one, if possible."""

@@ -78,7 +78,7 @@ class Program:
         options: Options,
     ) -> None:
         function.check()
-        self.function, self.options = function, options
+        self.function, self.options, self.described = function, options, described
         self.name = function.fn.__name__
         self.runtime = tuple([n for n, each in enumerate(described) if each.type is not None])
         types: list[ArgType] = []

@@ -12,19 +12,17 @@ from pathlib import Path
 
 from gridlane.backends.webgpu import BACKEND
 from gridlane.cli.failure import check_settings, fail, likely, one_of
-from gridlane.cli.inputs import block_shape, check_count
-from gridlane.cli.kernels_of_file import FileKernels, parameters_of
-from gridlane.cli.signature_text import argument_types
+from gridlane.cli.inputs import block_shape
+from gridlane.cli.kernels_of_file import FileKernels
+from gridlane.cli.python_kernels import Input, PythonKernel, programs_block
 from gridlane.cli.web import manifest
 from gridlane.cli.web.manifest import FORMAT, Json, NotForPagesError
 from gridlane.cli.wording import counted
-from gridlane.core.argtypes import ArgType
 from gridlane.core.artifact import Artifact
 from gridlane.core.compact import Variant
 from gridlane.core.errors import CompileError
 from gridlane.core.frozen import frozen
 from gridlane.core.options import FP64, Target
-from gridlane.cuda.kernels.dispatcher import Dispatcher
 from gridlane.ir.ops import grid
 from gridlane.ir.values import Module
 
@@ -59,10 +57,10 @@ def export(request: Request) -> None:
             fail(f"export: {option} {name}=...: no kernel {name!r} is exported{there}")
     page = None if request.page is None else _read(request.page)
     entries: list[tuple[Json, dict[str, str]]] = []
-    for name, (kernel, types) in chosen.items():
+    for name, input in chosen.items():
         block = block_shape(blocks.get(name, blocks.get("", "256")), "export")
         try:
-            entries.append(_entry(name, kernel, types, block, request.fp64))
+            entries.append(_entry(name, input, block, name in blocks, request.fp64))
         except CompileError as error:
             fail(error, 1)
     _write_all(Path(request.output), entries, page)
@@ -83,59 +81,59 @@ def _by_name(option: str, assignments: tuple[str, ...]) -> dict[str, str]:
     return by_kernel
 
 
-def _kernels(
-    files: tuple[str, ...], signatures: dict[str, str]
-) -> dict[str, tuple[Dispatcher, tuple[ArgType, ...]]]:
+def _kernels(files: tuple[str, ...], signatures: dict[str, str]) -> dict[str, Input]:
     """Each kernel with its types, by name."""
     alone = "" in signatures
     if alone and (len(files) > 1 or len(signatures) > 1):
         fail("export: --sig is for one kernel; say for which, as in --sig KERNEL=f32[:],i32")
-    chosen: dict[str, tuple[Dispatcher, tuple[ArgType, ...]]] = {}
+    chosen: dict[str, Input] = {}
     for place in files:
         kernels = FileKernels.of(place, named=alone, command="export", given=signatures.keys())
         for name, kernel in kernels.chosen.items():
             if name in chosen:
                 fail(f"export: two kernels are called {name}")
             text = signatures.get(name, signatures.get(""))
-            chosen[name] = kernel, _types(kernels, name, text)
+            chosen[name] = _typed(kernel, text)
     return chosen
 
 
-def _types(kernels: FileKernels, name: str, text: str | None) -> tuple[ArgType, ...]:
-    """The given types, or the kernel's own."""
+def _typed(kernel: PythonKernel, text: str | None) -> Input:
+    """The kernel with the given types, or its own."""
     if text is not None:
-        types = argument_types(text)
-        check_count(name, kernels.chosen[name], types, "export")
-        return types
-    several = kernels.types_of(name)
+        return kernel.of(text, "export")
+    several = kernel.known()
     if len(several) > 1:
-        shown = "".join(f"\n  {', '.join(map(str, types))}" for types in several)
+        shown = "".join(f"\n  {', '.join(each.parameters)}" for each in several)
+        name = kernel.name
         fail(f"export: {name} has several types; choose with --sig {name}=...:{shown}")
     return several[0]
 
 
 def _entry(
     name: str,
-    kernel: Dispatcher,
-    types: tuple[ArgType, ...],
+    input: Input,
     block: tuple[int, int, int],
+    has_block: bool,
     fp64: str | None,
 ) -> tuple[Json, dict[str, str]]:
     """A kernel's entry in the manifest, and its WGSL by the names of files: for any launch, and for
     compact ones where that is another."""
     from gridlane import compiler
 
-    options = kernel.options if fp64 is None else replace(kernel.options, fp64=fp64)
-    module = compiler.translate(kernel.py_func, types, options)
-    target = Target(BACKEND.name, block=block)
+    options = input.options if fp64 is None else replace(input.options, fp64=fp64)
+    module = compiler.translate(input.source, input.types, options)
+    own = programs_block(module, BACKEND)
+    if own is not None and has_block:
+        fail(f"export: --block {name}=...: the block of a tile program follows from num_warps")
+    target = Target(BACKEND.name, block=own or block)
     artifact = compiler.generate(module, target, options)
     compact = compiler.generate(module, replace(target, variant=Variant(compact=True)), options)
     for note in (*artifact.notes, *_limits_noted(name, artifact)):
         print(f"gridlane: note: {note}", file=sys.stderr)
-    parameters = parameters_of(kernel)
+    parameters = input.source.parameters
     try:
-        source = kernel.py_func.__code__.co_filename
-        entry = manifest.kernel(name, parameters, types, artifact, source, _axes(module))
+        source = module.kernel.loc.file
+        entry = manifest.kernel(name, parameters, input.types, artifact, source, _axes(module))
     except NotForPagesError as refused:
         shown = f"{name}({', '.join(parameters)})"
         fail(f"export: {shown}: {refused}", 1)

@@ -5,13 +5,50 @@ from __future__ import annotations
 import linecache
 from collections.abc import Iterable
 from os.path import basename
+from typing import TYPE_CHECKING
 
+from gridlane.backends import backend
 from gridlane.core.decisions import Decision, users_place
+from gridlane.core.options import KernelOptions, Target
+from gridlane.launch.dimensions import Dim3
+from gridlane.runtime.protocol import Device
+
+if TYPE_CHECKING:
+    from gridlane.ir.values import Module
 
 _WIDTH = 72
 NOTHING = "no line is vectorised, gathered, masked, narrowed or coarsened"
 """What is said where no decision was made: of a kernel that touches no memory, and on Metal, whose
 code has integers of 64 bits as they are."""
+
+
+def target_of(device: Device, block: Dim3) -> Target:
+    """What code of a device is explained for: the CPU's in place of the interpreter's."""
+    target = device.target(block)
+    other = backend(target.name).reads_as
+    return Target(other, block=block) if other else target
+
+
+def explained(
+    title: str,
+    block: Dim3,
+    module: Module,
+    target: Target,
+    options: KernelOptions,
+    more: Iterable[Decision] = (),
+) -> str:
+    """What a target's compiler decides about the lines of a module, and what is slow about them.
+
+    Args:
+        title: the kernel with its types.
+        more: further decisions.
+    """
+    from gridlane.compiler.advice import explanation
+
+    decided = [*explanation(module, target, options), *more]
+    files = {each.loc.file for each in module.functions.values() if not each.is_library}
+    x, y, z = block
+    return told(f"{title} on {target.name}, blocks of {x}x{y}x{z}:", decided, files)
 
 
 def told(title: str, decisions: Iterable[Decision], files: set[str]) -> str:

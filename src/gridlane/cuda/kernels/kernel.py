@@ -216,22 +216,14 @@ class Kernel(ProcessBound, launch.Kernel):
         Args:
             block: threads of a block, as in a launch.
         """
-        from gridlane.compiler.advice import explanation
-        from gridlane.cuda.kernels.explaining import told
+        from gridlane.cuda.kernels.explaining import explained, target_of
 
-        device, shape = current.device(), dim3(block, "block")
-        target = device.target(shape)
-        other = backend(target.name).reads_as
-        if other:
-            target = Target(other, block=target.block)
+        shape = dim3(block, "block")
+        target = target_of(current.device(), shape)
         target = replace(target, variant=Variant(compact=True, coarse=True))
         with fork_waits():
-            module = self.module
-            decided = explanation(module, target, self.options)
-        files = {each.loc.file for each in module.functions.values() if not each.is_library}
-        types = ", ".join(map(str, self.types))
-        on = f"{target.name}, blocks of {shape[0]}x{shape[1]}x{shape[2]}"
-        return told(f"{self.name}({types}) on {on}:", decided, files)
+            title = f"{self.name}({', '.join(map(str, self.types))})"
+            return explained(title, shape, self.module, target, self.options)
 
     def _shown(self, cc: tuple[Any, ...] | None) -> Target:
         """The target of the readable code: a GPU's, on the host for its nominal capability."""

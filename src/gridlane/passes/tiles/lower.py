@@ -12,7 +12,7 @@ from gridlane.ir.op import Op
 from gridlane.ir.ops import control, grid, memory, tile_memory, tiles
 from gridlane.ir.types import PointerType, Space, TileType
 from gridlane.ir.values import Module, Region
-from gridlane.passes.tiles import along, effects, orders, pipelines, products
+from gridlane.passes.tiles import along, decisions, effects, orders, pipelines, products
 from gridlane.passes.tiles.chunks import Chunks, chunks_of, copy_chunks
 from gridlane.passes.tiles.contiguity import Contiguity
 from gridlane.passes.tiles.elements import element, type_of
@@ -43,6 +43,7 @@ def lower(machine: TileMachine, module: Module) -> None:
             kernel.variables.remove(var)
     _region(state, old)
     kernel.body.ops[:0] = [thread, *state.entry]
+    decisions.program(machine, module, threads)
     check_shared(machine, module)
     place_dynamically(machine, module)
 

@@ -19,6 +19,7 @@ from gridlane.ir.op import Op, clone_op
 from gridlane.ir.ops import arith, control, copies, memory, tiles
 from gridlane.ir.types import TileType
 from gridlane.ir.values import Region, Value, Var
+from gridlane.passes.tiles import decisions
 from gridlane.passes.tiles.chunks import Chunks, chunks_of, copy_chunks
 from gridlane.passes.tiles.elements import type_of
 from gridlane.passes.tiles.placement import Placement
@@ -249,8 +250,10 @@ def begin(state: State, pipeline: Pipeline) -> None:
     life = order.number[pipeline.loop], order.last[pipeline.loop]
     pipeline.slot = b.variable("stage", i32)
     b.write(pipeline.slot, b.const(0, i32))
+    decisions.pipeline(pipeline.loop.loc, len(pipeline.loads), pipeline.stages)
     for op, chunks in pipeline.loads.items():
         value = op.results[0]
+        decisions.stored(state.machine, type_of(value), op.loc, 0, pipeline.stages)
         pipeline.rings[op] = state.ring(
             type_of(value), state.placement.padded[value], not chunks.axis, pipeline.stages, life
         )

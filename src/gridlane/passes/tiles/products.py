@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gridlane.ir.ops import tiles
 from gridlane.ir.values import Var
+from gridlane.passes.tiles import decisions
 from gridlane.passes.tiles.core_products import dot_by_cores
 from gridlane.passes.tiles.cpu_products import dot_on_processor
 from gridlane.passes.tiles.elements import element, type_of
@@ -18,6 +19,8 @@ def dot(state: State, op: tiles.TileDot) -> None:
     result = op.results[0]
     if result not in state.placement.stored:
         return
+    schedule = state.placement.products.get(op)
+    decisions.product(state.machine, op, schedule)
     if state.machine.lockstep:
         state.stored[result] = dot_on_processor(state, op)
         return
@@ -25,7 +28,6 @@ def dot(state: State, op: tiles.TileDot) -> None:
     if storage is None:
         own = state.placement.stored[result]
         storage = state.allocate(type_of(result), own, op.loc, result)
-    schedule = state.placement.products.get(op)
     if schedule is not None and schedule.warps is not None:
         dot_by_cores(state, op, storage, schedule)
     elif schedule is not None:

@@ -15,6 +15,7 @@ from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, grid, memory
 from gridlane.ir.types import Space, TileType, Type, pointer
 from gridlane.ir.values import Function, Module, Region, Value, Var
+from gridlane.passes.tiles import decisions
 from gridlane.passes.tiles.contiguity import Contiguity
 from gridlane.passes.tiles.indices import (
     ZERO,
@@ -153,17 +154,21 @@ class State:
     ) -> Storage:
         """Memory for a tile: for the life of a value or variable, or while the current op is
         lowered."""
+        name = value.name if isinstance(value, Var) else ""
         layouts = self.placement.layouts
         layout = layouts.get(self.op if value is None else value) if own else None
         if layout is not None:
+            decisions.stored(self.machine, type_, loc, layout.count, name=name)
             return self.in_registers(type_, layout)
         if own:
             count = -(-type_.count // self.threads)
+            decisions.stored(self.machine, type_, loc, count, name=name)
             array = memory.LocalArray(type_.element, count, loc=loc)
             self.entry.append(array)
             return Storage(type_, True, array=array.results[0])
         pad = self.placement.padded.get(value, 0) if isinstance(value, Value) else 0
         storage = Storage(type_, False, pad=pad, turned=turned)
+        decisions.stored(self.machine, type_, loc, 0, name=name)
         storage.symbol = self.shared(type_.element, storage.count, value)
         return storage
 
