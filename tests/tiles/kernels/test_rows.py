@@ -9,8 +9,10 @@ from tests.tiles.kernels import exact
 
 import gridlane
 from gridlane import cuda
+from gridlane.backends import backends
 from gridlane.core.errors import ArgumentError
 from gridlane.tiles import kernels
+from gridlane.tiles.kernels import blocks
 
 SHADERS = [each for each in DEVICES if each not in ("cpu", "cuda")]
 
@@ -204,6 +206,21 @@ def test_rows_further_than_indices_of_32_bits_reach():
         exact.close(kernels.rms_norm(x), exact.rms_norm(x))
         assert kernels.softmax(x, x) is x
     exact.close(x[2], exact.softmax(np.array([2.0, 4.0])))
+
+
+@pytest.mark.parametrize("record", backends(), ids=lambda each: each.name)
+def test_tiles_have_powers_of_two(monkeypatch, record):
+    monkeypatch.setattr(blocks, "record", lambda: record)
+    for columns, size in ((1, 4), (1000, 8), (20000, 4), (10**6, 4)):
+        block = blocks.row_block(columns, size)
+        assert block.bit_count() == 1
+        assert record.on_host or block * size <= record.program_shared
+    for m, n, k in ((1, 1, 1), (1000, 1, 3), (4096, 4096, 4096)):
+        for dtype in ("float32", "float64", "int8"):
+            assert all(each.bit_count() == 1 for each in blocks.product_blocks(m, n, k, dtype))
+        for width in (64, 256):
+            tile = blocks.attention_blocks(m, n, width, "float16")
+            assert all(each.bit_count() == 1 for each in tile)
 
 
 def test_errors_name_the_argument():

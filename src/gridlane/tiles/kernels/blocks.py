@@ -13,7 +13,11 @@ _HOST_BYTES = 64 << 10
 
 
 def power_of_2(n: int) -> int:
-    """The smallest power of two that is no less than a number, and 1 for 0."""
+    """The smallest power of two that is no less than a number, and 1 for 0.
+
+    >>> power_of_2(5), power_of_2(8), power_of_2(0)
+    (8, 8, 1)
+    """
     return 1 << max(n - 1, 0).bit_length()
 
 
@@ -30,7 +34,7 @@ def row_block(columns: int, size: int) -> int:
     """
     known = record()
     room = _HOST_BYTES if known.on_host else known.program_shared // 4
-    return min(power_of_2(columns), room // size)
+    return min(power_of_2(columns), 1 << (room // size).bit_length() - 1)
 
 
 def multiprocessors() -> int:

@@ -80,9 +80,11 @@ def product_tile(
     b += outer * b_steps[0] + inner * b_steps[1]
     i = (row * M + tl.arange(0, M)).to(INDEX)
     j = (column * N + tl.arange(0, N)).to(INDEX)
-    share = tl.cdiv(tl.cdiv(k, K), parts) * K
-    first = part * share
-    last = tl.minimum(k, first + share)
+    first, last = 0, k
+    if parts != 1:
+        share = tl.cdiv(tl.cdiv(k, K), parts) * K
+        first = part * share
+        last = tl.minimum(k, first + share)
     total = sum_products(
         a, b, first, last, m, n, i, j, a_steps[2], a_steps[3], b_steps[2], b_steps[3], K, SUM, INDEX
     )
