@@ -62,6 +62,8 @@ SPLIT_ADVANCES = _pass("tiles.advances.split_advances")
 EXPAND_OPS = _pass("legalise.expand_ops.expand_ops")._replace(
     facts=("gridlane.compiler.pipeline.emitted_for",)
 )
+EXPAND_WAITS = _pass("legalise.expand_ops.expand_waits")
+"""Where a target emits all ops, in front of the passes that look for threads that wait."""
 DROP_NUMBERS = _pass("legalise.error_numbers.drop_numbers")
 """Where reports carry no numbers."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from gridlane.ir.families import MBARRIERS
+
 REPORT = {"report": "threads that raise end there"}
 
 CHECKS = dict.fromkeys(
@@ -19,7 +21,13 @@ WITHOUT_GRIDS = {
     "kernel in parts; split it where the grid synchronises to compile each of them",
 }
 
+_MBARRIER = (
+    "its threads run in no order that lets one wait for others in a loop; let all threads wait at "
+    "a barrier of the block (bar.sync)"
+)
+
 SHADERS = {
+    **dict.fromkeys(sorted(MBARRIERS), _MBARRIER),
     "run_others": "its threads run in no order that lets one wait for others in a loop; let all "
     "threads wait at a barrier of the block (bar.sync)",
     "machine": "its language reads no clock and no number of a multiprocessor; measure on the host",

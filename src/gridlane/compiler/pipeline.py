@@ -88,7 +88,14 @@ def require_expandable(module: Module, record: Backend) -> None:
         TargetError: it refuses one.
     """
     refused = {name for name in record.reasons if name in REGISTRY and REGISTRY[name].expands}
-    _require_legal(module, record, (), only=refused)
+    if not refused:
+        return
+    ops = (op for function in module.functions.values() for op in function.body.walk())
+    found = [op for op in ops if op.name in refused]
+    if found:
+        names = ", ".join(dict.fromkeys(op.name for op in found))
+        reason = record.reasons[found[0].name]
+        raise TargetError(f"the {record.name} target has no {names}: {reason}", found[0].loc)
 
 
 def _run(

@@ -29,6 +29,7 @@ from gridlane.interp import (
     integer,
     math,
     matrix,
+    mbarriers,
     memory_products,
     products,
     tile_memory,
@@ -68,6 +69,7 @@ OBSERVE: dict[type[Op], Callable[..., Lanes | None]] = (
     | copies.OBSERVE
     | grid.OBSERVE
     | matrix.OBSERVE
+    | mbarriers.OBSERVE
     | memory_products.OBSERVE
     | products.OBSERVE
     | tile_memory.OBSERVE

@@ -140,8 +140,8 @@ def _nothing(frame: Frame, op: Op, mask: Array) -> None:
 def _wait(
     frame: Frame, op: warpgroups.WarpgroupWait, mask: Array, *values: Array
 ) -> Array | tuple[Array, ...] | None:
-    """In lockstep, warps are done together. Where they take turns, ``barriers_by_turns`` has
-    lowered the op."""
+    """In lockstep, warps are done together. Where they take turns, ``expand_waits`` has replaced
+    the op."""
     size = WARP * warpgroups.WARPS
     lanes = np.append(mask, np.zeros(-len(mask) % size, np.bool_)).reshape(-1, size)
     if (lanes.any(axis=1) & ~lanes.all(axis=1)).any():

@@ -26,6 +26,11 @@ PRODUCTS = frozenset(("mma", "mma_load", "mma_store"))
 
 MEMORY_PRODUCTS = frozenset(("warp_product",))
 
+MBARRIERS = frozenset((
+    "mbarrier_init", "mbarrier_arrive", "mbarrier_expect", "mbarrier_complete", "mbarrier_passed",
+    "mbarrier_pending",
+))
+
 WARPGROUPS = frozenset((
     "warpgroup_mma", "warpgroup_fence", "warpgroup_commit", "warpgroup_wait", "register_limit",
 ))

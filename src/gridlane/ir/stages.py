@@ -20,6 +20,7 @@ from gridlane.ir.families import (
     GRID,
     MACHINE,
     MATRIX,
+    MBARRIERS,
     MEMORY,
     MEMORY_PRODUCTS,
     PAIRS,
@@ -56,6 +57,7 @@ KERNEL = COMMON.union(
     PAIRS,
     CHECKS,
     WARPGROUPS,
+    MBARRIERS,
 )
 """Ops that frontends make, and all passes but the last."""
 

@@ -10,6 +10,7 @@ from gridlane.conformance.effects.clusters import of_one_block
 from gridlane.conformance.effects.control import branches, calls, ends
 from gridlane.conformance.effects.making import case, out
 from gridlane.conformance.effects.matrices import registers
+from gridlane.conformance.effects.mbarriers import mbarriers_of_a_block
 from gridlane.conformance.effects.memory import (
     addresses,
     arrays_of_the_kernel,
@@ -52,6 +53,7 @@ FAMILIES = (
     memory_products,
     products_of_warpgroups,
     orders,
+    mbarriers_of_a_block,
     branches,
     scopes,
     ends,

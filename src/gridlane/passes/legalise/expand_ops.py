@@ -8,30 +8,54 @@ from __future__ import annotations
 from collections.abc import Set
 
 from gridlane.ir.builder import Builder
-from gridlane.ir.op import Op, clone_op
-from gridlane.ir.ops import control
+from gridlane.ir.op import REGISTRY, Op, clone_op
+from gridlane.ir.ops import control, mbarriers, warpgroups
 from gridlane.ir.values import Function, Module, Param, Region, Value
 from gridlane.passes.legalise.library import LEAST_OPS, library_function
 
+WAITS: frozenset[type[Op]] = frozenset(
+    (
+        warpgroups.WarpgroupWait,
+        mbarriers.MbarrierInit,
+        mbarriers.MbarrierArrive,
+        mbarriers.MbarrierExpect,
+        mbarriers.MbarrierComplete,
+        mbarriers.MbarrierPassed,
+        mbarriers.MbarrierPending,
+    )
+)
+"""Ops by which the warps of a block wait for each other."""
 
-def expand_ops(module: Module, emitted: Set[type[Op]]) -> None:
+
+def expand_waits(module: Module) -> None:
+    """Expand the ops by which warps wait, in place, so that later passes find the loops in which
+    threads poll. For a target that emits every op."""
+    expand_ops(module, frozenset(REGISTRY.values()) - WAITS, calls=False)
+
+
+def expand_ops(module: Module, emitted: Set[type[Op]], calls: bool = True) -> None:
     """Expand every op that has an expansion and is not in ``emitted``.
 
     It runs before all other passes, which therefore never see such ops.
+
+    Args:
+        calls: a large expansion becomes a function that is called.
     """
     functions = list(module.functions.values())
     met = {type(op) for function in functions for op in function.body.walk()}
     if any(cls.expands and cls not in emitted for cls in met):
         for function in functions:
-            _Expansion(module, function, emitted).region(function.body)
+            _Expansion(module, function, emitted, calls).region(function.body)
 
 
 class _Expansion:
     """Rewrites one function."""
 
-    def __init__(self, module: Module, function: Function, emitted: Set[type[Op]]) -> None:
+    def __init__(
+        self, module: Module, function: Function, emitted: Set[type[Op]], calls: bool = True
+    ) -> None:
         self.builder = Builder(module, function)
-        self.emitted = emitted
+        self.emitted, self.calls = emitted, calls
         self.values: dict[Value, Value] = {}
 
     def region(self, region: Region) -> None:
@@ -52,7 +76,7 @@ class _Expansion:
         with self.builder.inside(Region()) as region:
             replacements = op.expand(self.builder)
         self.region(region)
-        if sum(1 for _ in region.walk()) >= LEAST_OPS:
+        if self.calls and sum(1 for _ in region.walk()) >= LEAST_OPS:
             return [self.called(op)]
         for old, new in zip(op.results, replacements, strict=True):
             self.values[old] = self.now(new)

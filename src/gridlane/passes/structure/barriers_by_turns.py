@@ -14,14 +14,12 @@ from collections.abc import Sequence
 
 from gridlane.core.dtypes import i32, u32
 from gridlane.ir.builder import Builder, constant
-from gridlane.ir.op import REGISTRY, Op
+from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, atomic, control, grid, memory, warp
 from gridlane.ir.ops.grid import BarrierArrive, BarrierPart, BarrierReduce, Reduction
-from gridlane.ir.ops.warpgroups import WarpgroupWait
 from gridlane.ir.rewriting import replace_values
 from gridlane.ir.types import Space, pointer
 from gridlane.ir.values import ErrorSite, Function, Global, Module, Region, Value
-from gridlane.passes.legalise.expand_ops import expand_ops
 from gridlane.passes.structure.inline import inline_calls
 from gridlane.passes.structure.release_first import is_spin
 
@@ -43,8 +41,6 @@ def barriers_by_turns(module: Module) -> None:
     """Lower barriers of some threads to counters in shared memory and spin loops.
 
     A module that needs it has its calls inlined."""
-    if any(isinstance(op, WarpgroupWait) for op in _ops(module)):
-        expand_ops(module, frozenset(REGISTRY.values()) - {WarpgroupWait})
     if any(isinstance(op, BarrierPart) for op in _ops(module)):
         inline_calls(module)  # each call is a place of its own
     if not _is_needed(_ops(module)):

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gridlane.core.dtypes import DType, u32, u64
+from gridlane.core.dtypes import DType, u32
 from gridlane.frontends.ptx.forms.atomics import KINDS
-from gridlane.frontends.ptx.forms.mbarrier import transferred
+from gridlane.frontends.ptx.forms.mbarrier import barrier, transferred
 from gridlane.frontends.ptx.forms.table import Match, form
 from gridlane.frontends.ptx.operands import Operand
 from gridlane.frontends.ptx.values import Values
@@ -52,7 +52,7 @@ def _copy(t: Values, o: Operands, to: Space, source: Space) -> Value:
 def copy_in(t: Values, m: Match, o: Operands) -> None:
     """Copy to shared memory, and signal an mbarrier."""
     size = _copy(t, o, Space.SHARED, Space.GLOBAL)
-    transferred(t, t.target(o[3], u64, Space.SHARED), size)
+    transferred(t, barrier(t, o[3]), size)
 
 
 @form(f"cp .async .bulk {_OUT} {_HINT}", "a, b, size, policy?")
@@ -98,5 +98,4 @@ def store(t: Values, m: Match, o: Operands) -> None:
     target = t.b.recast(t.target(o[0], element, Space.SHARED), pointer(kind, Space.SHARED))
     for number, part in enumerate(sources):
         t.b.store(t.b.offset(target, t.b.const(number, u32)), t.read(part, kind))
-    bar = t.target(o[2], u64, Space.SHARED)
-    transferred(t, bar, t.b.const(kind.size * count, u32))
+    transferred(t, barrier(t, o[2]), t.b.const(kind.size * count, u32))
