@@ -7,7 +7,7 @@ import pytest
 from gridlane.abi.calls.registry import calls
 from gridlane.abi.table.functions import functions
 
-DONE = "arrays", "peers", "pointers", "pools", "stream memory", "textures"
+DONE = "arrays", "peers", "pointers", "pools", "stream memory", "tensor maps", "textures"
 
 
 @pytest.mark.parametrize("api", ["driver", "runtime"])

@@ -126,6 +126,7 @@ def test_expansions_mean_what_the_ops_mean() -> None:
 
 
 NOTHING = {"warpgroup_fence", "warpgroup_commit", "register_limit"}
+NOTHING |= {"bulk_commit", "bulk_wait", "proxy_fence"}
 """Ops that expand into no other."""
 
 

@@ -28,6 +28,10 @@ _MBARRIER = (
 
 SHADERS = {
     **dict.fromkeys(sorted(MBARRIERS), _MBARRIER),
+    **dict.fromkeys(
+        ("tensor_load", "tensor_store", "tensor_reduce"),
+        "it has no mbarriers, which copies of boxes of tensors need; copy the elements in loops",
+    ),
     "run_others": "its threads run in no order that lets one wait for others in a loop; let all "
     "threads wait at a barrier of the block (bar.sync)",
     "machine": "its language reads no clock and no number of a multiprocessor; measure on the host",

@@ -94,8 +94,8 @@ def require_expandable(module: Module, record: Backend) -> None:
     found = [op for op in ops if op.name in refused]
     if found:
         names = ", ".join(dict.fromkeys(op.name for op in found))
-        reason = record.reasons[found[0].name]
-        raise TargetError(f"the {record.name} target has no {names}: {reason}", found[0].loc)
+        why = "; ".join(dict.fromkeys(record.reasons[op.name] for op in found))
+        raise TargetError(f"the {record.name} target has no {names}: {why}", found[0].loc)
 
 
 def _run(

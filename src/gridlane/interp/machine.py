@@ -32,6 +32,7 @@ from gridlane.interp import (
     mbarriers,
     memory_products,
     products,
+    tensors,
     tile_memory,
     tiles,
     warp,
@@ -72,6 +73,7 @@ OBSERVE: dict[type[Op], Callable[..., Lanes | None]] = (
     | mbarriers.OBSERVE
     | memory_products.OBSERVE
     | products.OBSERVE
+    | tensors.OBSERVE
     | tile_memory.OBSERVE
     | tiles.OBSERVE
     | warp.OBSERVE

@@ -38,6 +38,7 @@ from gridlane.ir.ops import (
     memory,
     memory_products,
     mma_memory,
+    tensors,
     warp,
     warpgroups,
 )
@@ -304,6 +305,7 @@ _ATOMIC = "an operand of the atomic"
 _PART = (("number", "the barrier's number"), ("count", "the barrier's count"))
 _PRODUCT = tuple([(name, "the address") for name in ("left", "right", "sums")])
 _FRAGMENT = "an operand of the warp's matrix"
+_TENSOR = (("map", "the address"), ("box", "the address"), ("coordinates", "the place"))
 
 _SINKS: dict[type[Op], tuple[tuple[str, str], ...]] = {
     control.If: (("condition", "the condition of the branch"),),
@@ -336,6 +338,21 @@ _SINKS: dict[type[Op], tuple[tuple[str, str], ...]] = {
         ("pointer", "the address"),
         ("stride", "the address"),
         ("values", "the value stored"),
+    ),
+    tensors.TensorLoad: (
+        ("map", "the address"),
+        ("box", "the address"),
+        ("coordinates", "the place"),
+    ),
+    tensors.TensorStore: (
+        ("map", "the address"),
+        ("box", "the address"),
+        ("coordinates", "the place"),
+    ),
+    tensors.TensorReduce: (
+        ("map", "the address"),
+        ("box", "the address"),
+        ("coordinates", "the place"),
     ),
     warpgroups.WarpgroupMma: (
         ("b", "the address"),

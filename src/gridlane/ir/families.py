@@ -31,6 +31,10 @@ MBARRIERS = frozenset((
     "mbarrier_pending",
 ))
 
+TENSORS = frozenset((
+    "tensor_load", "tensor_store", "tensor_reduce", "bulk_commit", "bulk_wait", "proxy_fence",
+))
+
 WARPGROUPS = frozenset((
     "warpgroup_mma", "warpgroup_fence", "warpgroup_commit", "warpgroup_wait", "register_limit",
 ))

@@ -27,6 +27,7 @@ from gridlane.ir.families import (
     PARTS,
     PRODUCTS,
     REPORTS,
+    TENSORS,
     TILES,
     WARP,
     WARPGROUPS,
@@ -58,6 +59,7 @@ KERNEL = COMMON.union(
     CHECKS,
     WARPGROUPS,
     MBARRIERS,
+    TENSORS,
 )
 """Ops that frontends make, and all passes but the last."""
 

@@ -32,6 +32,7 @@ OTHERS = {
     "matrices": "mma wmma wgmma ldmatrix stmatrix movmatrix",
     "textures": "tex tld4 txq suld sust sured suq",
     "warps": "shfl vote activemask match redux elect",
+    "tensors": "tensormap",
     "stack": "alloca stacksave stackrestore",
 }
 """Roots whose results are not those of operands alone; other tests run them."""

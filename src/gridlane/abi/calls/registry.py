@@ -52,6 +52,7 @@ _ROOMS: dict[Api, tuple[str, ...]] = {
         "arrays",
         "array_copies",
         "textures",
+        "tensor_maps",
         "pointers",
         "ranges",
         "peers",

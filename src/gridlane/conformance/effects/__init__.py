@@ -19,6 +19,7 @@ from gridlane.conformance.effects.memory import (
 )
 from gridlane.conformance.effects.memory_products import memory_products
 from gridlane.conformance.effects.scopes import scopes
+from gridlane.conformance.effects.tensors import copies_of_boxes
 from gridlane.conformance.effects.threads import asynchronous, barriers, grids, queries
 from gridlane.conformance.effects.tiles import tiles
 from gridlane.conformance.effects.warpgroups import orders
@@ -54,6 +55,7 @@ FAMILIES = (
     products_of_warpgroups,
     orders,
     mbarriers_of_a_block,
+    copies_of_boxes,
     branches,
     scopes,
     ends,

@@ -362,10 +362,15 @@ class Values:
         start = self._shared_at(number, self.b.binary(Ne, dynamic, self.b.const(0, u32)))
         return self.b.recast(start, pointer(element, _space(start)))
 
+    def aligned(self) -> None:
+        """Note that places in shared memory depend on bits of addresses: it begins where the
+        patterns of swizzles do."""
+        self.variables.whole.found.described = True
+
     def described(self, descriptor: Value) -> Value:
         """The start of a matrix in shared memory, by the low bits of a descriptor of wgmma."""
         b, whole = self.b, self.variables.whole
-        whole.found.described = True
+        self.aligned()
         unit = b.and_(b.cast(descriptor, u32), b.const((1 << OFFSET_BITS) - 1, u32))
         low = b.binary(Shl, unit, b.const(4, u32))
         first = whole.numbering.first_dynamic

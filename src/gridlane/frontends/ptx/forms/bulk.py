@@ -13,10 +13,11 @@ from gridlane.core.dtypes import DType, u32
 from gridlane.frontends.ptx.forms.atomics import KINDS
 from gridlane.frontends.ptx.forms.mbarrier import barrier, transferred
 from gridlane.frontends.ptx.forms.table import Match, form
-from gridlane.frontends.ptx.operands import Operand
+from gridlane.frontends.ptx.operands import Number, Operand
 from gridlane.frontends.ptx.values import Values
 from gridlane.ir.ops.atomic import Atomic
 from gridlane.ir.ops.grid import MemoryOrder, MemoryScope
+from gridlane.ir.ops.tensors import BulkCommit, BulkWait
 from gridlane.ir.types import Space, VectorType, pointer
 from gridlane.ir.values import Value
 
@@ -79,10 +80,22 @@ def reduce_out(t: Values, m: Match, o: Operands) -> None:
 
 
 @form("cp .async .bulk .commit_group")
+def commit(t: Values, m: Match, o: Operands) -> None:
+    """Make a group."""
+    t.b.emit(BulkCommit())
+
+
 @form("cp .async .bulk .wait_group [.read]", "n")
+def wait(t: Values, m: Match, o: Operands) -> None:
+    """Wait for groups."""
+    if not isinstance(o[0], Number) or not 0 <= o[0].value < 1 << 16:
+        t.fail("the number of groups that are left is a constant")
+    t.b.emit(BulkWait(int(o[0].value), m.has("read")))
+
+
 @form(f"cp .async .bulk .prefetch .L2 .global {_HINT}", "a, size, policy?")
-def group(t: Values, m: Match, o: Operands) -> None:
-    """Nothing: the copies are done."""
+def prefetch(t: Values, m: Match, o: Operands) -> None:
+    """Nothing: a hint."""
 
 
 _TOLD = "st .async [.weak] .shared::cta .mbarrier::complete_tx::bytes"

@@ -27,6 +27,7 @@ from gridlane.ir.ops.grid import (
     Reduction,
     SyncWarp,
 )
+from gridlane.ir.ops.tensors import ProxyFence
 from gridlane.ir.values import Value
 
 Operands = tuple[Operand, ...]
@@ -142,9 +143,15 @@ def fence(t: Values, m: Match, o: Operands) -> None:
     t.b.emit(Fence(scope, order))
 
 
-@form("membar .proxy .alias")
-@form("fence .proxy .alias|async")
+@form("fence .proxy .async")
 @form("fence .proxy .async .global|shared::cta")
+def fence_of_copies(t: Values, m: Match, o: Operands) -> None:
+    """Order a thread's accesses before asynchronous ones."""
+    t.b.emit(ProxyFence())
+
+
+@form("membar .proxy .alias")
+@form("fence .proxy .alias")
 def fence_of_ways(t: Values, m: Match, o: Operands) -> None:
     """Order a thread's accesses by several ways to the same memory. There is one way here."""
 
@@ -152,7 +159,7 @@ def fence_of_ways(t: Values, m: Match, o: Operands) -> None:
 @form("fence .proxy .tensormap::generic .release .cta|cluster|gpu|sys")
 @form("fence .proxy .tensormap::generic .acquire .cta|cluster|gpu|sys", "a, size")
 def fence_of_tensors(t: Values, m: Match, o: Operands) -> None:
-    """Do nothing: there are no descriptions of tensors whose accesses it would order."""
+    """Do nothing: descriptions of tensors are memory like any other."""
 
 
 @form("fence .mbarrier_init .release .cluster")

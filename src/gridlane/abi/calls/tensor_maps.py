@@ -1,0 +1,152 @@
+"""Descriptions of tensors, whose boxes kernels copy.
+
+The bytes are opaque: gridlane's own (``core.tensor_map``), or those of NVIDIA's driver where it
+compiles the PTX.
+"""
+
+from __future__ import annotations
+
+from gridlane.abi import raw
+from gridlane.abi.calls.registry import implements
+from gridlane.abi.failure import INVALID_VALUE, NOT_SUPPORTED, fail
+from gridlane.abi.state import contexts
+from gridlane.abi.struct import Struct
+from gridlane.core.tensor_map import MOST_DIMENSIONS, Element, TensorMap
+from gridlane.modules.native import compiles_ptx
+
+_ALIGN = 16
+"""Bytes that the address, the strides and a row of the box are multiples of."""
+_MOST_STRIDE = 1 << 40
+_MOST_SPAN, _MOST_STEP = 256, 8
+_PLAIN = Element.F32_FTZ, Element.TF32_FTZ
+_SWIZZLES = 4
+
+
+@implements("cuTensorMapEncodeTiled")
+def encode(
+    kind: int,
+    rank: int,
+    address: int,
+    extents_address: int,
+    strides_address: int,
+    box_address: int,
+    steps_address: int,
+    interleave: int,
+    swizzle: int,
+    promotion: int,
+    fill: int,
+) -> Struct:
+    """Describe a tensor, and the box of it that is copied at once."""
+    if not 1 <= rank <= MOST_DIMENSIONS:
+        fail(INVALID_VALUE, f"a tensor of {rank} dimensions; there are 1 to {MOST_DIMENSIONS}")
+    if not (extents_address and box_address and steps_address) or (
+        rank > 1 and not strides_address
+    ):
+        fail(INVALID_VALUE, "the extents, the strides, the box or the steps are null")
+    extents = tuple(raw.words(extents_address, rank))
+    strides = tuple(raw.words(strides_address, rank - 1)) if rank > 1 else ()
+    box, steps = (raw.numbers(each, rank) for each in (box_address, steps_address))
+    _check_numbers(kind, interleave, swizzle, promotion, fill)
+    new_struct = Struct("CUtensorMap")
+    if compiles_ptx(contexts.current().device):
+        enumerations = kind, interleave, swizzle, promotion, fill
+        new_struct.fill(_by_driver(rank, address, extents, strides, box, steps, *enumerations))
+        return new_struct
+    if interleave:
+        fail(NOT_SUPPORTED, "interleaved tensors (CU_TENSOR_MAP_INTERLEAVE_16B and 32B)")
+    if kind >= len(Element) or kind in _PLAIN or swizzle >= _SWIZZLES:
+        fail(NOT_SUPPORTED, f"tensors of the type {kind} with the swizzle {swizzle}")
+    element = Element(kind)
+    if fill and not element.is_float:
+        fail(INVALID_VALUE, "elements outside of a tensor of integers are 0")
+    description = TensorMap(
+        address, element, extents, strides, box, (1, *steps[1:]), swizzle, bool(fill)
+    )
+    _check_memory(description)
+    _check_box(description, steps)
+    new_struct.fill(description.encode())
+    return new_struct
+
+
+def _check_numbers(kind: int, interleave: int, swizzle: int, promotion: int, fill: int) -> None:
+    """Verify numbers of enumerations."""
+    for value, count, name in (
+        (kind, 16, "type of elements"),
+        (interleave, 3, "interleave"),
+        (swizzle, 7, "swizzle"),
+        (promotion, 4, "promotion"),
+        (fill, 2, "fill"),
+    ):
+        if not 0 <= value < count:
+            fail(INVALID_VALUE, f"{value} is no {name} of tensors")
+
+
+def _check_memory(of: TensorMap) -> None:
+    """Verify the tensor."""
+    if of.address % _ALIGN or not of.address:
+        fail(INVALID_VALUE, f"the address {of.address:#x}, which is null or no multiple of 16")
+    if any(not 1 <= extent <= 1 << 32 for extent in of.extents):
+        fail(INVALID_VALUE, f"the extents {of.extents}; each is 1 to 2**32")
+    if any(stride % _ALIGN or not 0 <= stride < _MOST_STRIDE for stride in of.strides):
+        fail(INVALID_VALUE, f"the strides {of.strides}; each is a multiple of 16 below 2**40")
+
+
+def _check_box(of: TensorMap, steps: tuple[int, ...]) -> None:
+    """Verify the box."""
+    if any(not 1 <= span <= _MOST_SPAN for span in of.box):
+        fail(INVALID_VALUE, f"the box {of.box}; each extent is 1 to {_MOST_SPAN}")
+    if any(not 1 <= step <= _MOST_STEP for step in steps):
+        fail(INVALID_VALUE, f"the steps {steps}; each is 1 to {_MOST_STEP}")
+    row = of.box[0] * of.element.size
+    if row % _ALIGN:
+        fail(INVALID_VALUE, f"a row of the box has {row} bytes, which is no multiple of 16")
+    if of.swizzle and row > 16 << of.swizzle:
+        fail(INVALID_VALUE, f"a row of the box has {row} bytes, the swizzle {16 << of.swizzle}")
+
+
+def _by_driver(
+    rank: int,
+    address: int,
+    extents: tuple[int, ...],
+    strides: tuple[int, ...],
+    box: tuple[int, ...],
+    steps: tuple[int, ...],
+    kind: int,
+    interleave: int,
+    swizzle: int,
+    promotion: int,
+    fill: int,
+) -> bytes:
+    """The bytes that NVIDIA's driver writes."""
+    from gridlane.runtime.drivers.cuda.api import bindings, call
+
+    driver = bindings()
+    description = call(
+        "cuTensorMapEncodeTiled",
+        driver.CUtensorMapDataType(kind),
+        rank,
+        address,
+        [driver.cuuint64_t(each) for each in extents],
+        [driver.cuuint64_t(each) for each in strides],
+        [driver.cuuint32_t(each) for each in box],
+        [driver.cuuint32_t(each) for each in steps],
+        driver.CUtensorMapInterleave(interleave),
+        driver.CUtensorMapSwizzle(swizzle),
+        driver.CUtensorMapL2promotion(promotion),
+        driver.CUtensorMapFloatOOBfill(fill),
+    )
+    return b"".join(int(word).to_bytes(8, "little") for word in description.opaque)
+
+
+@implements("cuTensorMapReplaceAddress")
+def replace_address(description: Struct | None, address: int) -> None:
+    """Change where a tensor begins."""
+    if description is None:
+        fail(INVALID_VALUE, "the description of a tensor is null")
+    if compiles_ptx(contexts.current().device):
+        fail(NOT_SUPPORTED, "descriptions of NVIDIA's driver: encode another one")
+    if address % _ALIGN or not address:
+        fail(INVALID_VALUE, f"the address {address:#x}, which is null or no multiple of 16")
+    data = bytearray(bytes(description))
+    data[:8] = address.to_bytes(8, "little")
+    description.fill(bytes(data))
