@@ -26,8 +26,10 @@ def explanation(module: Module, target: Target, options: KernelOptions) -> list[
     Raises:
         TargetError: the target is interp, which has no code, or cannot do what the kernel asks.
     """
-    advice = [] if module.program_warps else access_advice(module)  # of threads
-    return [*decisions(module, target, options), *advice]
+    decided = decisions(module, target, options)
+    if module.program_warps:  # the advice is about threads
+        return decided
+    return [*decided, *access_advice(module)]
 
 
 def access_advice(module: Module) -> Iterator[Decision]:
