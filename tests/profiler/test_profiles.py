@@ -15,7 +15,7 @@ import pytest
 from rich.console import Console
 from tests.devices import DEVICES
 
-from gridlane import cuda
+from gridlane import cuda, tiles
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
 from gridlane.profiler import figures as figures_module
@@ -85,6 +85,33 @@ def test_numbers_of_a_kernel_whose_numbers_are_known(device):
     (copy,) = profile.figures.copies
     assert (copy.kind, copy.calls, copy.size, copy.timed) == ("to host", 1, 4 * N, 1)
     assert copy.ns > 0
+
+
+@tiles.jit
+def add_tiles(a, b, c, SIZE: tiles.language.constexpr):
+    i = tiles.language.program_id(0) * SIZE + tiles.language.arange(0, SIZE)
+    total = tiles.language.load(a + i) + tiles.language.load(b + i)
+    tiles.language.store(c + i, total)
+
+
+@tiles.jit
+def product_of_tiles(a, b, c, SIZE: tiles.language.constexpr):
+    i = tiles.language.arange(0, SIZE)
+    at = i[:, None] * SIZE + i[None, :]
+    left, right = tiles.language.load(a + at), tiles.language.load(b + at)
+    tiles.language.store(c + at, tiles.language.dot(left, right))
+
+
+def test_tile_programs(device):
+    a, b, c = arrays(3)
+    with cuda.profiling(show=False) as profile:
+        for _ in range(3):
+            add_tiles[(N // 64,)](a, b, c, SIZE=64)
+        product_of_tiles[(1,)](a, b, c, SIZE=16)
+    by_name = {row.name: row for row in profile.kernels}
+    add, product = by_name["add_tiles"], by_name["product_of_tiles"]
+    assert (add.calls, add.array_bytes, add.flops.narrow) == (3, 3 * 4 * N, N)
+    assert (product.calls, product.flops.narrow) == (1, 2 * 16**3)
 
 
 def test_an_array_that_is_read_and_written_counts_twice(device):

@@ -63,7 +63,7 @@ def test_a_signature_is_that_of_a_launch():
     x = np.zeros(64, np.float32)
     launched = programs.add[(1,)](x, x, x, 64, BLOCK=32)
     aligned = ":16" if x.ctypes.data % 16 == 0 else ""
-    text = f"*fp32{aligned}, *fp32{aligned}, *fp32{aligned}, i32, BLOCK=32"
+    text = f"*fp32{aligned}, *fp32{aligned}, *fp32{aligned}, i32:16, BLOCK=32"
     assert program_of(programs.add, text).source.key() == launched.program.source.key()
 
 

@@ -15,7 +15,7 @@
 
 #include "_external_arrays.h"
 
-#define INTERFACE 2 /* as in launcher.py: a build of another source is not used */
+#define INTERFACE 3 /* as in launcher.py: a build of another source is not used */
 #define MOST_PROFILES 32
 #define MOST_PARAMETERS 4096 /* bytes, the least that every device takes */
 

@@ -45,8 +45,9 @@ from gridlane.launch import launcher_external_arrays, launcher_tiles
 from gridlane.launch.launcher_tiles import PARTS, Names, Over
 
 MOST_PROFILES = 32
-INTERFACE = 2
-"""That of the native launcher with this file."""
+INTERFACE = 3
+"""That of the native launcher with this file; it changes with the arguments of any of its methods,
+and with what a matcher wants."""
 
 ARRAY, INTEGER, REAL, BOOLEAN, NOTHING, NUMBER, FOREIGN = range(7)
 """Kinds of matchers: a device array (its ``__gridlane_launch__`` is (key, bytes)), Python's int,

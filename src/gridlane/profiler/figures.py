@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 from gridlane.compiler.advice import hints
+from gridlane.compiler.generation import copied
 from gridlane.core.artifact import ParamSlot
 from gridlane.core.errors import GridlaneError
 from gridlane.core.frozen import frozen
@@ -16,6 +17,8 @@ from gridlane.core.occupancy import Occupancy, multiprocessor, occupancy
 from gridlane.ir.types import PointerType
 from gridlane.ir.values import Module
 from gridlane.launch.parameters import Parameters, Piece, code_of
+from gridlane.passes.tiles import TileMachine, has_tiles, lower_tiles
+from gridlane.passes.tiles.machine import WARP
 from gridlane.profiler.access import Accesses, accesses
 from gridlane.profiler.counting import Flops, NotCountable, flops
 from gridlane.profiler.peaks import Peaks, peaks
@@ -23,6 +26,8 @@ from gridlane.profiler.recorder import Copies, Kernels, Recorder
 
 _MOST_COUNTED = 8
 """Different parameters of a kernel for which operations are estimated."""
+_ONE_WARP = TileMachine(1, shared=1 << 40)
+"""What runs a tile program that is only looked at."""
 
 
 @frozen
@@ -139,18 +144,27 @@ def _of(row: Kernels, recorder: Recorder, peak: Peaks | None) -> KernelFigures:
         flops=_flops(row, module),
         peaks=peak,
         occupancy=_occupancy(row),
-        hints=() if module is None else tuple(hints(module)),
+        hints=() if module is None or module.program_warps else tuple(hints(module)),
     )
 
 
 def _module(row: Kernels) -> Module | None:
-    """The kernel's IR, translated again, or None."""
+    """The kernel's IR, translated again, at stage ``kernel``, or None."""
     if row.origin is None:
         return None
     try:
-        return row.origin.kernel.module
+        module = row.origin.kernel.module
+        return _by_threads(module) if has_tiles(module) else module
     except GridlaneError:  # a native PTX module that the frontend does not read
         return None
+
+
+def _by_threads(module: Module) -> Module:
+    """A tile program as one warp would run it, without instructions for matrices: the elements that
+    it computes are those of any block."""
+    own = copied(module)
+    lower_tiles(own, _ONE_WARP)
+    return own
 
 
 # --- bytes ---
@@ -211,7 +225,12 @@ def _extent(
             step = _read(strides[axis], params) if axis in strides else 1
             size *= int(_read(length, params)) if step else 1  # a broadcast axis has one element
         return address, size
-    if not piece.items and slot.path[-1:] in (("data",), ("record",)) and not shape:
+    if (
+        not module.program_warps
+        and not piece.items
+        and slot.path[-1:] in (("data",), ("record",))
+        and not shape
+    ):
         assert isinstance(element, PointerType)
         return address, element.element.size  # no axes
     device = row.origin.device if row.origin is not None else None
@@ -230,10 +249,11 @@ def _flops(row: Kernels, module: Module | None) -> Flops | None:
     if module is None or len(module.kernel.params) != len(row.bound.artifact.params):
         return None
     slots = row.bound.artifact.params
+    block = (WARP, 1, 1) if module.program_warps else row.block
 
     @cache
     def counted(values: tuple[Any, ...], grid: tuple[int, int, int]) -> Flops:
-        return flops(module, values, row.block, grid)
+        return flops(module, values, block, grid)
 
     total, calls = Flops(), 0
     try:

@@ -1,9 +1,10 @@
 """Signatures in text: what a launch would pass, by types in place of values.
 
 ``*fp32:16, *fp32, i32, BLOCK=128, num_warps=8``: in the order of the parameters, or by name. A type
-is named as in Triton's signatures: ``*`` is a pointer, which lies at a multiple of 16 bytes with
-``:16``; ``i32:1`` is the constant 1; ``tensordesc<fp16[128, 64]>`` is a tensor descriptor of such
-blocks. All else is a constant: a literal of Python, or a name of the language as ``tl.float16``.
+is named as in Triton's signatures: ``*`` is a pointer; with ``:16`` it lies at a multiple of 16
+bytes, and an integer is one; ``i32:1`` is the constant 1; ``tensordesc<fp16[128, 64]>`` is a tensor
+descriptor of such blocks. All else is a constant: a literal of Python, or a name of the language as
+``tl.float16``.
 """
 
 from __future__ import annotations
@@ -112,9 +113,7 @@ def _described(name: str, text: str, is_constant: bool) -> Described:
         return Described(None, 1)
     if scalar[2] not in (None, str(ALIGNMENT)):
         raise ArgumentError(f"{text}: what is known of an argument is :1 or :{ALIGNMENT}")
-    found = described_of(scalar[1])
-    is_pointer = isinstance(found.type, ArrayType)
-    return found._replace(aligned=is_pointer and scalar[2] is not None)
+    return described_of(scalar[1])._replace(aligned=scalar[2] is not None)
 
 
 def described_of(name: str) -> Described:
