@@ -190,7 +190,7 @@ def holds(guards: tuple[tuple[Any, str | None, Any], ...]) -> bool:
             name = "cell_contents"
         try:
             items = cast("dict[Any, Any] | None", owner if isinstance(owner, dict) else None)
-            have = getattr(owner, name or "") if items is None else items[name]
+            have = getattr(cast("Any", owner), name or "") if items is None else items[name]
         except (AttributeError, KeyError, ValueError):  # an empty cell is a ValueError
             return False
         if have is not value:
