@@ -246,6 +246,33 @@ def increase_both(x, y, out, n, BLOCK: tl.constexpr):
     tl.store(out + i, total, mask=i < n)
 
 
+def test_keys_of_later_launches():
+    """By place and by name, other values, other types, and after the cache was changed."""
+    bench = Bench()
+    tuned, out = autotuned(bench, cache_results=False), np.zeros(64, np.float32)
+    calls = [
+        lambda: tuned[(2,)](X, X, out, 64),
+        lambda: tuned[(2,)](X, X, out=out, n=64),
+        lambda: tuned[(2,)](X, X, out, 60),
+        lambda: tuned[(2,)](X, X, out.astype(np.float64), 60),
+        lambda: tuned[(2,)](X, X, out=out.astype(np.int32), n=60),
+    ]
+    for _ in range(3):
+        for call in calls:
+            call()
+    assert bench.count == 2 * 4 and len(tuned.cache) == 4
+    tuned.cache.clear()
+    for call in calls:
+        call()
+    assert bench.count == 2 * 8
+    other = tiles.Config({"BLOCK": 16})
+    tuned.cache[next(iter(tuned.cache))] = other
+    calls[0]()
+    assert tuned.best_config is other
+    with pytest.raises(TypeError, match="unhashable"):
+        tuned[(2,)](X, X, out, [64])
+
+
 def test_another_device_measures_for_itself(folder):
     bench = Bench()
     launch(autotuned(bench))

@@ -14,6 +14,10 @@ from gridlane.tiles.errors import CompilationError, OutOfResources, WrongTuning
 from gridlane.tiles.jit import KernelInterface
 from gridlane.tiles.testing import do_bench
 
+_PLAIN = frozenset((bool, int, float, str, type(None)))
+"""Types of arguments without a dtype."""
+_ABSENT = object()
+_MOST_KNOWN = 1024
 INFINITE = float("inf")
 
 
@@ -58,6 +62,8 @@ class Autotuner(KernelInterface):
         self.cache_results = cache_results or knobs.autotuning.cache
         self.deadline = deadline
         self.cache: dict[Hashable, Config] = {}
+        self._known: dict[Hashable, tuple[Hashable, Config]] = {}
+        self._places = [(self.arg_names.index(name), name) for name in self.keys]
         self.best_config: Config | None = None
         self.configs_timings: dict[Config, Any] = {}
         self.bench_time = 0.0
@@ -76,19 +82,50 @@ class Autotuner(KernelInterface):
 
     def run(self, *args: Any, **keywords: Any) -> Any:
         """Launch with the fastest configuration, after measuring where none is known."""
-        self.nargs = dict(zip(self.arg_names, args, strict=False))
-        config = self.configs[0]
         if len(self.configs) > 1:
-            key = self._key(self.nargs | keywords)
-            if key not in self.cache:
-                self._choose(key, args, keywords)
-            config = self.cache[key]
+            config = self._config(args, keywords)
         else:
+            config = self.configs[0]
             _check_apart(self.configs, keywords)
         self.best_config = config
+        chosen = config.all_kwargs()
         if config.pre_hook is not None:
-            config.pre_hook({**self.nargs, **keywords, **config.all_kwargs()})
-        return self.fn.run(*args, **keywords, **config.all_kwargs())
+            self.nargs = dict(zip(self.arg_names, args, strict=False))
+            config.pre_hook({**self.nargs, **keywords, **chosen})
+        return self.fn.run(*args, **keywords, **chosen)
+
+    def _config(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Config:
+        """The configuration for arguments, after measuring where none is known. Hot."""
+        quick: Hashable = self._quick_key(args, keywords)
+        try:
+            key, known = self._known.get(quick, (None, None))
+            if known is not None and self.cache.get(key) is known:  # the cache is the user's too
+                return known
+        except TypeError:  # a value without a hash, which the key has as well
+            quick = None
+        self.nargs = dict(zip(self.arg_names, args, strict=False))
+        key = self._key(self.nargs | keywords)
+        if key not in self.cache:
+            self._choose(key, args, keywords)
+        if len(self._known) >= _MOST_KNOWN:
+            self._known.clear()
+        self._known[quick] = key, self.cache[key]
+        return self.cache[key]
+
+    def _quick_key(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...]:
+        """What the key follows from: it is equal where the key is, in less time."""
+        count = len(args)
+        parts = [
+            args[place] if place < count else keywords.get(name, _ABSENT)
+            for place, name in self._places
+        ]
+        for value in args:
+            if value.__class__ not in _PLAIN:
+                parts.append(getattr(value, "dtype", _ABSENT))
+        for name, value in keywords.items():
+            if value.__class__ not in _PLAIN:
+                parts += name, getattr(value, "dtype", _ABSENT)
+        return count, *parts
 
     def warmup(self, *args: Any, **keywords: Any) -> list[Any]:
         """Compile every configuration."""
@@ -321,9 +358,9 @@ class Heuristics(KernelInterface):
         self.fn, self.arg_names, self.values = fn, [*arg_names], dict(values)
 
     def _added(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, Any]:
+        named = {**dict(zip(self.arg_names, args, strict=False)), **keywords}
         for name, function in self.values.items():
-            named = dict(zip(self.arg_names, args, strict=False))
-            keywords[name] = function({**named, **keywords})
+            named[name] = keywords[name] = function(named)
         return keywords
 
     def run(self, *args: Any, **keywords: Any) -> Any:

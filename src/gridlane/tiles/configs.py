@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+_OPTIONS = ("num_warps", "num_ctas", "num_stages", "maxnreg")
+
 
 class Config:
     """Values for some constants of a program, and options of its launch.
@@ -35,13 +37,12 @@ class Config:
 
     def all_kwargs(self) -> dict[str, Any]:
         """The constants and the options, as keywords of a launch."""
-        options = {
-            "num_warps": self.num_warps,
-            "num_ctas": self.num_ctas,
-            "num_stages": self.num_stages,
-            "maxnreg": self.maxnreg,
-        }
-        return self.kwargs | {name: value for name, value in options.items() if value is not None}
+        result = dict(self.kwargs)
+        for name in _OPTIONS:
+            value = getattr(self, name)
+            if value is not None:
+                result[name] = value
+        return result
 
     def __str__(self) -> str:
         parts = [f"{name}: {value}" for name, value in self.kwargs.items()]
