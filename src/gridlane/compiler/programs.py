@@ -39,6 +39,7 @@ def _with_cores(record: Backend, shared: int) -> TileMachine:
         factors=frozenset(FACTORS.values()),
         sums=plain.sums,
         static=plain.shared,
+        vectors=True,
     )
 
 

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.devices import DEVICES
-from tests.passes.tiles.programs import Program, same
+from tests.passes.tiles.programs import Program, run, same
 from tests.passes.tiles.test_along import composed
+from tests.passes.tiles.test_products import by_threads, by_turns
 
 from gridlane.core.dtypes import i32
 from gridlane.ir.op import Op
@@ -245,6 +246,25 @@ def check(data: st.DataObject, device: str) -> None:
 @given(st.data())
 def test_random_programs_on_the_cpu(data: st.DataObject) -> None:
     check(data, "cpu")
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.data(), st.booleans())
+def test_random_programs_by_threads(data: st.DataObject, cores: bool) -> None:
+    """Warps run one at a time between barriers, with layouts of products and vectors."""
+    program = Maker(data).program()
+    arrays = [
+        np.arange(SIZE, dtype=np.int32) * 5 - 99,
+        np.arange(SIZE, dtype=np.int32)[::-1].copy(),
+    ]
+    for param in program.kernel.params:
+        param.align = 16
+    number = 16 * data.draw(st.integers(-1, 1))
+    want = run(program, "interp", arrays, (number,))
+    changed, threads = by_threads(program.module, cores)
+    got = by_turns(changed, [*arrays, number], threads)
+    for one, other in zip(want, got, strict=True):
+        np.testing.assert_array_equal(other, one)
 
 
 @pytest.mark.skipif("vulkan" not in DEVICES, reason="no Vulkan device")

@@ -81,10 +81,12 @@ class _Lines:
 
 def _own(state: State, op: tiles.TileReduce, layout: Layout, registers: list[int]) -> list[Value]:
     shape, totals = type_of(op.arguments[0]).shape, list[Value]()
+    places = [*state.places(layout, shape)]
+    before, state.by_registers = state.by_registers, True
     for register in registers:
-        at = unflattened(state.b, layout.at(register, state.thread), shape)
-        values = [element(state, value, at) for value in op.arguments]
+        values = [element(state, value, places[register]) for value in op.arguments]
         totals = [*call(state, op.callee, [*totals, *values])] if totals else values
+    state.by_registers = before
     return totals
 
 

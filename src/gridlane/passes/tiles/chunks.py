@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gridlane.core.dtypes import DType, i32, u32
-from gridlane.core.frozen import frozen
+from gridlane.core.dtypes import i32, u32
 from gridlane.ir.op import Op
-from gridlane.ir.ops import arith, copies, memory, tile_memory, tiles
+from gridlane.ir.ops import copies, memory, tile_memory
 from gridlane.ir.types import TileType, Type, vector
 from gridlane.ir.values import Value
-from gridlane.passes.tiles.contiguity import Contiguity
 from gridlane.passes.tiles.elements import block_element, element
 from gridlane.passes.tiles.indices import (
     ZERO,
@@ -21,75 +19,10 @@ from gridlane.passes.tiles.indices import (
     unflattened,
 )
 from gridlane.passes.tiles.state import DEVICE, State, Storage
-
-BYTES = 16
-"""Of the largest vector."""
+from gridlane.passes.tiles.widths import Chunks
 
 _UNROLLED = 32
 """Chunks of a thread that are written out; more are a loop."""
-
-
-@frozen
-class Chunks:
-    """How a load is divided.
-
-    Attributes:
-        axis: along which elements are neighbours in memory.
-        width: elements of a chunk, whose address is a multiple of its size, and whose elements
-            are all in or all out of the mask.
-    """
-
-    axis: int
-    width: int
-
-
-def chunks_of(known: Contiguity, op: Op) -> Chunks | None:
-    """The division of a load, by the widest chunks of 4 bytes and more; None without such."""
-    if not isinstance(op, tile_memory.TileLoad | tile_memory.TileLoadBlock):
-        return None
-    type_ = op.results[0].type
-    assert isinstance(type_, TileType)
-    if len(type_.shape) != 2 or not isinstance(type_.element, DType) or type_.element.is_bool:
-        return None
-    if any(log2(extent) is None for extent in type_.shape):
-        return None
-    width_of = _width_of_block if isinstance(op, tile_memory.TileLoadBlock) else _width
-    found: list[Chunks] = []
-    for axis in (1, 0):
-        most = min(BYTES // type_.element.size, type_.shape[axis])
-        found.append(Chunks(axis, min(most, width_of(known, op, axis))))  # type: ignore[arg-type]  # of its class
-    best = max(found, key=lambda each: each.width)
-    return best if best.width * type_.element.size >= 4 else None
-
-
-def _width(known: Contiguity, op: tile_memory.TileLoad, axis: int) -> int:
-    if op.volatile or any(not _is_zero(value) for value in op.other):
-        return 1
-    pointers = known.of(op.pointers).axes[axis]
-    masks = [known.of(value).axes[axis].equal for value in op.mask]
-    return min([pointers.run, pointers.divisor, *masks])
-
-
-def _width_of_block(known: Contiguity, op: tile_memory.TileLoadBlock, axis: int) -> int:
-    if op.padding is not tile_memory.Padding.ZEROS or not _is_number(op.strides[axis], 1):
-        return 1
-    others = [stride for n, stride in enumerate(op.strides) if n != axis]
-    values = [op.base, op.starts[axis], *others]
-    if axis in op.checked:
-        values.append(op.extents[axis])
-    return min([known.of(value).divisor for value in values])
-
-
-def _is_number(value: Value, number: int) -> bool:
-    return isinstance(value.op, arith.Const) and value.op.value == number
-
-
-def _is_zero(value: Value) -> bool:
-    """Whether a tile is of zeros."""
-    op = value.op
-    while isinstance(op, tiles.TileBroadcast | tiles.TileReshape):
-        op = op.source.op
-    return isinstance(op, tiles.TileSplat) and _is_number(op.value, 0)
 
 
 # ---- copies

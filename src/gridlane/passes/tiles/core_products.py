@@ -31,8 +31,7 @@ def dot_by_cores(state: State, op: tiles.TileDot, storage: Storage, schedule: Sc
     type_ = sum_type(op)
     with state.together():
         totals: list[Var] = []
-        for register in range(layout.count):
-            at = unflattened(b, layout.at(register, state.thread), shape)
+        for at in state.places(layout, shape):
             totals.append(b.variable("total", type_))
             b.write(totals[-1], b.cast(element(state, op.acc, at), type_))
         _sums(state, op, factors, schedule, totals)

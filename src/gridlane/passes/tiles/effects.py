@@ -16,6 +16,7 @@ from gridlane.passes.tiles.elements import block_element, element, type_of, zero
 from gridlane.passes.tiles.indices import Coordinates, as_value, unflattened
 from gridlane.passes.tiles.order import writes_memory
 from gridlane.passes.tiles.state import DEVICE, State, Storage
+from gridlane.passes.tiles.vectors import group_of, store_group
 
 # ---- stores
 
@@ -38,10 +39,16 @@ def store(state: State, op: tile_memory.TileStore) -> None:
     _staged(state, op, op.value)
     with state.together():
         for at in state.own_elements(type_of(op.value).shape):
+            group = group_of(state, op, at)
+            if group is not None and group.index:
+                continue  # stored with the first of them
             pointer = element(state, op.pointers, at)
-            value = element(state, op.value, at)
+            values = [element(state, op.value, each) for each in (group.places if group else [at])]
             mask = element(state, op.mask[0], at) if op.mask else None
-            _write(state, pointer, value, mask, op.cache)
+            if group is not None:
+                store_group(state, group, pointer, mask, values, op.cache)
+            else:
+                _write(state, pointer, values[0], mask, op.cache)
 
 
 def store_block(state: State, op: tile_memory.TileStoreBlock) -> None:

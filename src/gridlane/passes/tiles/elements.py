@@ -24,6 +24,7 @@ from gridlane.passes.tiles.indices import (
     reshaped,
 )
 from gridlane.passes.tiles.state import DEVICE, State, refuse
+from gridlane.passes.tiles.vectors import Group, group_of, load_group
 
 
 def element(state: State, value: Value, at: Coordinates) -> Value:
@@ -188,10 +189,25 @@ def loaded(state: State, pointer: Value, mask: Value | None, other: Value | None
 
 
 def _load(state: State, op: tile_memory.TileLoad, at: Coordinates) -> tuple[Value, ...]:
+    group = group_of(state, op, at)
+    if group is not None:
+        return _load_group(state, op, group)
     pointer = element(state, op.pointers, at)
     mask = element(state, op.mask[0], at) if op.mask else None
     other = element(state, op.other[0], at) if op.other else None
     return (loaded(state, pointer, mask, other, op),)
+
+
+def _load_group(state: State, op: tile_memory.TileLoad, group: Group) -> tuple[Value, ...]:
+    """An element, with its neighbours, which this thread needs as well."""
+    first = group.places[0]
+    pointer = element(state, op.pointers, first)
+    mask = element(state, op.mask[0], first) if op.mask else None
+    others = [element(state, op.other[0], place) for place in group.places] if op.other else []
+    values = load_group(state, group, pointer, mask, others, op.cache)
+    for place, value in zip(group.places, values, strict=True):
+        state.memo[op.results[0], place] = value
+    return (values[group.index],)
 
 
 def _load_block(state: State, op: tile_memory.TileLoadBlock, at: Coordinates) -> tuple[Value, ...]:

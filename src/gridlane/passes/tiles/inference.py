@@ -8,8 +8,9 @@ small or too many, or another op of its links needs elements in the order of row
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 from gridlane.core.dtypes import DType
 from gridlane.ir.op import Op
@@ -17,6 +18,7 @@ from gridlane.ir.ops import memory, tile_memory, tiles
 from gridlane.ir.ops.products import Factor
 from gridlane.ir.types import TileType
 from gridlane.ir.values import Module, Value, Var
+from gridlane.passes.tiles.contiguity import Contiguity
 from gridlane.passes.tiles.factors import DEPTHS, FACTORS
 from gridlane.passes.tiles.indices import log2
 from gridlane.passes.tiles.layouts import Layout, blocked_layout, core_layout, warps_of
@@ -25,6 +27,7 @@ from gridlane.passes.tiles.order import Order
 from gridlane.passes.tiles.placement import LOADS, Placement, Schedule
 from gridlane.passes.tiles.provenance import Provenance
 from gridlane.passes.tiles.spread import commutes
+from gridlane.passes.tiles.vector_layouts import shape_of, vector_layout
 
 ANY_LAYOUT = (
     memory.ReadVar,
@@ -44,6 +47,7 @@ def placed(module: Module, machine: TileMachine) -> Placement:
     """The placement of a kernel's tiles, with layouts. What turns out to have none is tried again
     without, until all agree."""
     order, provenance = Order(module.kernel), Provenance(module.kernel)
+    known = Contiguity(module, module.kernel) if machine.vectors else None
     refused: set[Op] = set()
     while True:
         placement = Placement(module, machine, order, provenance)
@@ -51,7 +55,7 @@ def placed(module: Module, machine: TileMachine) -> Placement:
             candidates = _candidates(placement, refused)
             placement.in_layouts = frozenset(_reductions(placement, candidates, refused))
             placement.decide()
-            wrong = _assign(placement, candidates)
+            wrong = _assign(placement, candidates, known)
             if wrong:
                 refused |= wrong
                 continue
@@ -107,7 +111,8 @@ def has_instruction(machine: TileMachine, op: tiles.TileDot) -> bool:
 def _reductions(
     placement: Placement, candidates: Iterable[Op], refused: set[Op]
 ) -> Iterator[tiles.TileReduce]:
-    """The reductions of what is computed of products, in any order of the elements."""
+    """The reductions, in any order of the elements, of what is computed of products; where threads
+    access vectors, of all tiles."""
     near: set[object] = {op.results[0] for op in candidates}
     for _ in range(2):  # what a loop writes is read in front
         for op in placement.order.ops:
@@ -119,8 +124,8 @@ def _reductions(
                 near.update(op.results)
     for op in placement.order.ops:
         if isinstance(op, tiles.TileReduce) and op not in refused:
-            function = placement.module.functions[op.callee]
-            if len(op.arguments) == 1 and op.arguments[0] in near and commutes(function):
+            one = len(op.arguments) == 1 and commutes(placement.module.functions[op.callee])
+            if one and (op.arguments[0] in near or placement.machine.vectors):
                 yield op
 
 
@@ -175,23 +180,30 @@ def _links(placement: Placement) -> _Links:
     return links
 
 
-def _assign(placement: Placement, candidates: dict[Op, Schedule]) -> set[Op]:
-    """Note the layouts of all sets with a product; the products and reductions of others."""
+def _assign(
+    placement: Placement, candidates: dict[Op, Schedule], known: Contiguity | None
+) -> set[Op]:
+    """Note the layouts of sets with a product, or with accesses by vectors; the result is the
+    products and reductions of sets without."""
     links = _links(placement)
-    for op in candidates:
-        links.set_of(op)
+    for op in placement.order.ops:
+        alone = known is not None and isinstance(op, tile_memory.TileStore)
+        if alone or op in candidates or op in placement.in_layouts:
+            links.set_of(op)
     wrong: set[Op] = set()
     for members in links.sets():
-        layouts = {candidates[each].layout for each in members if each in candidates}  # type: ignore[index]  # it is one
-        if not layouts:
-            continue
-        layout = next(iter(layouts))
-        if len(layouts) > 1 or not all(
+        roots = [each for each in members if isinstance(each, Op)]
+        products = [op for op in roots if op in candidates]
+        layouts = {candidates[op].layout for op in products}
+        if not products and known is not None:
+            layouts = {vector_layout(placement, known, roots)} - {None}
+        layout = layouts.pop() if len(layouts) == 1 else None
+        if layout is not None and all(
             _takes(placement, each, layout, candidates) for each in members
         ):
-            wrong |= {each for each in members if each in candidates}  # type: ignore[misc]  # they are ops
-        else:
             placement.layouts.update(dict.fromkeys(members, layout))
+        else:
+            wrong.update(products)
     for op in placement.in_layouts:
         assert isinstance(op, tiles.TileReduce)
         if op not in placement.layouts and not placement.reduces_rows(op):
@@ -202,16 +214,15 @@ def _assign(placement: Placement, candidates: dict[Op, Schedule]) -> set[Op]:
     return wrong
 
 
-def _takes(
-    placement: Placement, item: object, layout: Layout, candidates: dict[Op, Schedule]
-) -> bool:
+def _takes(placement: Placement, item: object, layout: Layout, candidates: Container[Op]) -> bool:
     """Whether a tile, a variable or an op may have a layout."""
     if isinstance(item, Value | Var):
         return isinstance(item.type, TileType) and item.type.count == 1 << layout.bits
-    if isinstance(item, tiles.TileReduce):
-        shape = tiles.tile_of(item, item.arguments[0])
-        return item in placement.in_layouts and shape.count == 1 << layout.bits
-    return item in candidates or isinstance(item, ANY_LAYOUT)
+    assert isinstance(item, Op)
+    if item in candidates:
+        return True
+    kind = item in placement.in_layouts or isinstance(item, ANY_LAYOUT)
+    return kind and math.prod(shape_of(item)) == 1 << layout.bits
 
 
 # ---- factors in shared memory

@@ -13,7 +13,7 @@ from gridlane.ir.ops import control, grid, memory, tile_memory, tiles
 from gridlane.ir.types import PointerType, Space, TileType
 from gridlane.ir.values import Module, Region
 from gridlane.passes.tiles import along, decisions, effects, orders, pipelines, products
-from gridlane.passes.tiles.chunks import Chunks, chunks_of, copy_chunks
+from gridlane.passes.tiles.chunks import copy_chunks
 from gridlane.passes.tiles.contiguity import Contiguity
 from gridlane.passes.tiles.elements import element, type_of
 from gridlane.passes.tiles.indices import ZERO
@@ -22,6 +22,7 @@ from gridlane.passes.tiles.machine import TileMachine
 from gridlane.passes.tiles.placement import COMPUTED
 from gridlane.passes.tiles.shared import SharedMemory, place_dynamically
 from gridlane.passes.tiles.state import DEVICE, Accesses, State, refuse
+from gridlane.passes.tiles.widths import Chunks, chunks_of
 
 
 def lower(machine: TileMachine, module: Module) -> None:

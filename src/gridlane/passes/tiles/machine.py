@@ -18,6 +18,7 @@ class TileMachine:
         lockstep: a block is one warp whose lanes do each op together, so that none waits for
             another one.
         factors: those of products that the target has matrix instructions for.
+        vectors: a thread accesses up to 16 bytes of device memory at once.
         static: bytes of shared memory that arrays of a known size may have, where that is less; a
             program with more has dynamic shared memory.
         sums: the most sums of a product that a thread holds in registers; 0 in lockstep.
@@ -29,6 +30,7 @@ class TileMachine:
     factors: frozenset[Factor] = frozenset()
     sums: int = 0
     static: int = 0
+    vectors: bool = False
 
     def threads(self, warps: int) -> int:
         """The threads of a block for a program that asks for so many warps: a power of two.

@@ -20,10 +20,11 @@ from gridlane.ir.ops import arith, control, copies, memory, tiles
 from gridlane.ir.types import TileType
 from gridlane.ir.values import Region, Value, Var
 from gridlane.passes.tiles import decisions
-from gridlane.passes.tiles.chunks import Chunks, chunks_of, copy_chunks
+from gridlane.passes.tiles.chunks import copy_chunks
 from gridlane.passes.tiles.elements import type_of
 from gridlane.passes.tiles.placement import Placement
 from gridlane.passes.tiles.state import State, Storage
+from gridlane.passes.tiles.widths import Chunks, chunks_of
 
 
 @dataclass(slots=True)

@@ -107,6 +107,7 @@ class State:
         arrays: shared memory.
         now: the number of the op that is being lowered.
         contiguity: what is known of addresses and masks.
+        by_registers: each element that this thread needs is computed by code of its own.
         ahead: loads of pipelines, and what stands in their place.
         memo: the elements that were computed for the element of a loop that is being emitted.
     """
@@ -129,6 +130,7 @@ class State:
         default_factory=dict[tuple[Value, Coordinates], Value]
     )
     ahead: dict[Op, Callable[[], None]] = field(default_factory=dict[Op, Callable[[], None]])
+    by_registers: bool = False
     entry: list[Op] = field(default_factory=list[Op])
     now: int = 0
 
@@ -354,8 +356,14 @@ class State:
             with self.elements(shape) as at:
                 yield at
             return
+        yield from self.places(layout, shape)
+
+    def places(self, layout: Layout, shape: tuple[int, ...]) -> Iterator[Coordinates]:
+        """The coordinates of this thread's registers, for each of which code is written."""
+        before, self.by_registers = self.by_registers, True
         for register in range(layout.count):
             yield unflattened(self.b, layout.at(register, self.thread), shape)
+        self.by_registers = before
 
     def _number(self, counter: Value, trips: int, count: int) -> tuple[Index, Value | None]:
         """The row-major number of this thread's element, and whether there is one."""

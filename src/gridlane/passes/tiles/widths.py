@@ -1,0 +1,102 @@
+"""How many neighbours of a tile in memory one vector accesses."""
+
+from __future__ import annotations
+
+from gridlane.core.dtypes import DType
+from gridlane.core.frozen import frozen
+from gridlane.ir.op import Op
+from gridlane.ir.ops import arith, tile_memory, tiles
+from gridlane.ir.types import PointerType, TileType
+from gridlane.ir.values import Value
+from gridlane.passes.tiles.contiguity import Contiguity
+from gridlane.passes.tiles.indices import log2
+
+BYTES = 16
+"""Of the largest vector."""
+
+_LEAST = 4
+"""Bytes of the smallest."""
+
+
+@frozen
+class Chunks:
+    """How a load is divided.
+
+    Attributes:
+        axis: along which elements are neighbours in memory.
+        width: elements of a chunk, whose address is a multiple of its size, and whose elements
+            are all in or all out of the mask.
+    """
+
+    axis: int
+    width: int
+
+
+def chunks_of(known: Contiguity, op: Op) -> Chunks | None:
+    """The division of a load, by the widest chunks of 4 bytes and more; None without such."""
+    if not isinstance(op, tile_memory.TileLoad | tile_memory.TileLoadBlock):
+        return None
+    type_ = op.results[0].type
+    assert isinstance(type_, TileType)
+    if len(type_.shape) != 2 or not isinstance(type_.element, DType) or type_.element.is_bool:
+        return None
+    if any(log2(extent) is None for extent in type_.shape):
+        return None
+    width = _width_of_block if isinstance(op, tile_memory.TileLoadBlock) else _width
+    found: list[Chunks] = []
+    for axis in (1, 0):
+        most = min(BYTES // type_.element.size, type_.shape[axis])
+        found.append(Chunks(axis, min(most, width(known, op, axis))))  # type: ignore[arg-type]  # of its class
+    best = max(found, key=lambda each: each.width)
+    return best if best.width * type_.element.size >= _LEAST else None
+
+
+def _width(known: Contiguity, op: tile_memory.TileLoad, axis: int) -> int:
+    if op.volatile or any(not is_zero(value) for value in op.other):
+        return 1
+    return _run(known, op, axis)
+
+
+def _run(known: Contiguity, op: tile_memory.TileLoad | tile_memory.TileStore, axis: int) -> int:
+    """The elements of groups along an axis that are neighbours in memory from a multiple of their
+    size on, and all in or all out of the mask."""
+    pointers = known.of(op.pointers).axes[axis]
+    masks = [known.of(value).axes[axis].equal for value in op.mask]
+    return min([pointers.run, pointers.divisor, *masks])
+
+
+def width_of(known: Contiguity, op: Op, axis: int) -> int:
+    """The elements along an axis that a load or store accesses by one vector; 1 if it does not."""
+    if not isinstance(op, tile_memory.TileLoad | tile_memory.TileStore):
+        return 1
+    if isinstance(op, tile_memory.TileLoad) and op.volatile:
+        return 1
+    type_ = op.pointers.type
+    assert isinstance(type_, TileType) and isinstance(type_.element, PointerType)
+    element, extent = type_.element.element, type_.shape[axis]
+    if not isinstance(element, DType) or element.is_bool or log2(extent) is None:
+        return 1
+    width = min(_run(known, op, axis), BYTES // element.size, extent)
+    return width if width * element.size >= _LEAST else 1
+
+
+def _width_of_block(known: Contiguity, op: tile_memory.TileLoadBlock, axis: int) -> int:
+    if op.padding is not tile_memory.Padding.ZEROS or not _is_number(op.strides[axis], 1):
+        return 1
+    others = [stride for n, stride in enumerate(op.strides) if n != axis]
+    values = [op.base, op.starts[axis], *others]
+    if axis in op.checked:
+        values.append(op.extents[axis])
+    return min([known.of(value).divisor for value in values])
+
+
+def _is_number(value: Value, number: int) -> bool:
+    return isinstance(value.op, arith.Const) and value.op.value == number
+
+
+def is_zero(value: Value) -> bool:
+    """Whether a tile is of zeros."""
+    op = value.op
+    while isinstance(op, tiles.TileBroadcast | tiles.TileReshape):
+        op = op.source.op
+    return isinstance(op, tiles.TileSplat) and _is_number(op.value, 0)
