@@ -56,6 +56,11 @@ LOWER_TILES_TO_LARGE = _pass("tiles.lower_tiles")._replace(
 )
 """The same where blocks may have much shared memory besides."""
 
+LOWER_TILES_TO_GROUPS = _pass("tiles.lower_tiles")._replace(
+    facts=("gridlane.compiler.programs.machine_with_groups",)
+)
+"""The same where warpgroups compute products, too."""
+
 SPLIT_ADVANCES = _pass("tiles.advances.split_advances")
 """Part of ``LOWER_TILES``."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gridlane.backends.record import Backend
 from gridlane.passes.tiles.factors import FACTORS
 from gridlane.passes.tiles.machine import TileMachine
@@ -29,6 +31,11 @@ def machine_with_cores(record: Backend) -> TileMachine:
 def large_machine_with_cores(record: Backend) -> TileMachine:
     """The same, with the shared memory of data centres' GPUs."""
     return _with_cores(record, 227 << 10)
+
+
+def machine_with_groups(record: Backend) -> TileMachine:
+    """The same, with the instructions of warpgroups."""
+    return replace(large_machine_with_cores(record), groups=True)
 
 
 def _with_cores(record: Backend, shared: int) -> TileMachine:

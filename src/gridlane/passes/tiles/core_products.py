@@ -48,13 +48,7 @@ class _Factor:
     """
 
     def __init__(self, state: State, value: Value, role: Role) -> None:
-        inner, turned = factor_of(value)
-        stored = state.stored.get(inner)
-        op = inner.op
-        if stored is None and inner not in state.stored and op is not None:
-            stored = state.variable_of(op)
-        if stored is None or stored.own:
-            stored, turned = _staged(state, value), False
+        stored, turned = in_shared(state, value) or (staged(state, value), False)
         self.state, self.storage, self.role, self.turned = state, stored, role, turned
 
     def registers(self, line: Index, inner: Index, extent: int, depth: int) -> tuple[Value, ...]:
@@ -88,13 +82,22 @@ def type_of_storage(storage: Storage) -> DType:
     return storage.type.element
 
 
-def _staged(state: State, value: Value) -> Storage:
+def in_shared(state: State, value: Value) -> tuple[Storage, bool] | None:
+    """The shared memory that holds a factor, and whether its transpose; None where none does."""
+    inner, turned = factor_of(value)
+    stored, op = state.stored.get(inner), inner.op
+    if stored is None and op is not None:
+        stored = state.variable_of(op)
+    return None if stored is None or stored.own else (stored, turned)
+
+
+def staged(state: State, value: Value, swizzled: bool = False) -> Storage:
     """A factor that is computed where it is needed, as a whole in shared memory."""
     type_ = type_of(value)
-    staged = state.allocate(tile(type_.shape, type_.element), False, state.b.loc)
+    copy = state.allocate(tile(type_.shape, type_.element), False, state.b.loc, swizzled=swizzled)
     with state.together(), state.elements(type_.shape) as at:
-        state.write(staged, at, element(state, value, at))
-    return staged
+        state.write(copy, at, element(state, value, at))
+    return copy
 
 
 def _warp_place(state: State, schedule: Schedule) -> tuple[BitIndex, BitIndex]:

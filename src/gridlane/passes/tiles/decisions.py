@@ -63,6 +63,13 @@ def product(machine: TileMachine, op: tiles.TileDot, schedule: Schedule | None) 
         how = "packed factors, and sums in vector registers"
     elif schedule is None:
         how = "each element by itself, from memory"
+    elif schedule.groups is not None:
+        count, groups = tiles.tile_of(op, op.rhs).shape[-1], schedule.groups
+        how = (
+            f"instructions of warpgroups of 64x{count // groups.across}x16 {left.element}, by "
+            f"{groups.down} of these down and {groups.across} across, with "
+            f"{schedule.layout.count} sums in the registers of each thread"
+        )
     elif schedule.warps is None:
         how = f"multiply-adds, with {schedule.layout.count} sums in the registers of each thread"
     else:

@@ -16,12 +16,21 @@ from gridlane.core.dtypes import DType
 from gridlane.ir.op import Op
 from gridlane.ir.ops import memory, tile_memory, tiles
 from gridlane.ir.ops.products import Factor
+from gridlane.ir.ops.warpgroups import WARPS
 from gridlane.ir.types import TileType
 from gridlane.ir.values import Module, Value, Var
 from gridlane.passes.tiles.contiguity import Contiguity
 from gridlane.passes.tiles.factors import DEPTHS, FACTORS
 from gridlane.passes.tiles.indices import log2
-from gridlane.passes.tiles.layouts import Layout, blocked_layout, core_layout, warps_of
+from gridlane.passes.tiles.layouts import (
+    Layout,
+    Warps,
+    blocked_layout,
+    core_layout,
+    group_layout,
+    groups_of,
+    warps_of,
+)
 from gridlane.passes.tiles.machine import WARP, TileMachine
 from gridlane.passes.tiles.order import Order
 from gridlane.passes.tiles.placement import LOADS, Placement, Schedule
@@ -85,6 +94,9 @@ def _schedule(placement: Placement, op: tiles.TileDot, by_rows: bool) -> Schedul
     rows, columns = acc.shape
     most = placement.machine.sums
     if has_instruction(placement.machine, op):
+        groups = _groups(placement, op)
+        if groups is not None:
+            return Schedule(group_layout(rows, columns, groups), groups=groups)
         warps = warps_of(rows, columns, threads // WARP, by_rows)
         if warps is not None and acc.count <= 4 * most * threads:
             return Schedule(core_layout(rows, columns, warps), warps)
@@ -92,6 +104,26 @@ def _schedule(placement: Placement, op: tiles.TileDot, by_rows: bool) -> Schedul
     if layout is None or layout.count > most:
         return None
     return Schedule(layout)
+
+
+def _groups(placement: Placement, op: tiles.TileDot) -> Warps | None:
+    """How warpgroups divide a product that their instructions compute: of factors with 16 bits,
+    whose items may be consecutive along either axis."""
+    machine, lhs, acc = placement.machine, tiles.tile_of(op, op.lhs), tiles.tile_of(op, op.acc)
+    assert isinstance(lhs.element, DType)
+    count, rest = divmod(placement.threads, WARP * WARPS)
+    if not machine.groups or rest or not count or lhs.element.size != 2:
+        return None
+    if log2(lhs.shape[-1]) is None or lhs.shape[-1] > _DEEPEST:
+        return None
+    if acc.count > 2 * machine.sums * placement.threads:
+        return None
+    rows, columns = acc.shape
+    return groups_of(rows, columns, count)
+
+
+_DEEPEST = 256
+"""The inner extent of products by warpgroups, whose instructions are all written out."""
 
 
 def has_instruction(machine: TileMachine, op: tiles.TileDot) -> bool:
@@ -242,9 +274,14 @@ def _padded(placement: Placement) -> dict[Value, int]:
     result: dict[Value, int] = {}
     for op, schedule in placement.products.items():
         assert isinstance(op, tiles.TileDot)
-        for factor in (op.lhs, op.rhs) if schedule.warps else ():
+        by_instructions = schedule.warps or schedule.groups
+        for factor in (op.lhs, op.rhs) if by_instructions else ():
             value, _ = factor_of(factor)
             own = placement.stored.get(value)
             if own is False and isinstance(value.op, tiles.TileMap | LOADS[0] | LOADS[1]):
                 result[value] = 16 // tiles.tile_of(op, value).element.size
+                if schedule.groups:
+                    placement.swizzled.add(value)
+    for value in placement.swizzled:
+        result[value] = 0
     return result

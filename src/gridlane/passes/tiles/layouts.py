@@ -11,6 +11,8 @@ from collections.abc import Iterable, Sequence
 
 from gridlane.core.frozen import frozen
 from gridlane.ir.ops.products import COLUMNS
+from gridlane.ir.ops.warpgroups import ROWS as GROUP_ROWS
+from gridlane.ir.ops.warpgroups import WIDEST
 from gridlane.ir.values import Value
 from gridlane.passes.tiles.indices import BitIndex, Bits, log2
 
@@ -169,6 +171,44 @@ def core_layout(rows: int, columns: int, warps: Warps) -> Layout:
     lanes = [*column(1, 3), *row(0, 3)]
     others = [*column(wide - across, wide), *row(high - down, high)]
     return Layout(tuple(registers), (*lanes, *others), wide + high)
+
+
+def groups_of(rows: int, columns: int, groups: int) -> Warps | None:
+    """The division of an accumulator among warpgroups, of whose instructions each has 64 rows and
+    at most 256 columns; None where it does not go up.
+
+    >>> groups_of(128, 256, 2), groups_of(64, 256, 2), groups_of(64, 64, 2), groups_of(64, 512, 1)
+    (Warps(down=2, across=1), Warps(down=1, across=2), None, None)
+    """
+    down = across = 1
+    while down * across < groups:
+        if rows // down > GROUP_ROWS:
+            down *= 2
+        elif columns // across > GROUP_ROWS:
+            across *= 2
+        else:
+            return None
+    fits = rows // down >= GROUP_ROWS and 16 <= columns // across <= WIDEST
+    return Warps(down, across) if fits else None
+
+
+def group_layout(rows: int, columns: int, groups: Warps) -> Layout:
+    """The layout of the sums of ``warpgroup_mma``, by warpgroups: each of their four warps has 16
+    of 64 rows. The registers of a thread are in the order of instructions, and of one of them."""
+    wide, high = log2(columns) or 0, log2(rows) or 0
+    across, down = log2(groups.across) or 0, log2(groups.down) or 0
+
+    def column(first: int, end: int) -> list[int]:
+        return [1 << bit for bit in range(first, end)]
+
+    def row(first: int, end: int) -> list[int]:
+        return [1 << bit + wide for bit in range(first, end)]
+
+    registers = [*column(0, 1), *row(3, 4), *column(3, wide - across), *row(6, high - down)]
+    lanes = [*column(1, 3), *row(0, 3)]
+    warps = row(4, 6)
+    others = [*column(wide - across, wide), *row(high - down, high)]
+    return Layout(tuple(registers), (*lanes, *warps, *others), wide + high)
 
 
 def blocked_layout(rows: int, columns: int, threads: int) -> Layout | None:

@@ -19,6 +19,7 @@ class TileMachine:
             another one.
         factors: those of products that the target has matrix instructions for.
         vectors: a thread accesses up to 16 bytes of device memory at once.
+        groups: it has the instructions of warpgroups.
         static: bytes of shared memory that arrays of a known size may have, where that is less; a
             program with more has dynamic shared memory.
         sums: the most sums of a product that a thread holds in registers; 0 in lockstep.
@@ -31,6 +32,7 @@ class TileMachine:
     sums: int = 0
     static: int = 0
     vectors: bool = False
+    groups: bool = False
 
     def threads(self, warps: int) -> int:
         """The threads of a block for a program that asks for so many warps: a power of two.

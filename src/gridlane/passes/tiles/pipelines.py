@@ -255,9 +255,7 @@ def begin(state: State, pipeline: Pipeline) -> None:
     for op, chunks in pipeline.loads.items():
         value = op.results[0]
         decisions.stored(state.machine, type_of(value), op.loc, 0, pipeline.stages)
-        pipeline.rings[op] = state.ring(
-            type_of(value), state.placement.padded[value], not chunks.axis, pipeline.stages, life
-        )
+        pipeline.rings[op] = state.ring(value, not chunks.axis, pipeline.stages, life)
         state.ahead[op] = partial(_advance, state, pipeline)
     for distance in range(pipeline.stages - 1):
         with state.together():

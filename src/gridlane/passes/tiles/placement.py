@@ -83,10 +83,12 @@ class Schedule:
     Attributes:
         layout: of its sums.
         warps: how they divide the sums where matrix instructions compute them; else None.
+        groups: how warpgroups divide them where their instructions do.
     """
 
     layout: Layout
     warps: Warps | None = None
+    groups: Warps | None = None
 
 
 @dataclass(slots=True)
@@ -102,6 +104,7 @@ class Placement:
         layouts: of ops that compute for each element, and of the tiles and variables that each
             thread keeps its own elements of; what has none here is in the order of rows.
         products: how products with a layout are computed.
+        swizzled: factors of products by warpgroups, which lie in shared memory in patterns.
         padded: tiles whose rows in shared memory have elements behind them, and how many.
     """
 
@@ -117,6 +120,7 @@ class Placement:
     layouts: dict[object, Layout] = field(default_factory=dict[object, Layout])
     products: dict[Op, Schedule] = field(default_factory=dict[Op, Schedule])
     padded: dict[Value, int] = field(default_factory=dict[Value, int])
+    swizzled: set[Value] = field(default_factory=set[Value])
     _costs: dict[object, int] = field(default_factory=dict[object, int])
     _used: frozenset[Value] = frozenset()
 

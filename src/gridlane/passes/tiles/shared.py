@@ -24,20 +24,21 @@ class SharedMemory:
     module: Module
     lives: dict[str, list[Life]] = field(default_factory=dict[str, list[Life]])
 
-    def allot(self, element: Type, count: int, life: Life) -> str:
+    def allot(self, element: Type, count: int, life: Life, align: int = 16) -> str:
         """The symbol of an array that nothing else uses during a life."""
         free = [symbol for symbol in self.lives if self._is_free(symbol, element, life)]
         if not free:
             symbol = f"tile.{len(self.module.globals)}"
             while symbol in self.module.globals:
                 symbol += "_"
-            self.module.globals[symbol] = Global(symbol, element, count, Space.SHARED)
+            self.module.globals[symbol] = Global(symbol, element, count, Space.SHARED, align)
             self.lives[symbol] = [life]
             return symbol
         sizes = {symbol: self.module.globals[symbol].count for symbol in free}
         large = [symbol for symbol in free if sizes[symbol] >= count]
         symbol = min(large, key=sizes.__getitem__) if large else max(free, key=sizes.__getitem__)
-        self.module.globals[symbol].count = max(count, sizes[symbol])
+        array = self.module.globals[symbol]
+        array.count, array.align = max(count, sizes[symbol]), max(align, array.align)
         self.lives[symbol].append(life)
         return symbol
 
@@ -52,6 +53,7 @@ def place_dynamically(machine: TileMachine, module: Module) -> None:
     have of a known size."""
     arrays, places, size = module.static_shared(), dict[str, int](), 0
     for item in arrays:
+        size = -(-size // item.align) * item.align
         places[item.name] = size
         size += -(-item.size // 16) * 16
     if not machine.static or size <= machine.static:
@@ -60,19 +62,21 @@ def place_dynamically(machine: TileMachine, module: Module) -> None:
         del module.globals[item.name]
     module.own_dynamic = size
     for function in module.functions.values():
-        _in_dynamic(function.body, places, {})
+        _in_dynamic(function.body, places, {}, max(item.align for item in arrays))
 
 
-def _in_dynamic(region: Region, places: dict[str, int], values: dict[Value, Value]) -> None:
+def _in_dynamic(
+    region: Region, places: dict[str, int], values: dict[Value, Value], align: int
+) -> None:
     ops: list[Op] = []
     for op in region.ops:
         op.replace_operands(lambda value: values.get(value, value))
         for inner in op.regions():
-            _in_dynamic(inner, places, values)
+            _in_dynamic(inner, places, values, align)
         if not isinstance(op, memory.GlobalAddress) or op.symbol not in places:
             ops.append(op)
             continue
-        start = memory.DynamicShared(pointer(u8, Space.SHARED), loc=op.loc)
+        start = memory.DynamicShared(pointer(u8, Space.SHARED), align, loc=op.loc)
         number = arith.Const(places[op.symbol], i32, loc=op.loc)
         moved = memory.Offset(start.results[0], number.results[0], loc=op.loc)
         typed = memory.Recast(moved.results[0], op.type, loc=op.loc)

@@ -5,14 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from gridlane.core.dtypes import i32
+from gridlane.core.dtypes import DType, i32
 from gridlane.core.errors import TargetError
 from gridlane.core.source import Loc
 from gridlane.ir.builder import Builder
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, grid, memory
+from gridlane.ir.ops.shared_matrix import ALIGN
+from gridlane.ir.ops.tensors import ProxyFence
 from gridlane.ir.types import Space, TileType, Type, pointer
 from gridlane.ir.values import Function, Module, Region, Value, Var
 from gridlane.passes.tiles import decisions
@@ -45,6 +47,8 @@ class Storage:
 
     Attributes:
         pad: elements behind each line in shared memory.
+        swizzle: bytes of a line that lie together, if lines are in panels of so many bytes whose 16
+            bytes change places (``ir.ops.shared_matrix``); else 0.
         turned: lines are columns there.
         start: of a stage of a ring, the number of its first element.
         layout, registers: of the thread's own elements, where they are variables.
@@ -55,6 +59,7 @@ class Storage:
     symbol: str = ""
     array: Value | None = None
     pad: int = 0
+    swizzle: int = 0
     turned: bool = False
     start: Value | None = None
     layout: Layout | None = None
@@ -153,6 +158,7 @@ class State:
         loc: Loc,
         value: Value | Var | None = None,
         turned: bool = False,
+        swizzled: bool = False,
     ) -> Storage:
         """Memory for a tile: for the life of a value or variable, or while the current op is
         lowered."""
@@ -169,23 +175,28 @@ class State:
             self.entry.append(array)
             return Storage(type_, True, array=array.results[0])
         pad = self.placement.padded.get(value, 0) if isinstance(value, Value) else 0
-        storage = Storage(type_, False, pad=pad, turned=turned)
+        swizzle = _swizzle(type_, turned) if swizzled or value in self.placement.swizzled else 0
+        storage = Storage(type_, False, pad=pad, swizzle=swizzle, turned=turned)
         decisions.stored(self.machine, type_, loc, 0, name=name)
-        storage.symbol = self.shared(type_.element, storage.count, value)
+        align = ALIGN if swizzle else 16
+        storage.symbol = self.shared(type_.element, storage.count, value, align)
         return storage
 
-    def ring(
-        self, type_: TileType, pad: int, turned: bool, stages: int, life: tuple[int, int]
-    ) -> Storage:
+    def ring(self, value: Value, turned: bool, stages: int, life: tuple[int, int]) -> Storage:
         """Shared memory for a tile of several iterations; ``stage`` is one of them."""
-        ring = Storage(type_, False, pad=pad, turned=turned)
-        ring.symbol = self.arrays.allot(type_.element, stages * ring.count, life)
+        type_ = value.type
+        assert isinstance(type_, TileType)
+        swizzle = _swizzle(type_, turned) if value in self.placement.swizzled else 0
+        pad = self.placement.padded[value]
+        ring = Storage(type_, False, pad=pad, swizzle=swizzle, turned=turned)
+        align = ALIGN if swizzle else 16
+        ring.symbol = self.arrays.allot(type_.element, stages * ring.count, life, align)
         return ring
 
     def stage(self, ring: Storage, slot: Value) -> Storage:
         """One tile of a ring. Its accesses are not noted: the pipeline orders them."""
         start = self.b.mul(slot, self.b.const(ring.count, i32))
-        return Storage(ring.type, False, ring.symbol, pad=ring.pad, turned=ring.turned, start=start)
+        return replace(ring, start=start)
 
     def variable_of(self, op: Op) -> Storage | None:
         """The memory of the variable that an op reads; None where it reads none."""
@@ -196,14 +207,16 @@ class State:
         registers = [self.b.variable("own", type_.element) for _ in range(layout.count)]
         return Storage(type_, True, layout=layout, registers=tuple(registers))
 
-    def shared(self, element: Type, count: int, value: Value | Var | None = None) -> str:
+    def shared(
+        self, element: Type, count: int, value: Value | Var | None = None, align: int = 16
+    ) -> str:
         """An array in shared memory; see ``allocate``."""
         life = self.now, self.now
         if isinstance(value, Value):
             life = life_of(self.placement, value)
         elif value is not None:
             life = life_of_variable(self.placement.order, value, self._readers(value))
-        return self.arrays.allot(element, count, life)
+        return self.arrays.allot(element, count, life, align)
 
     def _readers(self, var: Var) -> list[Op]:
         """The ops that need elements of a variable."""
@@ -218,6 +231,8 @@ class State:
 
     def address(self, storage: Storage, at: Coordinates) -> Value:
         """The address of an element."""
+        if storage.swizzle:
+            return self._swizzled_address(storage, at)
         if not storage.own and (storage.pad or storage.turned or storage.start is not None):
             return self._line_address(storage, at)
         number = flattened(self.b, at, storage.type.shape)
@@ -245,6 +260,29 @@ class State:
         start = b.mul(as_value(b, line), b.const(storage.stride, i32))
         pointer = b.offset(pointer, b.add(start, as_value(b, column)))
         return b.offset(pointer, b.const(known, i32)) if known else pointer
+
+    def _swizzled_address(self, storage: Storage, at: Coordinates) -> Value:
+        """The address in panels of ``swizzle`` bytes of all lines, whose 16 bytes change places by
+        the number of the line."""
+        b, shape = self.b, storage.type.shape
+        if storage.turned:
+            at, shape = at[::-1], shape[::-1]
+        line, column = as_value(b, at[0]), at[1]
+        assert isinstance(column, BitIndex) and isinstance(storage.type.element, DType)
+        size = storage.type.element.size
+        chunk, width = log2(16 // size) or 0, log2(storage.swizzle // size) or 0
+        pattern, shift = storage.swizzle // 16 - 1, 7 - (log2(storage.swizzle) or 0)
+        moves = line if not shift else b.value(arith.Shr(line, b.const(shift, i32)))
+        moves = b.and_(moves, b.const(pattern, i32))
+        inner = column.below(width).high(chunk).value(b)
+        place = b.mul(b.value(arith.Xor(inner, moves)), b.const(1 << chunk, i32))
+        place = b.add(place, column.below(chunk).value(b))
+        panel = b.mul(column.high(width).value(b), b.const(shape[0] << width, i32))
+        place = b.add(b.add(panel, b.mul(line, b.const(1 << width, i32))), place)
+        pointer = self.pointer_to(storage.symbol)
+        if storage.start is not None:
+            pointer = b.offset(pointer, storage.start)
+        return b.offset(pointer, place)
 
     def read(self, storage: Storage, at: Coordinates) -> Value:
         """An element of a stored tile."""
@@ -295,7 +333,9 @@ class State:
         self.b.region.ops += region.ops
 
     def meet(self) -> None:
-        """A barrier of the block."""
+        """A barrier of the block, behind which warpgroups see what threads have stored."""
+        if any(schedule.groups for schedule in self.placement.products.values()):
+            self.b.emit(ProxyFence())
         if not self.machine.lockstep:
             self.b.emit(grid.Barrier())
         self.pending = Accesses()
@@ -386,6 +426,12 @@ class State:
     def is_first(self) -> Value:
         """Whether this is thread 0."""
         return self.b.eq(self.thread, self.b.const(0, i32))
+
+
+def _swizzle(type_: TileType, turned: bool) -> int:
+    """The bytes of the panels of a tile's lines."""
+    assert isinstance(type_.element, DType)
+    return min(128, type_.shape[0 if turned else 1] * type_.element.size)
 
 
 def refuse(op: Op, text: str) -> TargetError:

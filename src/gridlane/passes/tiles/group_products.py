@@ -1,0 +1,152 @@
+"""Products by warpgroups: sums in registers, factors in shared memory in the patterns that
+``warpgroup_mma`` reads (``ir.ops.shared_matrix``)."""
+
+from __future__ import annotations
+
+from gridlane.core.dtypes import b1, u8, u64
+from gridlane.core.frozen import frozen
+from gridlane.ir.ops import tiles
+from gridlane.ir.ops.products import Factor
+from gridlane.ir.ops.shared_matrix import layout_of
+from gridlane.ir.ops.warpgroups import (
+    ROWS,
+    WARPS,
+    WarpgroupCommit,
+    WarpgroupFence,
+    WarpgroupMma,
+    WarpgroupWait,
+    depth_of,
+)
+from gridlane.ir.types import Space, pointer
+from gridlane.ir.values import Value
+from gridlane.passes.tiles.core_products import in_shared, staged, type_of_storage
+from gridlane.passes.tiles.elements import element, type_of
+from gridlane.passes.tiles.factors import FACTORS
+from gridlane.passes.tiles.indices import BitIndex, Bits, log2, unflattened
+from gridlane.passes.tiles.layouts import LANE_BITS
+from gridlane.passes.tiles.machine import WARP
+from gridlane.passes.tiles.placement import Schedule
+from gridlane.passes.tiles.state import State, Storage
+from gridlane.passes.tiles.sums import rounded, sum_type
+
+_GROUP_BITS = LANE_BITS + 2
+
+
+def dot_by_groups(state: State, op: tiles.TileDot, storage: Storage, schedule: Schedule) -> None:
+    """Compute a product by ``warpgroup_mma``; all warpgroups run it together."""
+    left = _matrix(state, op.lhs, is_left=True)
+    right = _matrix(state, op.rhs, is_left=False)
+    shape, layout, b = storage.type.shape, schedule.layout, state.b
+    type_ = sum_type(op)
+    with state.together():
+        places = [
+            unflattened(b, layout.at(register, state.thread), shape)
+            for register in range(layout.count)
+        ]
+        sums = [b.cast(element(state, op.acc, at), type_) for at in places]
+        for each in (left, right):
+            if each.storage.start is None:
+                state.touch(each.storage.symbol)
+        sums = _sums(state, op, (left, right), schedule, sums)
+        for at, total in zip(places, sums, strict=True):
+            state.write(storage, at, rounded(state, storage, total))
+
+
+@frozen
+class _Matrix:
+    """A factor in shared memory.
+
+    Attributes:
+        across: consecutive items are those of several lines.
+        lines: of the whole factor: rows of A or columns of B.
+        depth: items of a line.
+    """
+
+    storage: Storage
+    across: bool
+    lines: int
+    depth: int
+
+    @property
+    def layout(self) -> int:
+        """The layout of ``ir.ops.shared_matrix``."""
+        swizzle = self.storage.swizzle
+        leading = self.depth * swizzle if self.across else 16
+        return layout_of(leading, 8 * swizzle, swizzle)
+
+    def start(self, state: State, line: BitIndex, item: int) -> Value:
+        """The address of an item, of which the pattern of 16 bytes begins anew."""
+        b, storage = state.b, self.storage
+        first = b.recast(state.pointer_to(storage.symbol), pointer(u8, Space.SHARED))
+        size, swizzle = type_of_storage(storage).size, storage.swizzle
+        if storage.start is not None:
+            first = b.offset(first, b.mul(storage.start, b.const(size, storage.start.type)))
+        if self.across:
+            step, known = size * self.depth, item * swizzle
+        else:
+            step = swizzle
+            panel, inside = divmod(item * size, swizzle)
+            known = panel * self.lines * swizzle + inside
+        known += line.constant * step
+        moved = BitIndex(0, line.parts).value(b)
+        first = b.offset(first, b.mul(moved, b.const(step, moved.type)))
+        return b.offset(first, b.const(known, moved.type)) if known else first
+
+
+def _matrix(state: State, value: Value, is_left: bool) -> _Matrix:
+    """A factor in panels; one that lies otherwise is copied."""
+    found = in_shared(state, value)
+    storage, turned = found or (None, False)
+    if storage is None or not storage.swizzle:
+        storage, turned = staged(state, value, swizzled=True), False
+    shape = type_of(value).shape[::-1] if is_left else type_of(value).shape
+    items_are_last = is_left != turned
+    across = items_are_last == storage.turned
+    return _Matrix(storage, across, shape[1], shape[0])
+
+
+def _sums(
+    state: State,
+    op: tiles.TileDot,
+    factors: tuple[_Matrix, _Matrix],
+    schedule: Schedule,
+    sums: list[Value],
+) -> list[Value]:
+    """Add the products to the sums."""
+    b, groups = state.b, schedule.groups
+    assert groups is not None
+    (left, right), kind = factors, _factor_of(op)
+    rows, columns = left.lines // groups.down, right.lines // groups.across
+    across, down = log2(groups.across) or 0, log2(groups.down) or 0
+    whole = _GROUP_BITS + across + down
+    row = _bits(state, _GROUP_BITS + across, down, whole).joined(BitIndex(), log2(rows) or 0)
+    column = _bits(state, _GROUP_BITS, across, whole).joined(BitIndex(), log2(columns) or 0)
+    layouts = [b.const(each.layout, u64) for each in factors]
+    true, in_block = b.const(True, b1), columns // 2
+    b.emit(WarpgroupFence())
+    for item in range(0, left.depth, depth_of(kind)):
+        second = right.start(state, column, item)
+        for block in range(rows // ROWS):
+            line = BitIndex(row.constant + block * ROWS, row.parts)
+            first = left.start(state, line, item)
+            mine = slice(block * in_block, (block + 1) * in_block)
+            sums[mine] = b.emit(
+                WarpgroupMma(
+                    columns, kind, kind, False, False, left.across, right.across, False,
+                    (first, layouts[0]), second, layouts[1], true, tuple(sums[mine]),
+                )
+            ).results  # fmt: skip
+    b.emit(WarpgroupCommit())
+    alone = state.threads == WARP * WARPS
+    return list(b.emit(WarpgroupWait(0, alone, tuple(sums))).results)
+
+
+def _factor_of(op: tiles.TileDot) -> Factor:
+    return FACTORS[type_of(op.lhs).element]  # type: ignore[index]  # a scalar
+
+
+def _bits(state: State, low: int, count: int, whole: int) -> BitIndex:
+    """Bits of this thread's number."""
+    if not count:
+        return BitIndex()
+    return BitIndex(0, (Bits(state.thread, low, count, 0, low + count == whole),))

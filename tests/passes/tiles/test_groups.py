@@ -1,0 +1,113 @@
+"""Products of tiles by warpgroups are what the tiles say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.passes.tiles.test_products import attention, by_turns, matrices, product, program
+
+from gridlane.backends import backend
+from gridlane.compiler.generation import copied
+from gridlane.compiler.programs import machine_with_groups
+from gridlane.conformance.module_runner import run_on
+from gridlane.frontends.triton import language as tl
+from gridlane.ir.op import REGISTRY
+from gridlane.ir.ops import copies, products, warpgroups
+from gridlane.ir.stages import KERNEL
+from gridlane.ir.values import Module
+from gridlane.ir.verifier import verify
+from gridlane.passes.legalise.expand_ops import expand_ops
+from gridlane.passes.tiles import lower_tiles
+from gridlane.passes.tiles.layouts import group_layout, groups_of
+
+MACHINE = replace(machine_with_groups(backend("cuda")), static=0)
+
+
+def by_groups(module: Module) -> tuple[Module, int]:
+    """The same for the threads of a block, and how many there are."""
+    changed = copied(module)
+    threads = MACHINE.threads(module.program_warps)
+    lower_tiles(changed, MACHINE)
+    changed.program_warps = 0
+    verify(changed, KERNEL)
+    return changed, threads
+
+
+def results(module: Module, args: list[Any], threads: int, grid: int = 1) -> list[np.ndarray]:
+    """The arrays after a launch. The warps of a lone warpgroup take turns, others run in step."""
+    if threads == 128:
+        expand_ops(module, frozenset(REGISTRY.values()) - {warpgroups.WarpgroupWait})
+        return by_turns(module, args, threads, grid)
+    arrays = [each for each in args if isinstance(each, np.ndarray)]
+    numbers = tuple([each for each in args if not isinstance(each, np.ndarray)])
+    return run_on("interp", module, (grid, 1, 1), (threads, 1, 1), arrays, numbers).arrays
+
+
+def check(kind: str, m: int, n: int, k: int, steps: int, warps: int, left: bool, right: bool,
+          stages: int = 1, less: int = 3) -> Module:  # fmt: skip
+    a, b, bias, depth, rows, out = matrices(kind, m, n, k * steps - less, m - 5)
+    args = [a, b, out, bias, depth, rows]
+    shape = {"M": m, "N": n, "K": k, "LEFT": left, "RIGHT": right, "SUMS": tl.float32}
+    changed, threads = by_groups(program(product, args, warps, stages, **shape))
+    want = a.astype(np.float64) @ b.astype(np.float64) + bias
+    want = np.where(want > 0, want, 2 * want)
+    want[rows:] = 0
+    kinds = [type(op) for op in changed.kernel.body.walk()]
+    assert warpgroups.WarpgroupMma in kinds and products.Mma not in kinds
+    np.testing.assert_array_equal(results(changed, args, threads)[2], want.astype(out.dtype))
+    return changed
+
+
+SHAPES = [
+    (64, 16, 16, 4), (64, 32, 32, 4), (128, 64, 64, 4), (128, 32, 128, 8), (64, 128, 16, 8),
+    (64, 128, 64, 4),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("m, n, k, warps", SHAPES)
+@pytest.mark.parametrize("left, right", [(False, False), (True, True), (False, True)])
+def test_products(m, n, k, warps, left, right):
+    check("bf16" if left else "f16", m, n, k, 2, warps, left, right)
+
+
+@pytest.mark.parametrize("left, right, stages", [(False, False, 3), (True, True, 2)])
+def test_copies_ahead(left, right, stages):
+    module = check("f16", 64, 64, 64, 4, 4, left, right, stages, 16 if right else 0)
+    sizes = {op.bytes for op in module.kernel.body.walk() if isinstance(op, copies.AsyncCopy)}
+    assert sizes == {16}
+
+
+def test_attention():
+    rng = np.random.default_rng(3)
+    q, k, v = (rng.standard_normal((128, 64)).astype(np.float16) for _ in range(3))
+    args = [q, k, v, np.zeros_like(q), 128]
+    module = program(attention, args, 4, 2, M=64, N=64, WIDTH=64)
+    changed, threads = by_groups(module)
+    assert any(isinstance(op, warpgroups.WarpgroupMma) for op in changed.kernel.body.walk())
+    out = results(changed, args, threads, 2)[3]
+    scores = q.astype(float) @ k.astype(float).T * 0.25
+    powers = np.exp(scores - scores.max(1, keepdims=True))
+    want = powers @ v.astype(float) / powers.sum(1, keepdims=True)
+    np.testing.assert_allclose(out, want, atol=2e-3)
+
+
+@pytest.mark.parametrize("rows, columns, groups", [(64, 32, 1), (128, 64, 2), (64, 256, 2)])
+def test_layouts(rows, columns, groups):
+    """A warp has 16 of the 64 rows of each instruction."""
+    division = groups_of(rows, columns, groups)
+    assert division is not None
+    layout = group_layout(rows, columns, division)
+    assert layout.is_whole()
+    wide = columns // division.across
+    for thread in range(128 * groups):
+        group, warp, lane = thread // 128, thread // 32 % 4, thread % 32
+        down, across = divmod(group, division.across)
+        for register in range(layout.count):
+            block, number = divmod(register, wide // 2)
+            row = rows // division.down * down + 64 * block + 16 * warp
+            row += lane // 4 + 8 * (number // 2 % 2)
+            column = wide * across + 8 * (number // 4) + lane % 4 * 2 + number % 2
+            assert layout.place(register, thread) == row * columns + column
