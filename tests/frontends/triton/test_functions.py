@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import ml_dtypes
+import mpmath
 import numpy as np
 import pytest
 from tests.frontends.triton.running import jit, module_of, run
@@ -372,3 +373,143 @@ def test_instructions_of_ptx():
     assert (out[16:32] == source - 3).all()
     assert (out[32:] == (source & 0x1F) << 3).all()
     assert (halves == before * 2).all()
+
+
+@jit
+def vectors(a, b, c, d, out, FUNCTION: tl.constexpr, COUNT: tl.constexpr, SIZE: tl.constexpr):
+    at = tl.arange(0, SIZE)
+    w, x, y, z = tl.load(a + at), tl.load(b + at), tl.load(c + at), tl.load(d + at)
+    if COUNT == 2:
+        tl.store(out + at, FUNCTION(w, x))
+    elif COUNT == 3:
+        tl.store(out + at, FUNCTION(w, x, y))
+    else:
+        tl.store(out + at, FUNCTION(w, x, y, z))
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize(
+    ("name", "count"),
+    [("rhypot", 2), ("norm3d", 3), ("norm4d", 4), ("rnorm3d", 3), ("rnorm4d", 4)],
+)
+def test_lengths_of_vectors(name, count, dtype):
+    """Against exact sums of squares; large, tiny, infinite and no numbers as well."""
+    bits = mpmath.workdps(50)
+    large, tiny = (1e30, 1e-30) if dtype == "f4" else (1e300, 1e-300)
+    rows = RNG.standard_normal((16, 4))
+    rows[:4] *= large
+    rows[4:8] *= tiny
+    rows[8] = 0
+    rows[9, 0], rows[9, 1] = np.inf, np.nan
+    rows[10, 1] = np.nan
+    rows = rows.astype(dtype)
+    out = np.zeros(16, dtype)
+    run(vectors, *rows.T.copy(), out, FUNCTION=getattr(libdevice, name), COUNT=count, SIZE=16)
+    with bits:
+        for row, found in zip(rows[:, :count].tolist(), out.tolist(), strict=True):
+            if math.inf in row:
+                wanted = 0.0 if name[0] == "r" else math.inf
+            else:
+                length = mpmath.sqrt(sum(mpmath.mpf(x) ** 2 for x in row))
+                if name[0] == "r":
+                    length = 1 / length if length else mpmath.inf
+                wanted = float(length)
+            limit = np.finfo(dtype).max
+            wanted = math.inf if wanted > limit else wanted
+            np.testing.assert_allclose(found, wanted, rtol=2.5 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("order", [0, 1])
+def test_modified_bessel_functions(order, dtype):
+    most = 90.0 if dtype == "f4" else 713.0
+    source = [0.0, 1e-30, 1e-4, 0.5, 1, 2, 5, 12, 19.99, 20, 20.01, 35, 60, most]
+    source = np.array([*source, -3, -25, np.inf, -np.inf, np.nan], dtype)
+    source = np.pad(source, (0, 32 - len(source)), constant_values=4)
+    out = np.zeros_like(source)
+    run(unary, source, out, FUNCTION=getattr(libdevice, f"cyl_bessel_i{order}"), SIZE=32)
+    with mpmath.workdps(40):
+        wanted = [
+            x if math.isnan(x) else abs(x) if math.isinf(x) and not order
+            else x if math.isinf(x) else float(mpmath.besseli(order, x))
+            for x in source.tolist()
+        ]  # fmt: skip
+    rtol = 2e-7 if dtype == "f4" else 5e-15
+    np.testing.assert_allclose(out, np.array(wanted, dtype), rtol=rtol)
+
+
+@jit
+def bits_of(source, back, out, SIZE: tl.constexpr):
+    at = tl.arange(0, SIZE)
+    bits = libdevice.float_as_uint(tl.load(source + at))
+    tl.store(out + at, bits)
+    tl.store(back + at, libdevice.uint_as_float(bits.to(tl.uint32)))
+
+
+def test_bits_of_floats():
+    source = np.array([1.5, -0.0, np.inf, -2.0], np.float32)
+    back, out = np.zeros(4, np.float32), np.zeros(4, np.int32)
+    run(bits_of, source, back, out, SIZE=4)
+    assert (out == source.view(np.int32)).all()
+    assert (back.view(np.int32) == out).all()
+
+
+@jit
+def loaded(source, out, MASKED: tl.constexpr, SIZE: tl.constexpr):
+    at = tl.arange(0, SIZE)
+    mask = at < SIZE // 2 if MASKED else None
+    value = tl.atomic_load(source + at, mask=mask, sem="relaxed")
+    tl.atomic_store(out + at, value, mask=mask)
+    tl.atomic_store(out + SIZE, tl.atomic_load(source + 1))
+
+
+@pytest.mark.parametrize("dtype", ["i4", "u8", "f4", "f8"])
+@pytest.mark.parametrize("masked", [False, True])
+def test_atomic_loads_and_stores(dtype, masked):
+    source = np.array([-0.0, 2, 3, 4] if dtype[0] == "f" else [0, 2, 3, 4], dtype)
+    before = source.copy()
+    out = np.full(5, 9, dtype)
+    run(loaded, source, out, MASKED=masked, SIZE=4)
+    wanted = [*source[:2], 9, 9, 2] if masked else [*source, 2]
+    assert out.tobytes() == np.array(wanted, dtype).tobytes()
+    assert source.tobytes() == before.tobytes()
+
+
+@jit
+def wrong_order(source, out, KIND: tl.constexpr):
+    if KIND == 0:
+        tl.store(out, tl.atomic_load(source, sem="release"))
+    elif KIND == 1:
+        tl.atomic_store(out, 1, sem="acquire")
+    else:
+        tl.store(out, tl.atomic_poll(source, 1))
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        (0, "atomic_load only supports acquire and relaxed"),
+        (1, "atomic_store only supports release and relaxed"),
+        (2, "atomic_poll waits for other programs"),
+    ],
+)
+def test_atomics_that_are_refused(kind, message):
+    with pytest.raises(Exception, match=message):
+        run(wrong_order, np.zeros(1, np.int32), np.zeros(1, np.int32), KIND=kind)
+
+
+@jit
+def facts(out):
+    if tl.target_info.is_cuda() or tl.target_info.cuda_capability_geq(9, 0):
+        tl.store(out, -1)
+    elif tl.target_info.current_target() is None:
+        tl.extra.cuda.gdc_wait()
+        tl.store(out, tl.extra.cuda.num_threads())
+        tl.extra.cuda.gdc_launch_dependents()
+        tl.store(out + 1, tl.extra.cuda.num_warps())
+
+
+def test_facts_of_the_target():
+    out = np.zeros(2, np.int32)
+    run(facts, out)
+    assert out.tolist() == [128, 4]

@@ -37,6 +37,7 @@ MODULES: dict[str, str] = {
     "triton.language.math": "gridlane.frontends.triton.mathematics",
     "triton.language.random": "gridlane.frontends.triton.random",
     "triton.language.standard": _LANGUAGE,
+    "triton.language.target_info": f"{_LANGUAGE}.target_info",
     "triton.runtime": f"{_TILES}.runtime",
     "triton.runtime._allocation": f"{_TILES}.compiling",
     "triton.runtime.autotuner": f"{_TILES}.autotuning",

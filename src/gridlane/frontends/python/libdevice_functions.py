@@ -23,6 +23,8 @@ HALF_ROOT = 0.70710678118654752440
 GAMMA = 0.57721566490153286061
 LOG_2 = 0.69314718055994530942
 TWO_BY_PI = 0.63661977236758134308
+TWO_PI = 6.28318530717958647693
+SMALLEST_TERM = 1e-18
 ERROR_SLOPE = 0.88622692545275801
 INFINITY, NAN = math.inf, math.nan
 LOWEST, HIGHEST = -(2**31), 2**31 - 1
@@ -460,10 +462,130 @@ def yn(n, x):
     return here
 
 
+def cyl_bessel_i(x, order):
+    """The power series, whose terms are all positive, and from 20 on the asymptotic one, whose
+    least term is e^-40 of the first there."""
+    a = abs(x)
+    if math.isinf(a) or not a > 0.0:
+        return x if order or math.isnan(x) or math.isinf(a) else 1.0
+    total, k = 1.0, 0.0
+    term = total
+    if a < 20.0:
+        quarter = 0.25 * a * a
+        while term > total * SMALLEST_TERM:
+            k += 1.0
+            term *= quarter / (k * (k + float64(order)))
+            total += term
+        bessel = total * 0.5 * a if order else total
+    else:
+        square = 4.0 * float64(order)
+        for n in range(1, 40):
+            odd = 2.0 * float64(n) - 1.0
+            term *= -(square - odd * odd) / (8.0 * a * float64(n))
+            total += term
+            if abs(term) < abs(total) * SMALLEST_TERM:
+                break
+        root = math.exp(0.5 * a)  # e^a may be more than the result
+        bessel = root * (total / math.sqrt(TWO_PI * a)) * root
+    return math.copysign(bessel, x) if order else bessel
+
+
+of_third_kind = device(cyl_bessel_i)
+
+
+def cyl_bessel_i0(x):
+    return abs(of_third_kind(x, int64(0)))
+
+
+def cyl_bessel_i1(x):
+    return of_third_kind(x, int64(1))
+
+
+# ---- lengths of vectors
+
+
+def norm(a, b, c, d):
+    """Scaled so that no square overflows or vanishes."""
+    if math.isinf(a) or math.isinf(b) or math.isinf(c) or math.isinf(d):
+        return INFINITY
+    largest = max(max(abs(a), abs(b)), max(abs(c), abs(d)))
+    scale = 2.0**-600 if largest > 2.0**400 else 2.0**600 if largest < 2.0**-400 else 1.0
+    w, x, y, z = a * scale, b * scale, c * scale, d * scale
+    squares = libdevice.fma(w, w, libdevice.fma(x, x, libdevice.fma(y, y, z * z)))
+    return math.sqrt(squares) / scale
+
+
+length = device(norm)
+
+
+def norm3d(a, b, c):
+    return length(a, b, c, 0.0)
+
+
+def norm4d(a, b, c, d):
+    return length(a, b, c, d)
+
+
+def rhypot(a, b):
+    return 1.0 / length(a, b, 0.0, 0.0)
+
+
+def rnorm3d(a, b, c):
+    return 1.0 / length(a, b, c, 0.0)
+
+
+def rnorm4d(a, b, c, d):
+    return 1.0 / length(a, b, c, d)
+
+
+def normf(a, b, c, d):
+    if math.isinf(a) or math.isinf(b) or math.isinf(c) or math.isinf(d):
+        return float32(INFINITY)
+    largest = max(max(abs(a), abs(b)), max(abs(c), abs(d)))
+    scale = float32(1.0)
+    if largest > float32(2.0**50):
+        scale = float32(2.0**-80)
+    elif largest < float32(2.0**-40):
+        scale = float32(2.0**80)
+    w, x, y, z = a * scale, b * scale, c * scale, d * scale
+    squares = libdevice.fmaf(w, w, libdevice.fmaf(x, x, libdevice.fmaf(y, y, z * z)))
+    return libdevice.sqrtf(squares) / scale
+
+
+lengthf = device(normf)
+
+
+def norm3df(a, b, c):
+    return lengthf(a, b, c, float32(0.0))
+
+
+def norm4df(a, b, c, d):
+    return lengthf(a, b, c, d)
+
+
+def rhypotf(a, b):
+    return float32(1.0) / lengthf(a, b, float32(0.0), float32(0.0))
+
+
+def rnorm3df(a, b, c):
+    return float32(1.0) / lengthf(a, b, c, float32(0.0))
+
+
+def rnorm4df(a, b, c, d):
+    return float32(1.0) / lengthf(a, b, c, d)
+
+
 OWN = fdim, ilogb, logb, remquo, rcbrt
 """Functions that compute in the type of their argument."""
 HALF_TURNS = sinpi, cospi, sincospi, sinpif, cospif, sincospif
-"""Functions of the type that their names say."""
-WIDE = powi, normcdf, erfcinv, erfinv, normcdfinv, erfcx, j0, j1, y0, y1, jn, yn
+LENGTHS = (
+    *(rhypot, norm3d, rnorm3d, norm4d, rnorm4d),
+    *(rhypotf, norm3df, rnorm3df, norm4df, rnorm4df),
+)
+"""These and HALF_TURNS: functions of the type that their names say."""
+WIDE = (
+    *(powi, normcdf, erfcinv, erfinv, normcdfinv, erfcx, j0, j1, y0, y1, jn, yn),
+    *(cyl_bessel_i0, cyl_bessel_i1),
+)
 """Functions of float64, of which those of float32 are rounded."""
 OTHERS = hadd, rhadd, uhadd, urhadd, mul24, umul24, mulhi, umulhi, sad, usad, saturatef

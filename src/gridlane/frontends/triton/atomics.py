@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from gridlane.frontends.triton.casting import converted, is_true
+from gridlane.frontends.triton.casting import cast, converted, is_true
 from gridlane.frontends.triton.constants import unwrapped
 from gridlane.frontends.triton.context import builder, builtin
+from gridlane.frontends.triton.creation import full
 from gridlane.frontends.triton.numbers import to_tensor
 from gridlane.frontends.triton.shapes import as_pointers
 from gridlane.frontends.triton.types import dtype, pointer_type, require_arithmetic
@@ -103,6 +104,64 @@ def _define(name: str) -> Any:
 atomic_add, atomic_min, atomic_max = map(_define, ("add", "min", "max"))
 atomic_and, atomic_or, atomic_xor = map(_define, _BITWISE)
 atomic_xchg = _define("xchg")
+
+
+def _order(name: str, sem: Any, default: str) -> str:
+    plain = unwrapped(sem) or default
+    if plain not in (default, "relaxed"):
+        raise ValueError(f"atomic_{name} only supports {default} and relaxed semantics")
+    return plain
+
+
+def _bits(pointer: tensor, name: str) -> tuple[tensor, dtype, dtype]:
+    """Pointers to the bits of elements, the elements' type and that of the bits."""
+    kind = _element(pointer, name)
+    if kind.is_int():
+        return pointer, kind, kind
+    bits = dtype(f"int{kind.primitive_bitwidth}")
+    return cast(pointer, pointer_type(bits), bitcast=True), kind, bits
+
+
+@member
+@builtin
+def atomic_load(pointer: tensor, mask: Any = None, sem: Any = None, scope: Any = None) -> tensor:
+    """Read what is at addresses, by an update that changes no bit."""
+    order = _order("load", sem, "acquire")
+    bits, kind, plain = _bits(pointer, "load")
+    zeros = full(pointer.shape, 0, plain) if pointer.shape else cast(0, plain)
+    found = update("or", bits, zeros, mask, order, scope)
+    return found if kind is plain else cast(found, kind, bitcast=True)
+
+
+@member
+@builtin
+def atomic_store(
+    pointer: tensor, val: Any, mask: Any = None, sem: Any = None, scope: Any = None
+) -> None:
+    """Write values to addresses."""
+    order = _order("store", sem, "release")
+    bits, kind, plain = _bits(pointer, "store")
+    value = converted(to_tensor(val), kind)
+    update(
+        "xchg",
+        bits,
+        value if kind is plain else cast(value, plain, bitcast=True),
+        mask,
+        order,
+        scope,
+    )
+
+
+@member
+@builtin
+def atomic_poll(
+    pointer: tensor, expected_value: Any, sem: Any = None, scope: Any = None, timeout_ns: Any = None
+) -> tensor:
+    """Refused: a program would wait for another one, which a device need not run meanwhile."""
+    raise NotImplementedError(
+        "atomic_poll waits for other programs, and devices run them in any order; launch again "
+        "where one program needs what another has written"
+    )
 
 
 @member

@@ -6,6 +6,7 @@ program's module.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from types import FunctionType, SimpleNamespace
 from typing import Any, cast
@@ -25,6 +26,10 @@ from gridlane.ir.builder import Builder
 from gridlane.ir.ops.control import Call
 from gridlane.ir.values import Function, Module, Value
 
+_WIDTHS = (("f", "f"), ("", "d"))
+_ORDERS_OF_I = ("cyl_bessel_i0", "cyl_bessel_i1")
+_NORMS = {"rhypot": 2, "norm3d": 3, "rnorm3d": 3, "norm4d": 4, "rnorm4d": 4}
+"""Functions of so many coordinates."""
 _KINDS = {"f": "fp32", "d": "fp64", "i": "int32", "l": "int64", "h": "int16"}
 _WAYS = ("rn", "rz", "rd", "ru")
 
@@ -44,12 +49,13 @@ _FORMS: dict[str, tuple[str, ...]] = {
     "pow": ("powif", "powi", "powf", "pow"),
     "fast_dividef": ("fast_fdividef",),
     "rsqrt_rn": ("frsqrt_rn",),
+    "fast_tanhf": ("tanhf",),
 }
 """The functions of libdevice that one of Triton's names stands for, where their names differ from
 it by more than the f of float32."""
 
 _UNSIGNED = frozenset(
-    ["umul24", "uhadd", "urhadd", "usad", "umulhi", "umul64hi"]
+    ["uint_as_float", "umul24", "uhadd", "urhadd", "usad", "umulhi", "umul64hi"]
     + [
         f"{kind}2{target}_{way}"
         for kind in ("uint", "ull")
@@ -57,6 +63,8 @@ _UNSIGNED = frozenset(
         for way in _WAYS
     ]
 )
+_CONVERTS = re.compile("2|_as_")
+"""In the names of functions from one type to another."""
 _TRUTHS = frozenset(("isnan", "isinf", "finitef", "isfinited"))
 """Functions whose results are conditions."""
 
@@ -69,6 +77,8 @@ _DIRECT = [
     "double2hiint",
     "int_as_float",
     "float_as_int",
+    "uint_as_float",
+    "float_as_uint",
     "longlong_as_double",
     "double_as_longlong",
     "fast_sinf",
@@ -145,6 +155,8 @@ _FLOATING = [
     "logb",
     "jn",
     "yn",
+    *_ORDERS_OF_I,
+    *_NORMS,
 ]
 _CONVERSIONS = [
     *[
@@ -161,17 +173,19 @@ _CONVERSIONS = [
     ],
     *[f"double2float_{way}" for way in _WAYS],
 ]
-_UNAVAILABLE = [
-    "rcp64h",
-    "rhypot",
-    "norm3d",
-    "rnorm3d",
-    "norm4d",
-    "rnorm4d",
-    "cyl_bessel_i0",
-    "cyl_bessel_i1",
-    "fast_tanhf",
-]
+_UNAVAILABLE = ["rcp64h"]
+_SIGNATURES = SIGNATURES | {
+    **{f"{name}{kind}": f"{of}:{of}" for name in _ORDERS_OF_I for kind, of in _WIDTHS},
+    **{
+        f"{name}{kind}": f"{of}:{of * count}"
+        for name, count in _NORMS.items()
+        for kind, of in _WIDTHS
+    },
+    "uint_as_float": "f:i",
+    "float_as_uint": "i:f",
+}
+"""Those of ``cuda.libdevice``, and of functions that it has not."""
+_SAME = {"uint_as_float": "int_as_float", "float_as_uint": "float_as_int"}
 
 
 def _forms(name: str) -> tuple[str, ...]:
@@ -180,7 +194,7 @@ def _forms(name: str) -> tuple[str, ...]:
 
 def _parameters(form: str) -> tuple[str, ...]:
     """The names of the types that a function takes."""
-    letters = SIGNATURES.get(form, _DOUBLE_SUM).partition(":")[2]
+    letters = _SIGNATURES.get(form, _DOUBLE_SUM).partition(":")[2]
     sign = "u" if form in _UNSIGNED else ""
     return tuple([sign + _KINDS[each] if each in "ilh" else _KINDS[each] for each in letters])
 
@@ -189,8 +203,8 @@ def _build(form: str) -> Build:
     """The IR of a function on values of its parameters' types."""
     from gridlane.frontends.python.calls.libdevice import BUILDS, TYPES
 
-    results, _, params = SIGNATURES.get(form, _DOUBLE_SUM).partition(":")
-    emit = BUILDS.get(form) or _of_dialect(form)
+    results, _, params = _SIGNATURES.get(form, _DOUBLE_SUM).partition(":")
+    emit = BUILDS.get(_SAME.get(form, form)) or _of_dialect(form)
 
     def build(b: Builder, *values: Value) -> Value:
         given = [b.cast(value, TYPES[letter]) for value, letter in zip(values, params, strict=True)]
@@ -207,7 +221,10 @@ def _of_dialect(form: str) -> Callable[..., tuple[Value, ...]]:
     plain = form.removesuffix("f")
     functions: dict[str, FunctionType] = {
         each.__name__: each
-        for each in (*written.OWN, *written.HALF_TURNS, *written.WIDE, *written.OTHERS)
+        for each in (
+            *(*written.OWN, *written.HALF_TURNS, *written.LENGTHS),
+            *(*written.WIDE, *written.OTHERS),
+        )
     }
     function = functions.get(form) or functions.get(plain)
     if function is None:
@@ -258,7 +275,7 @@ def _define(name: str) -> Callable[..., tensor]:
 
 def _applied(name: str, form: str, values: list[tensor]) -> tensor:
     result = int1 if name in _TRUTHS else None
-    if form in _UNSIGNED and values[0].dtype.is_int() and "2" not in form:
+    if form in _UNSIGNED and values[0].dtype.is_int() and not _CONVERTS.search(form):
         result = values[0].dtype
     kind = None if result is None else result.name
     build = _build(form)

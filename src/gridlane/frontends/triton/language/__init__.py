@@ -20,9 +20,12 @@ from gridlane.frontends.triton.atomics import (
     atomic_add,
     atomic_and,
     atomic_cas,
+    atomic_load,
     atomic_max,
     atomic_min,
     atomic_or,
+    atomic_poll,
+    atomic_store,
     atomic_xchg,
     atomic_xor,
 )
@@ -154,7 +157,7 @@ from gridlane.frontends.triton.types import (
 )
 from gridlane.frontends.triton.values import tensor
 
-_MODULES = ("core", "extra", "random", "standard")
+_MODULES = ("core", "extra", "random", "standard", "target_info")
 
 
 def __getattr__(name: str) -> Any:
@@ -180,9 +183,12 @@ __all__ = [
     "atomic_add",
     "atomic_and",
     "atomic_cas",
+    "atomic_load",
     "atomic_max",
     "atomic_min",
     "atomic_or",
+    "atomic_poll",
+    "atomic_store",
     "atomic_xchg",
     "atomic_xor",
     "bfloat16",
