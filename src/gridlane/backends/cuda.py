@@ -13,9 +13,12 @@ from gridlane.ir.families import (
     COPIES,
     MACHINE,
     MATRIX,
+    MBARRIERS,
     PAIRS,
     PARTS,
     PRODUCTS,
+    TENSORS,
+    WARPGROUPS,
 )
 
 _OTHERS = "the mask does not name the lanes that call"
@@ -33,6 +36,8 @@ BACKEND = Backend(
         passes.LOWER_TILES.unless(Fact.MATRIX_PRODUCTS),
         passes.LOWER_TILES_TO_CORES.when(Fact.MATRIX_PRODUCTS).unless(Fact.LARGE_SHARED),
         passes.LOWER_TILES_TO_LARGE.when(Fact.MATRIX_PRODUCTS, Fact.LARGE_SHARED),
+        passes.EXPAND_WARPGROUPS.unless(Fact.WARPGROUPS),
+        passes.EXPAND_MBARRIERS.unless(Fact.MBARRIERS),
         passes.EXPAND_FLUSHING_OF_NVPTX,
         # It emits functions, so it precedes the inlining of calls.
         passes.FUNCTIONS_OF_NVPTX.unless(Fact.LIBDEVICE),
@@ -48,8 +53,12 @@ BACKEND = Backend(
         # After the hints, which LLVM follows.
         passes.KEEP_ROLLED,
     ),
-    legal=CLUSTERS | COOPERATIVE | MATRIX | PAIRS | PARTS | MACHINE | PRODUCTS,
-    legal_with={Fact.ASYNC_COPIES: COPIES},
+    legal=CLUSTERS | COOPERATIVE | MATRIX | PAIRS | PARTS | MACHINE | PRODUCTS | TENSORS,
+    legal_with={
+        Fact.ASYNC_COPIES: COPIES,
+        Fact.MBARRIERS: MBARRIERS,
+        Fact.WARPGROUPS: WARPGROUPS,
+    },
     reasons={**reasons.REPORT, **reasons.CHECKS},
     formats=(IR, LLVM, PTX, CUBIN),
     named_processors=True,
@@ -62,6 +71,10 @@ BACKEND = Backend(
         "atomic-add-f32-apart": "atom.add.f32 takes subnormal numbers in global memory as 0",
         "atomic-sub-f32-apart": "as atom.add.f32",
     },
+    refused=tuple(
+        (name, ".*", "the description of a tensor is in global memory")
+        for name in ("tensor_load", "tensor_store", "tensor_reduce")
+    ),
     program_warps=32,
     program_shared=48 << 10,
     rank=60,

@@ -69,6 +69,9 @@ EXPAND_OPS = _pass("legalise.expand_ops.expand_ops")._replace(
 )
 EXPAND_WAITS = _pass("legalise.expand_ops.expand_waits")
 """Where a target emits all ops, in front of the passes that look for threads that wait."""
+EXPAND_WARPGROUPS = _pass("legalise.expand_ops.expand_warpgroups")
+EXPAND_MBARRIERS = _pass("legalise.expand_ops.expand_mbarriers")
+"""Where only some processors of a target have these."""
 DROP_NUMBERS = _pass("legalise.error_numbers.drop_numbers")
 """Where reports carry no numbers."""
 

@@ -54,6 +54,12 @@ class Fact(StrEnum):
     MATRIX_PRODUCTS = "matrix products"
     """The processor has ``mma`` with the shapes of ``passes/tiles``."""
 
+    WARPGROUPS = "warpgroups"
+    """The processor has ``wgmma``: it is sm_90a."""
+
+    MBARRIERS = "mbarriers"
+    """The processor has mbarriers that count bytes."""
+
     LARGE_SHARED = "large shared"
     """A block may have 227 KiB of shared memory."""
 

@@ -31,6 +31,10 @@ PRODUCTS = 80
 LARGE = 90, 120
 """The compute capabilities, without the last, whose blocks may have 227 KiB of shared memory; from
 8.0 on all others have 99 KiB at least."""
+MBARRIERS = 90
+"""The lowest compute capability with mbarriers that count bytes."""
+WARPGROUPS = "sm_90a"
+"""The processor with products of warpgroups."""
 PROCESSORS = tuple(ptx.VERSIONS)
 """The processors that LLVM generates code for."""
 _PROCESSOR = re.compile(r"sm_(\d{2,3})([af]?)")
@@ -131,6 +135,8 @@ def _emit(module: Module, target: Target, options: KernelOptions, machine: Machi
         options,
         *([] if find_libdevice() is None else [Fact.LIBDEVICE]),
         *([Fact.ASYNC_COPIES] if machine.capability >= COPIES else []),
+        *([Fact.MBARRIERS] if machine.capability >= MBARRIERS else []),
+        *([Fact.WARPGROUPS] if machine.processor == WARPGROUPS else []),
         *([Fact.MATRIX_PRODUCTS] if machine.capability >= PRODUCTS else []),
         *([Fact.LARGE_SHARED] if LARGE[0] <= machine.capability < LARGE[1] else []),
     )

@@ -18,6 +18,7 @@ from gridlane.conformance.module_runner import assert_same, run_on
 from gridlane.core.errors import TargetError
 from gridlane.core.options import KernelOptions, Target
 from gridlane.frontends.ptx import parse_ptx
+from gridlane.ir.families import MBARRIERS, WARPGROUPS
 from gridlane.ir.types import PointerType
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
@@ -51,7 +52,8 @@ def cases() -> Iterator[Case]:
 @pytest.mark.parametrize("case", list(cases()), ids=str)
 def test_an_op_by_its_ptx(case):
     try:
-        target = Target("cuda", processor="sm_80")
+        is_newer = case.op in WARPGROUPS | MBARRIERS
+        target = Target("cuda", processor="sm_90a" if is_newer else "sm_80")
         text = compiler.text(case.module, target, "asm", KernelOptions())
     except TargetError:
         return  # the op is not for NVIDIA, which tests/ops holds

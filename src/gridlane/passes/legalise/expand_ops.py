@@ -13,9 +13,8 @@ from gridlane.ir.ops import control, mbarriers, warpgroups
 from gridlane.ir.values import Function, Module, Param, Region, Value
 from gridlane.passes.legalise.library import LEAST_OPS, library_function
 
-WAITS: frozenset[type[Op]] = frozenset(
+MBARRIERS: frozenset[type[Op]] = frozenset(
     (
-        warpgroups.WarpgroupWait,
         mbarriers.MbarrierInit,
         mbarriers.MbarrierArrive,
         mbarriers.MbarrierExpect,
@@ -24,7 +23,27 @@ WAITS: frozenset[type[Op]] = frozenset(
         mbarriers.MbarrierPending,
     )
 )
+WARPGROUPS: frozenset[type[Op]] = frozenset(
+    (
+        warpgroups.WarpgroupMma,
+        warpgroups.WarpgroupFence,
+        warpgroups.WarpgroupCommit,
+        warpgroups.WarpgroupWait,
+        warpgroups.RegisterLimit,
+    )
+)
+WAITS = MBARRIERS | {warpgroups.WarpgroupWait}
 """Ops by which the warps of a block wait for each other."""
+
+
+def expand_warpgroups(module: Module) -> None:
+    """Expand the products of warpgroups, and what orders them."""
+    expand_ops(module, frozenset(REGISTRY.values()) - WARPGROUPS)
+
+
+def expand_mbarriers(module: Module) -> None:
+    """Expand mbarriers."""
+    expand_ops(module, frozenset(REGISTRY.values()) - MBARRIERS)
 
 
 def expand_waits(module: Module) -> None:

@@ -14,7 +14,9 @@ from gridlane.codegen.llvm.gpu.nvptx import (
     lane_products,
     mathlib,
     matrix_rows,
+    mbarriers,
     products,
+    warpgroups,
     warps,
 )
 from gridlane.codegen.llvm.gpu.nvptx.overlay import EMITTERS, Nvidia
@@ -35,8 +37,10 @@ FAMILIES = (
     integers,
     lane_products,
     mathlib,
+    mbarriers,
     matrix_rows,
     products,
+    warpgroups,
     warps,
 )
 """Imported for the emitters that they register."""
