@@ -326,7 +326,6 @@ BAD = [
     (lambda: programs.add[(1,)](X, object(), X, 4, 4), ArgumentError, "y: a tile program cannot"),
     (lambda: programs.add[(1,)](X, X, X, 4, 3), tiles.CompilationError, "power of"),
     (lambda: tiles.jit(5), ArgumentError, "a Python function"),
-    (lambda: tiles.jit(programs.add.fn, do_not_specialize=["q"]), ArgumentError, "no parameter"),
     (lambda: TensorDescriptor(X, [4], [1], [2, 2]), ArgumentError, "as many of each"),
     (lambda: TensorDescriptor(X, [2, 2], [1, 2], [2, 2]), ArgumentError, "last stride"),
 ]

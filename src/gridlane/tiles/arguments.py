@@ -36,7 +36,7 @@ from gridlane.frontends.triton.types import (
 from gridlane.launch.geometry import address_of
 from gridlane.tiles.descriptors import TensorDescriptor
 from gridlane.tiles.errors import IntegerOverflow
-from gridlane.tiles.wrappers import TensorWrapper
+from gridlane.tiles.wrappers import Part, TensorWrapper, memory_behind
 
 ALIGNMENT = 16
 """The multiple of bytes at which code may know that a pointer lies."""
@@ -220,6 +220,9 @@ def _wrapped(value: Any) -> Any:
         return value
     if getattr(value, "requires_grad", False):  # torch exports the memory of no such tensor
         value = value.detach()
+    part = memory_behind(value)
+    if part is not None:
+        return part
     if getattr(value, "ndim", 1) == 0 and not isinstance(value, np.generic):
         value = value.reshape(1)  # kernels of other kinds take such an array for a number
     narrow = _narrow(kind)
@@ -241,7 +244,7 @@ def _gather(value: Any, leaves: list[Any]) -> None:
             _gather(item, leaves)
     elif isinstance(value, TensorDescriptor):
         leaves.append(_memory_of(value.base))
-    elif is_array(value):
+    elif isinstance(value, Part) or is_array(value):
         leaves.append(_memory_of(value))
 
 
@@ -254,6 +257,8 @@ def _rebuilt(value: Any, arrays: Any) -> Any:
         return value.over(_rebuilt(value.base, arrays))
     if isinstance(value, TensorWrapper):
         return value.over(next(arrays))
+    if isinstance(value, Part):
+        return next(arrays)[value.start :]
     return next(arrays) if is_array(value) else value
 
 
@@ -273,7 +278,7 @@ def is_array(value: Any) -> bool:
 
 def _memory_of(value: Any) -> Any:
     """What is in memory of an array."""
-    return value.base if isinstance(value, TensorWrapper) else value
+    return value.base if isinstance(value, TensorWrapper | Part) else value
 
 
 def describe(value: Any, parameter: Parameter) -> Described:

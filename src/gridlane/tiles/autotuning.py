@@ -51,14 +51,14 @@ class Autotuner(KernelInterface):
         self.keys = [*key]
         self.reset_to_zero, self.restore_value = [*(reset_to_zero or ())], [*(restore_value or ())]
         _check_names(self.arg_names, (*self.keys, *self.reset_to_zero, *self.restore_value))
-        self.pre_hook, self.post_hook = pre_hook, post_hook
+        self._own_pre_hook, self.post_hook = pre_hook, post_hook
         self.user_defined_pre_hook = pre_hook is not None
         self.user_defined_post_hook = post_hook is not None
         prune = dict(prune_configs_by or {})
         self.early_config_prune = prune.get("early_config_prune")
         self.perf_model, self.configs_top_k = prune.get("perf_model"), prune.get("top_k", 1.0)
         self.warmup_ms, self.rep_ms = warmup or 25, rep or 100
-        self._bench = do_bench
+        self._do_bench = do_bench
         self.cache_results = cache_results or knobs.autotuning.cache
         self.deadline = deadline
         self.cache: dict[Hashable, Config] = {}
@@ -198,17 +198,13 @@ class Autotuner(KernelInterface):
 
     def _measure(self, config: Config, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         named = {**self.nargs, **keywords, **config.all_kwargs()}
-        given = {name for name, value in named.items() if value is not None}
-        zeroed = [name for name in self.reset_to_zero if name in given]
-        kept = {name: _copy(named[name]) for name in self.restore_value if name in given}
+        restored = [name for name in self.restore_value if named.get(name) is not None]
+        kept = {name: _copy(named[name]) for name in restored}
 
         def call() -> None:
             if config.pre_hook is not None:
                 config.pre_hook(named)
-            if self.pre_hook is not None:
-                self.pre_hook(named)
-            for name in zeroed:
-                _assign(named[name], 0)
+            self.pre_hook(named)
             for name, value in kept.items():
                 _assign(named[name], value)
             error: BaseException | None = None
@@ -221,15 +217,33 @@ class Autotuner(KernelInterface):
                 if self.post_hook is not None:
                     self.post_hook(named, exception=error)
 
-        if self._bench is not None:
-            result = self._bench(call, quantiles=(0.5, 0.2, 0.8))
+        if self._do_bench is not None:
+            result = self._do_bench(call, quantiles=(0.5, 0.2, 0.8))
         else:
             result = do_bench(call, self.warmup_ms, self.rep_ms, quantiles=(0.5, 0.2, 0.8))
-        for name in zeroed:
-            _assign(named[name], 0)
+        self.pre_hook(named, reset_only=True)
         for name, value in kept.items():
             _assign(named[name], value)
         return result
+
+    # ---- Triton's names, which classes of programs that choose in another way call
+
+    def pre_hook(self, arguments: Mapping[str, Any], reset_only: bool = False) -> None:
+        """Prepare a measured launch: call the program's hook unless ``reset_only``, and zero
+        arrays."""
+        if self._own_pre_hook is not None and not reset_only:
+            self._own_pre_hook(arguments)
+        for name in self.reset_to_zero:
+            if arguments.get(name) is not None:
+                _assign(arguments[name], 0)
+
+    def _bench(self, *args: Any, config: Config, **keywords: Any) -> Any:
+        """The times of a configuration, which are infinite if it does not run."""
+        _check_apart([config], keywords)
+        try:
+            return self._measure(config, args, keywords)
+        except (OutOfResources, GridlaneError):
+            return [float("inf")] * 3
 
     def prune_configs(self, keywords: Mapping[str, Any]) -> list[Config]:
         """The configurations to measure."""

@@ -7,9 +7,11 @@ import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, overload
 
+from gridlane.core.encoding import NotEncodable
 from gridlane.core.errors import ArgumentError
 from gridlane.core.forks import fork_waits
 from gridlane.cuda.kernels.overlaps import Writebacks
+from gridlane.frontends.triton.fingerprint import fingerprint
 from gridlane.frontends.triton.functions import TileFunction
 from gridlane.frontends.triton.used import Used, functions_in, used_by
 from gridlane.launch import current
@@ -27,6 +29,7 @@ from gridlane.tiles.driver import current_target
 from gridlane.tiles.errors import CompilationError, WrongOption
 from gridlane.tiles.grids import grid_of
 from gridlane.tiles.launching import IGNORED, UNSET, TileLaunch, settings_guards
+from gridlane.tiles.params import params_of
 from gridlane.tiles.profiles import Checked, profile_of
 from gridlane.tiles.programs import CompiledKernel, Options, Program
 from gridlane.tiles.signatures import program_of
@@ -69,9 +72,11 @@ class JITFunction(TileFunction, KernelInterface):
 
     Args:
         fn: the Python function.
-        do_not_specialize: parameters, by name or place, whose integers 1 become no constants.
+        do_not_specialize: parameters, by name or place, whose integers 1 become no constants;
+            others are passed over, as programs name parameters that they had once.
         debug: check ``device_assert``; None for the launch's option, or TRITON_DEBUG.
         noinline: the function may stay a function of its own where programs call it.
+        do_not_specialize_on_alignment: has no effect but in ``params``.
         repr: makes the name of what ``warmup`` returns, of an object with the ``signature`` and the
             ``constants`` by the names of parameters.
     """
@@ -90,9 +95,7 @@ class JITFunction(TileFunction, KernelInterface):
         super().__init__(fn, bool(noinline))
         self.debug, self.version = debug, version
         plain = frozenset(do_not_specialize or ())
-        unknown = [each for each in plain if not self._has(each)]
-        if unknown:
-            raise ArgumentError(f"{fn.__name__} has no parameter {unknown[0]!r}")
+        self.params = params_of(self, plain, frozenset(do_not_specialize_on_alignment or ()))
         self.parameters = parameters_of(self, plain)
         self._both = [
             each.name for each in self.parameters if each.is_constant and not each.by_value
@@ -105,10 +108,6 @@ class JITFunction(TileFunction, KernelInterface):
         self._lock = threading.RLock()
         self._launch = TileLaunch(self)
 
-    def _has(self, which: str | int) -> bool:
-        count = len(self.arg_names)
-        return which in self.arg_names if isinstance(which, str) else 0 <= which < count
-
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         raise RuntimeError("Cannot call @triton.jit'd outside of the scope of a kernel")
 
@@ -120,6 +119,15 @@ class JITFunction(TileFunction, KernelInterface):
             f"{self.fn.__qualname__} is a compiled function, which cannot be pickled: pickle the "
             "name of its module, and import it there"
         )
+
+    @property
+    def cache_key(self) -> str:
+        """A digest of its text and of what it reads; a number of this object where an object that
+        it reads has none."""
+        try:
+            return fingerprint(self).hex()
+        except NotEncodable:
+            return f"{id(self):064x}"
 
     def check(self) -> None:
         """Raise CompilationError if its parameters contradict each other."""

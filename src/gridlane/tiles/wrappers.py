@@ -61,6 +61,34 @@ class TensorWrapper:
         return f"TensorWrapper[{self.dtype}]({self.base})"
 
 
+class Part:
+    """The memory of an array of one axis from an element on: that of an argument whose strides do
+    not cover what a program reaches, as an expanded tensor's do."""
+
+    def __init__(self, base: Any, start: int) -> None:
+        self.base, self.start = base, start
+
+
+def memory_behind(value: Any) -> Part | None:
+    """The whole memory of an object that has a place in torch's: a tensor with strides of 0, or an
+    object of a program's own with the address of a tensor's elements; None for others."""
+    if not hasattr(value, "untyped_storage") or not hasattr(value, "data_ptr"):
+        return None
+    strides = value.stride()
+    gapless = all(step > 0 or n < 2 for n, step in zip(value.shape, strides, strict=True))
+    if gapless and hasattr(value, "__dlpack__"):
+        return None
+    import torch  # type: ignore[import-not-found]  # pyright: ignore[reportMissingImports]
+
+    storage, size = value.untyped_storage(), value.dtype.itemsize
+    start, rest = divmod(value.data_ptr() - storage.data_ptr(), size)
+    count = storage.nbytes() // size
+    if rest or storage.device.type != "cpu" or not 0 <= start <= count:
+        return None
+    whole: Any = torch.empty(0, dtype=value.dtype)
+    return Part(whole.set_(storage, 0, (count,)), start)
+
+
 def reinterpret(tensor: Any, dtype: Dtype) -> Any:
     """A tensor's memory with elements of another type, or the tensor that was wrapped where the
     type is its own."""

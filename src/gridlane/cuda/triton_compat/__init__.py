@@ -36,7 +36,7 @@ MODULES: dict[str, str] = {
     "triton.language.extra.libdevice": f"{_LANGUAGE}.extra.libdevice",
     "triton.language.math": "gridlane.frontends.triton.mathematics",
     "triton.language.random": "gridlane.frontends.triton.random",
-    "triton.language.standard": _LANGUAGE,
+    "triton.language.standard": f"{_LANGUAGE}.standard",
     "triton.language.target_info": f"{_LANGUAGE}.target_info",
     "triton.runtime": f"{_TILES}.runtime",
     "triton.runtime._allocation": f"{_TILES}.compiling",

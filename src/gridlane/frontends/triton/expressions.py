@@ -18,6 +18,7 @@ from gridlane.frontends.triton.names import global_value
 from gridlane.frontends.triton.numbers import decayed, to_tensor
 from gridlane.frontends.triton.shapes import item
 from gridlane.frontends.triton.translator import ExpressionRule, Translator
+from gridlane.frontends.triton.types import dtype
 from gridlane.frontends.triton.values import (
     described,
     parts_of,
@@ -31,6 +32,9 @@ from gridlane.ir.values import Region
 
 CONDITIONS = (bool, int, type(None))
 """The types of constants that conditions may be."""
+
+_CONSTANTS = (bool, int, float, str, type(None), tuple, dtype, TileFunction)
+"""The types of constants that are read plainly, and have a ``value`` in Triton."""
 
 _BINARY = BINARY | {ast.Pow: operator.pow, ast.LShift: operator.lshift}
 """Operators by the names of a class's methods; integers are computed by ``BINARY``."""
@@ -168,7 +172,7 @@ def _call(t: Translator, node: ast.Call) -> Any:
 
 def _attribute(t: Translator, node: ast.Attribute) -> Any:
     owner = t.expr(node.value)
-    if node.attr == "value" and isinstance(owner, (bool, int, float, str, type(None))):
+    if node.attr == "value" and isinstance(owner, _CONSTANTS):
         return owner  # a constexpr's
     if node.attr == "type" and isinstance(owner, (bool, int, float, str, tuple, type(None))):
         return constexpr_type(owner)

@@ -33,6 +33,7 @@ class TileFunction:
         self.noinline = noinline
         self.__name__, self.__qualname__ = fn.__name__, fn.__qualname__
         self.__module__, self.__doc__, self.__wrapped__ = fn.__module__, fn.__doc__, fn
+        self.__globals__ = fn.__globals__
         self.signature = inspect.signature(fn)
         self.arg_names = [*self.signature.parameters]
         self._source: FunctionSource | None = None

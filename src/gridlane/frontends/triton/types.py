@@ -55,6 +55,10 @@ def _bits(name: str) -> int:
     return 0 if name == "void" else _IR[name].bits
 
 
+_KNOWN: dict[str, dtype] = {}
+"""The scalar types by their names."""
+
+
 class dtype:
     """A scalar type, by Triton's name for it: ``fp32`` is ``float32``."""
 
@@ -64,6 +68,15 @@ class dtype:
     UINT_TYPES = ["int1", *[f"uint{bits}" for bits in (8, 16, 32, 64)]]
     STANDARD_FP_TYPES = ["fp16", "bf16", "fp32", "fp64"]
     FP_TYPES = [*_FP8, *STANDARD_FP_TYPES]
+
+    def __new__(cls, *args: Any, **keywords: Any) -> dtype:
+        """A type of its name there is once, as programs compare types by ``is``."""
+        known = _KNOWN.get(unwrapped(args[0])) if cls is dtype and args else None
+        return known or super().__new__(cls)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        own = type(self) is dtype
+        return (dtype, (self.name,)) if own else super().__reduce_ex__(protocol)
 
     def __init__(self, name: str) -> None:
         self.name: str = unwrapped(name)
@@ -79,6 +92,9 @@ class dtype:
         if self.is_floating():
             self.fp_mantissa_width = _MANTISSAS.get(self.name, 3)
             self.exponent_bias = _BIASES[self.name]
+
+        if type(self) is dtype:
+            _KNOWN.setdefault(self.name, self)
 
     @property
     def scalar(self) -> dtype:
