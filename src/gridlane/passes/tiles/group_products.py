@@ -137,6 +137,9 @@ def _sums(
                 )
             ).results  # fmt: skip
     b.emit(WarpgroupCommit())
+    late, state.late = state.late, None
+    if late is not None:
+        late()
     alone = state.threads == WARP * WARPS
     return list(b.emit(WarpgroupWait(0, alone, tuple(sums))).results)
 

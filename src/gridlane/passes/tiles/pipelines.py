@@ -11,6 +11,7 @@ for all threads, and no thread reads the stage any more that the next copies fil
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -261,7 +262,7 @@ def begin(state: State, pipeline: Pipeline) -> None:
         with state.together():
             for ring in pipeline.rings.values():
                 state.touch(ring.symbol, True)
-            _start(state, pipeline, distance, b.const(distance, i32))
+            _prepared(state, pipeline, distance, b.const(distance, i32))()
 
 
 def _advance(state: State, pipeline: Pipeline) -> None:
@@ -276,8 +277,12 @@ def _advance(state: State, pipeline: Pipeline) -> None:
     state.meet()
     first = b.eq(slot, b.const(0, i32))
     target = b.select(first, b.const(last, i32), b.sub(slot, b.const(1, i32)))
-    with state.together():
-        _start(state, pipeline, last, target)
+    start = _prepared(state, pipeline, last, target)
+    if _has_group_product(state, pipeline):
+        state.late = start  # while the products run, which read none of the stage that it fills
+    else:
+        with state.together():
+            start()
     for op, ring in pipeline.rings.items():
         state.stored[op.results[0]] = state.stage(ring, slot)
 
@@ -291,11 +296,22 @@ def step(state: State, pipeline: Pipeline) -> None:
     b.write(pipeline.slot, b.select(wraps, b.const(0, i32), following))
 
 
-def _start(state: State, pipeline: Pipeline, distance: int, slot: Value) -> None:
-    """Start the copies of the iteration some behind the current one, if there is one."""
+def _has_group_product(state: State, pipeline: Pipeline) -> bool:
+    """Whether warpgroups compute a product in the loop itself, behind all of its loads."""
+    placement, number = state.placement, state.placement.order.number
+    last = max(map(number.__getitem__, pipeline.loads))
+    for op in pipeline.loop.body.ops:
+        schedule = placement.products.get(op)
+        if schedule is not None and schedule.groups and number[op] > last:
+            return op.results[0] in placement.stored
+    return False
+
+
+def _prepared(state: State, pipeline: Pipeline, distance: int, slot: Value) -> Callable[[], None]:
+    """What starts the copies of the iteration some behind the current one, if there is one, with
+    its scalars as they are now."""
     b, saved, memo = state.b, dict(state.values), state.memo
     state.memo = {}
-    rises: list[Value] = []
     for op in pipeline.scalars:
         if isinstance(op, memory.ReadVar):
             value = b.read(op.var)
@@ -311,14 +327,19 @@ def _start(state: State, pipeline: Pipeline, distance: int, slot: Value) -> None
             b.region.ops.append(copy)
             state.values.update(zip(op.results, copy.results, strict=True))
     runs = b.not_(state.of(pipeline.end))
-    for each in rises:  # a counter that wraps is past every end
-        runs = b.and_(runs, each)
-    with b.if_(runs):
-        for op, chunks in pipeline.loads.items():
-            state.memo = {}
-            copy_chunks(state, op, chunks, state.stage(pipeline.rings[op], slot), True)
-    b.emit(copies.AsyncCommit())
-    state.values, state.memo = saved, memo
+    later, state.values, state.memo = state.values, saved, memo
+
+    def start() -> None:
+        before, held = state.values, state.memo
+        state.values = later
+        with b.if_(runs):
+            for op, chunks in pipeline.loads.items():
+                state.memo = {}
+                copy_chunks(state, op, chunks, state.stage(pipeline.rings[op], slot), True)
+        b.emit(copies.AsyncCommit())
+        state.values, state.memo = before, held
+
+    return start
 
 
 def _step_of(state: State, pipeline: Pipeline, value: Value) -> Value:

@@ -110,6 +110,7 @@ class State:
         stored, variables: the memory of tiles and of variables.
         pending: accesses since the threads last met.
         arrays: shared memory.
+        late: starts copies, which the next product by warpgroups does while it runs.
         now: the number of the op that is being lowered.
         contiguity: what is known of addresses and masks.
         by_registers: each element that this thread needs is computed by code of its own.
@@ -136,6 +137,7 @@ class State:
     )
     ahead: dict[Op, Callable[[], None]] = field(default_factory=dict[Op, Callable[[], None]])
     by_registers: bool = False
+    late: Callable[[], None] | None = None
     entry: list[Op] = field(default_factory=list[Op])
     now: int = 0
 
