@@ -35,7 +35,10 @@ BACKEND = Backend(
     pipeline=(
         passes.LOWER_TILES.unless(Fact.MATRIX_PRODUCTS),
         passes.LOWER_TILES_TO_CORES.when(Fact.MATRIX_PRODUCTS).unless(Fact.LARGE_SHARED),
-        passes.LOWER_TILES_TO_LARGE.when(Fact.MATRIX_PRODUCTS, Fact.LARGE_SHARED),
+        passes.LOWER_TILES_TO_LARGE.when(Fact.MATRIX_PRODUCTS, Fact.LARGE_SHARED).unless(
+            Fact.WARPGROUPS
+        ),
+        passes.LOWER_TILES_TO_GROUPS.when(Fact.WARPGROUPS),
         passes.EXPAND_WARPGROUPS.unless(Fact.WARPGROUPS),
         passes.EXPAND_MBARRIERS.unless(Fact.MBARRIERS),
         passes.EXPAND_FLUSHING_OF_NVPTX,

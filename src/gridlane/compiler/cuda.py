@@ -20,6 +20,7 @@ from gridlane.core.errors import TargetError
 from gridlane.core.frozen import frozen
 from gridlane.core.options import KernelOptions, Target
 from gridlane.ir.values import Module
+from gridlane.passes.tiles import has_tiles
 
 DEFAULT = "sm_75"
 """The default processor: the lowest that today's toolkits and drivers support."""
@@ -37,6 +38,8 @@ WARPGROUPS = "sm_90a"
 """The processor with products of warpgroups."""
 PROCESSORS = tuple(ptx.VERSIONS)
 """The processors that LLVM generates code for."""
+_DRIVER = re.compile(r"driver (\d+)")
+"""The identity of a device's target."""
 _PROCESSOR = re.compile(r"sm_(\d{2,3})([af]?)")
 _NEWEST = max(int(name[3:]) for name in PROCESSORS if name[-1].isdigit())
 _CHOICES = f"There are {', '.join(name for name in PROCESSORS if name[-1].isdigit())}"
@@ -78,7 +81,7 @@ def machine_of(target: Target) -> Machine:
 
 def generate(module: Module, target: Target, options: KernelOptions) -> Artifact:
     """PTX for any block shape. Changes the module."""
-    machine = machine_of(target)
+    machine = machine_of(_of_device(module, target))
     slots, size = lay_out(module.kernel)
     code = _emit(module, target, options, machine)
     errors = error_sites(module)  # inlining adds some
@@ -99,6 +102,17 @@ def generate(module: Module, target: Target, options: KernelOptions) -> Artifact
         cooperative=code.cooperative,
         coarse=module.coarse,
     )
+
+
+def _of_device(module: Module, target: Target) -> Target:
+    """The target with the processor's own instructions, for a program over tiles that the driver of
+    one device compiles: code for these runs on no later processor. CUDA 12 is the first to know
+    them."""
+    driver = _DRIVER.fullmatch(target.identity)
+    if not has_tiles(module) or target.processor != WARPGROUPS[:-1] or target.attributes:
+        return target
+    is_new = driver is not None and int(driver[1]) >= 12000
+    return replace(target, processor=WARPGROUPS) if is_new else target
 
 
 def text(module: Module, target: Target, options: KernelOptions, stage: str) -> str:

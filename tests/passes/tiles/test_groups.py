@@ -7,18 +7,32 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.passes.tiles.test_products import attention, by_turns, matrices, product, program
+from tests.codegen.test_nvptx import checked_by_ptxas
+from tests.frontends.ptx.bodies import PTXAS
+from tests.passes.tiles.test_products import (
+    OPTIONS,
+    attention,
+    by_turns,
+    matrices,
+    product,
+    program,
+)
 
+from gridlane import cuda
 from gridlane.backends import backend
+from gridlane.compiler import cuda as compiler
 from gridlane.compiler.generation import copied
 from gridlane.compiler.programs import machine_with_groups
 from gridlane.conformance.module_runner import run_on
+from gridlane.core.options import Target
 from gridlane.frontends.triton import language as tl
 from gridlane.ir.op import REGISTRY
 from gridlane.ir.ops import copies, products, warpgroups
 from gridlane.ir.stages import KERNEL
 from gridlane.ir.values import Module
 from gridlane.ir.verifier import verify
+from gridlane.launch import current
+from gridlane.launch.devices import get_device
 from gridlane.passes.legalise.expand_ops import expand_ops
 from gridlane.passes.tiles import lower_tiles
 from gridlane.passes.tiles.layouts import group_layout, groups_of
@@ -39,6 +53,7 @@ def by_groups(module: Module) -> tuple[Module, int]:
 def results(module: Module, args: list[Any], threads: int, grid: int = 1) -> list[np.ndarray]:
     """The arrays after a launch. The warps of a lone warpgroup take turns, others run in step."""
     if threads == 128:
+        module = copied(module)
         expand_ops(module, frozenset(REGISTRY.values()) - {warpgroups.WarpgroupWait})
         return by_turns(module, args, threads, grid)
     arrays = [each for each in args if isinstance(each, np.ndarray)]
@@ -78,6 +93,9 @@ def test_copies_ahead(left, right, stages):
     module = check("f16", 64, 64, 64, 4, 4, left, right, stages, 16 if right else 0)
     sizes = {op.bytes for op in module.kernel.body.walk() if isinstance(op, copies.AsyncCopy)}
     assert sizes == {16}
+    names = [op.name for op in module.kernel.body.walk()]
+    first, last = names.index("warpgroup_commit"), names.index("warpgroup_wait")
+    assert "async_copy" in names[first:last]  # they start while products run
 
 
 def test_attention():
@@ -111,3 +129,55 @@ def test_layouts(rows, columns, groups):
             row += lane // 4 + 8 * (number // 2 % 2)
             column = wide * across + 8 * (number // 4) + lane % 4 * 2 + number % 2
             assert layout.place(register, thread) == row * columns + column
+
+
+def text_of(module: Module, processor: str, identity: str = "") -> str:
+    target = Target("cuda", processor=processor, identity=identity)
+    return compiler.generate(copied(module), target, OPTIONS).code.decode()
+
+
+def large(m: int, n: int, k: int, depth: int, warps: int, stages: int, right: bool) -> Any:
+    a, b, bias, depth, rows, out = matrices("f16", m, n, depth, m)
+    args = [a, b, out, bias, depth, rows]
+    shape = {"M": m, "N": n, "K": k, "LEFT": False, "RIGHT": right, "SUMS": tl.float32}
+    return args, program(product, args, warps, stages, **shape)
+
+
+@pytest.mark.parametrize("warps, right", [(4, False), (8, True)])
+def test_their_ptx(warps, right):
+    """The PTX, read by the frontend of PTX, computes the product; the shared memory of its launch
+    is dynamic."""
+    args, module = large(128, 64, 64, 256, warps, 3, right)
+    target = Target("cuda", processor="sm_90a")
+    artifact = compiler.generate(copied(module), target, OPTIONS)
+    text = artifact.code.decode()
+    assert "wgmma.mma_async" in text and "fence.proxy.async" in text and ".local" not in text
+    current.choose(get_device("interp"))
+    given = (*args[:4], *map(np.int32, args[4:]))
+    function = cuda.RawModule(code=text).get_function("product")
+    function((1,), (32 * warps,), given, shared_mem=artifact.own_dynamic)
+    want = args[0].astype(int) @ args[1].astype(int) + args[3]
+    np.testing.assert_array_equal(args[2], np.where(want > 0, want, 2 * want))
+
+
+def test_which_processors_have_them():
+    """A device's own driver compiles for that device alone, if it knows the processor's name."""
+    _, module = large(64, 64, 64, 128, 4, 2, False)
+    for processor, identity, has in (
+        ("sm_90a", "", True),
+        ("sm_90", "driver 12000", True),
+        ("sm_90", "driver 11080", False),
+        ("sm_90", "", False),
+        ("sm_100", "driver 13000", False),
+    ):
+        text = text_of(module, processor, identity)
+        assert ("wgmma" in text) == has == (".target sm_90a" in text), (processor, identity)
+
+
+@pytest.mark.skipif(PTXAS is None, reason="no ptxas")
+def test_ptxas_accepts_them(tmp_path):
+    texts = [
+        text_of(large(*shape)[1], "sm_90a")
+        for shape in ((128, 128, 64, 256, 4, 3, False), (128, 256, 32, 256, 8, 4, True))
+    ]
+    checked_by_ptxas(texts, "sm_90a", tmp_path)
