@@ -39,6 +39,7 @@ class Pipeline:
         steps: what variables among them advance by.
         counters: those that the condition is computed of; they advance by positive constants.
         stages: of the ring.
+        late: a product by warpgroups starts the copies, while it runs.
     """
 
     loop: control.Loop
@@ -51,6 +52,7 @@ class Pipeline:
     slot: Var | None = None
     rings: dict[Op, Storage] = field(default_factory=dict[Op, Storage])
     started: bool = False
+    late: bool = False
 
 
 # ---- which loops
@@ -250,6 +252,7 @@ def begin(state: State, pipeline: Pipeline) -> None:
     """In front of the loop: start the copies of the first iterations."""
     b, order = state.b, state.placement.order
     life = order.number[pipeline.loop], order.last[pipeline.loop]
+    pipeline.late = _has_group_product(state, pipeline)
     pipeline.slot = b.variable("stage", i32)
     b.write(pipeline.slot, b.const(0, i32))
     decisions.pipeline(pipeline.loop.loc, len(pipeline.loads), pipeline.stages)
@@ -278,7 +281,7 @@ def _advance(state: State, pipeline: Pipeline) -> None:
     first = b.eq(slot, b.const(0, i32))
     target = b.select(first, b.const(last, i32), b.sub(slot, b.const(1, i32)))
     start = _prepared(state, pipeline, last, target)
-    if _has_group_product(state, pipeline):
+    if pipeline.late:
         state.late = start  # while the products run, which read none of the stage that it fills
     else:
         with state.together():
