@@ -5,7 +5,14 @@ from __future__ import annotations
 from gridlane.backends import passes, reasons
 from gridlane.backends.formats import ASM, IR, LLVM, OBJECT
 from gridlane.backends.record import Backend, Fact
-from gridlane.ir.families import CHECKS, MACHINE, MEMORY_PRODUCTS, PAIRS, PRODUCTS
+from gridlane.ir.families import (
+    CHECKS,
+    MACHINE,
+    MEMORY_PRODUCTS,
+    PAIRS,
+    PRODUCTS,
+    WARPGROUP_PRODUCTS,
+)
 
 BACKEND = Backend(
     name="cpu",
@@ -16,6 +23,8 @@ BACKEND = Backend(
     identity="gridlane.compiler.identity.processor",
     pipeline=(
         passes.LOWER_TILES,
+        # By accesses that are checked.
+        passes.EXPAND_WARPGROUPS.when(Fact.CHECKED),
         # First of the others, as other passes make ops of these.
         passes.FLUSH_BY_MODE.when(Fact.FLUSHES),
         passes.EXPAND_FLUSHING.unless(Fact.FLUSHES),
@@ -43,7 +52,7 @@ BACKEND = Backend(
         # Last, as the passes before it make accesses, and see what their addresses are made of.
         passes.CHECK_ACCESSES.when(Fact.CHECKED),
     ),
-    legal=MACHINE | PAIRS | PRODUCTS | MEMORY_PRODUCTS | CHECKS,
+    legal=MACHINE | PAIRS | PRODUCTS | MEMORY_PRODUCTS | CHECKS | WARPGROUP_PRODUCTS,
     reasons={**reasons.WITHOUT_GRIDS, **reasons.WITHOUT_CLUSTERS, **reasons.REPORT},
     formats=(IR, LLVM, ASM, OBJECT),
     shaped=True,

@@ -35,8 +35,10 @@ TENSORS = frozenset((
     "tensor_load", "tensor_store", "tensor_reduce", "bulk_commit", "bulk_wait", "proxy_fence",
 ))
 
-WARPGROUPS = frozenset((
-    "warpgroup_mma", "warpgroup_fence", "warpgroup_commit", "warpgroup_wait", "register_limit",
+WARPGROUP_PRODUCTS = frozenset(("warpgroup_mma",))
+
+WARPGROUPS = WARPGROUP_PRODUCTS.union((
+    "warpgroup_fence", "warpgroup_commit", "warpgroup_wait", "register_limit",
 ))
 
 MACHINE = frozenset(("machine", "run_others"))

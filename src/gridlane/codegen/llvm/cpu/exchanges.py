@@ -22,7 +22,16 @@ from gridlane.codegen.llvm.cpu.shapes import Shapes
 from gridlane.core.dtypes import DType
 from gridlane.core.frozen import frozen
 from gridlane.ir.op import Op
-from gridlane.ir.ops import arith, atomic, control, grid, memory, memory_products, mma_memory
+from gridlane.ir.ops import (
+    arith,
+    atomic,
+    control,
+    grid,
+    memory,
+    memory_products,
+    mma_memory,
+    warpgroups,
+)
 from gridlane.ir.types import PointerType, Space, StructType
 from gridlane.ir.values import Function, Region, Value, Var
 
@@ -102,7 +111,9 @@ class _Found(Exception):
 
 
 _OWN = (Space.LOCAL, Space.CONSTANT)
-_MATRICES = mma_memory.MmaLoad | mma_memory.MmaStore | memory_products.WarpProduct
+_MATRICES = (
+    mma_memory.MmaLoad | mma_memory.MmaStore | memory_products.WarpProduct | warpgroups.WarpgroupMma
+)
 _UNKNOWN = "unknown"
 
 

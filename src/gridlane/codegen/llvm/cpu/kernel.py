@@ -19,6 +19,7 @@ from gridlane.codegen.llvm.cpu import (
     mma_memory,
     products,
     warp_coroutines,
+    warpgroups,
     warps,
 )
 from gridlane.codegen.llvm.cpu.accesses import outline_accesses
@@ -55,6 +56,7 @@ FAMILIES = (
     mma_memory,
     products,
     warp_coroutines,
+    warpgroups,
     warps,
 )
 """Imported for the emitters that they register."""

@@ -67,7 +67,7 @@ class _Function:
         body, op, wide = self.body, self.op, 2 * self.lanes
         whole, rest = divmod(op.columns, wide)
         if whole:
-            with_panels = _Loop(body, whole, "panel")
+            with_panels = Loop(body, whole, "panel")
             self._panel(body.op(f"mul i64 {with_panels.counter}, {wide}"), wide)
             with_panels.end()
         start = whole * wide
@@ -90,7 +90,7 @@ class _Function:
         if op.columns * self.size >= _FAR and op.depth >= _LONG and op.rows > self.most // 2:
             right, stride = self._copied(right, width), width
         for start, rows, groups in _split(op.rows, self.most * 2 * self.lanes // max(width, 1)):
-            each = _Loop(body, groups, "group")
+            each = Loop(body, groups, "group")
             row = body.op(f"add i64 {body.op(f'mul i64 {each.counter}, {rows}')}, {start}")
             left = self._at("%left", body.op(f"mul i64 {row}, {op.depth}"))
             place = body.op(f"add i64 {body.op(f'mul i64 {row}, {op.columns}')}, {column}")
@@ -106,7 +106,7 @@ class _Function:
         """A panel whose rows are adjacent."""
         body, (vector, starts) = self.body, self._vectors(width)
         copy = body.alloca(self.element, self.op.depth * width, 64)
-        each = _Loop(body, self.op.depth, "copy")
+        each = Loop(body, self.op.depth, "copy")
         source = self._at(right, body.op(f"mul i64 {each.counter}, {self.op.columns}"))
         target = self._at(copy, body.op(f"mul i64 {each.counter}, {width}"))
         for start in starts:
@@ -129,7 +129,7 @@ class _Function:
         places = [(row, start) for row in range(rows) for start in starts]
         index = [str(row * op.columns + start) for row, start in places]
         before = [self._load(vector, sums, place) for place in index]
-        each = _Loop(body, op.depth, "depth", [(vector, value) for value in before])
+        each = Loop(body, op.depth, "depth", [(vector, value) for value in before])
         line = self._at(right, body.op(f"mul i64 {each.counter}, {stride}"))
         columns = [self._load(vector, line, start) for start in starts]
         factors = [self._repeated(vector, left, row, each.counter) for row in range(rows)]
@@ -157,7 +157,7 @@ class _Function:
         return body.intrinsic("fmuladd", self.element, lanes, [first, second, total])
 
 
-class _Loop:
+class Loop:
     """A loop of a known number of iterations, at least one, that carries values."""
 
     def __init__(

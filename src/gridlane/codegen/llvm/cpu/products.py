@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from typing import TypeAlias
 
 from gridlane.codegen.llvm import halves
 from gridlane.codegen.llvm.cpu.dispatch import emits
@@ -17,10 +18,12 @@ from gridlane.codegen.llvm.text import Body, literal, scalar_name, vector_consta
 from gridlane.core.dtypes import f16, f32
 from gridlane.ir.ops import products
 from gridlane.ir.ops.products import Factor
+from gridlane.ir.ops.warpgroups import WarpgroupMma
 from gridlane.ir.values import Value
 
 _WORDS, _REALS, _WIDE = "<32 x i32>", "<32 x float>", "<32 x double>"
 _LONG = "<32 x i64>"
+Products: TypeAlias = products.Mma | WarpgroupMma
 _VALUE = re.compile(r"%v(\d+)")
 """A value: its name differs from those of the kernel's, so that texts are read together."""
 
@@ -57,7 +60,7 @@ class _Function:
         op, body = self.op, self.body
         words = self._load("a", op.a), self._load("b", op.b), self._load("c", op.c)
         left, right = self._elements(words[0], op.left), self._elements(words[1], op.right)
-        sums, lanes = self._sums(words[2]), range(32)
+        sums, lanes = widened(body, op, words[2], self.wide), range(32)
         for k in range(op.depth):
             columns = [
                 self._moved(right, [(k, lane % 4 * 2 + odd) for lane in lanes], False)
@@ -67,7 +70,7 @@ class _Function:
                 row = self._moved(left, [(lane // 4 + 8 * half, k) for lane in lanes], True)
                 for odd, column in enumerate(columns):
                     position = 2 * half + odd
-                    sums[position] = self._added(row, column, sums[position])
+                    sums[position] = added(self.body, op, self.wide, row, column, sums[position])
         self._store(sums)
         declared.update(body.declared)
         parameters = "ptr %a, ptr %b, ptr %c, ptr %to"
@@ -89,28 +92,8 @@ class _Function:
         narrow: dict[tuple[int, int], str] = {}
         for number, word in enumerate(words):
             for part in range(factor.in_word):
-                narrow[number, part] = self._element(word, factor, part)
+                narrow[number, part] = element(self.body, word, factor, part)
         return narrow
-
-    def _element(self, word: str, factor: Factor, part: int) -> str:
-        body = self.body
-        if factor is Factor.F64:
-            return word
-        if factor is Factor.TF32:
-            kept = body.op(f"and {_WORDS} {word}, splat (i32 -8192)")
-            return body.op(f"bitcast {_WORDS} {kept} to {_REALS}")
-        if factor is Factor.BF16:
-            change = f"and {_WORDS} {word}, splat (i32 -65536)"
-            kept = body.op(change if part else f"shl {_WORDS} {word}, splat (i32 16)")
-            return body.op(f"bitcast {_WORDS} {kept} to {_REALS}")
-        if factor is Factor.F16:
-            return _real(body, word, part)
-        if factor in (Factor.E4M3, Factor.E5M2):
-            return _of_eight(body, word, part, factor)
-        up = 32 - factor.bits * (part + 1)
-        moved = body.op(f"shl {_WORDS} {word}, splat (i32 {up})")
-        shift = "ashr" if factor.is_signed else "lshr"
-        return body.op(f"{shift} {_WORDS} {moved}, splat (i32 {32 - factor.bits})")
 
     def _moved(
         self,
@@ -133,41 +116,71 @@ class _Function:
         word = "sext" if self.op.left.is_integer else "fpext"
         return self.body.op(f"{word} {narrow} {moved} to {self.wide}")
 
-    def _added(self, first: str, second: str, total: str) -> str:
-        if self.op.left.is_integer:
-            product = self.body.op(f"mul {self.wide} {first}, {second}")
-            return self.body.op(f"add {self.wide} {total}, {product}")
-        return self.body.intrinsic("fma", "double", 32, [first, second, total])
-
-    def _sums(self, words: list[str]) -> list[str]:
-        body, op = self.body, self.op
-        if op.has_halves:
-            reals = [_real(body, word, part) for word in words for part in (0, 1)]
-            return [body.op(f"fpext {_REALS} {real} to {_WIDE}") for real in reals]
-        vector = vector_of(op.c[0])
-        if vector == self.wide:
-            return words
-        word = "sext" if op.left.is_integer else "fpext"
-        return [body.op(f"{word} {vector} {each} to {self.wide}") for each in words]
-
     def _store(self, sums: list[str]) -> None:
         body, op = self.body, self.op
-        if op.limited:
-            for stem, limit in (("smin", (1 << 31) - 1), ("smax", -(1 << 31))):
-                sums = [body.intrinsic(stem, "i64", 32, [e, f"splat (i64 {limit})"]) for e in sums]
-            sums = [body.op(f"trunc {_LONG} {each} to {_WORDS}") for each in sums]
-        elif self.wide == _WIDE and op.left is not Factor.F64:
-            sums = [body.op(f"fptrunc {_WIDE} {each} to {_REALS}") for each in sums]
-        if op.has_halves:
-            halves = [_half(body, each) for each in sums]
-            sums = [
-                body.op(f"or {_WORDS} {low}, {body.op(f'shl {_WORDS} {high}, splat (i32 16)')}")
-                for low, high in zip(halves[::2], halves[1::2], strict=True)
-            ]
+        sums = narrowed(body, op, sums, self.wide)
         vector = vector_of(op.c[0])
         for number, each in enumerate(sums):
             where = body.op(f"getelementptr {vector}, ptr %to, i32 {number}")
             body.do(f"store {vector} {each}, ptr {where}, align 64")
+
+
+def element(body: Body, word: str, factor: Factor, part: int) -> str:
+    """An element of words in all lanes, as a narrow number: f32, or i32 of integers."""
+    if factor is Factor.F64:
+        return word
+    if factor is Factor.TF32:
+        kept = body.op(f"and {_WORDS} {word}, splat (i32 -8192)")
+        return body.op(f"bitcast {_WORDS} {kept} to {_REALS}")
+    if factor is Factor.BF16:
+        change = f"and {_WORDS} {word}, splat (i32 -65536)"
+        kept = body.op(change if part else f"shl {_WORDS} {word}, splat (i32 16)")
+        return body.op(f"bitcast {_WORDS} {kept} to {_REALS}")
+    if factor is Factor.F16:
+        return _real(body, word, part)
+    if factor in (Factor.E4M3, Factor.E5M2):
+        return _of_eight(body, word, part, factor)
+    up = 32 - factor.bits * (part + 1)
+    moved = body.op(f"shl {_WORDS} {word}, splat (i32 {up})")
+    shift = "ashr" if factor.is_signed else "lshr"
+    return body.op(f"{shift} {_WORDS} {moved}, splat (i32 {32 - factor.bits})")
+
+
+def added(body: Body, op: Products, wide: str, first: str, second: str, total: str) -> str:
+    """A product and a sum, in all lanes."""
+    if op.left.is_integer:
+        product = body.op(f"mul {wide} {first}, {second}")
+        return body.op(f"add {wide} {total}, {product}")
+    return body.intrinsic("fma", "double", 32, [first, second, total])
+
+
+def widened(body: Body, op: Products, words: list[str], wide: str) -> list[str]:
+    """Sums as they are added to, from registers."""
+    if op.has_halves:
+        reals = [_real(body, word, part) for word in words for part in (0, 1)]
+        return [body.op(f"fpext {_REALS} {real} to {_WIDE}") for real in reals]
+    vector = vector_of(op.c[0])
+    if vector == wide:
+        return words
+    word = "sext" if op.left.is_integer else "fpext"
+    return [body.op(f"{word} {vector} {each} to {wide}") for each in words]
+
+
+def narrowed(body: Body, op: Products, sums: list[str], wide: str) -> list[str]:
+    """Registers of sums that are complete."""
+    if op.limited:
+        for stem, limit in (("smin", (1 << 31) - 1), ("smax", -(1 << 31))):
+            sums = [body.intrinsic(stem, "i64", 32, [e, f"splat (i64 {limit})"]) for e in sums]
+        sums = [body.op(f"trunc {_LONG} {each} to {_WORDS}") for each in sums]
+    elif wide == _WIDE and op.left is not Factor.F64:
+        sums = [body.op(f"fptrunc {_WIDE} {each} to {_REALS}") for each in sums]
+    if op.has_halves:
+        halves = [_half(body, each) for each in sums]
+        sums = [
+            body.op(f"or {_WORDS} {low}, {body.op(f'shl {_WORDS} {high}, splat (i32 16)')}")
+            for low, high in zip(halves[::2], halves[1::2], strict=True)
+        ]
+    return sums
 
 
 @cache

@@ -19,11 +19,12 @@ from gridlane.core.frozen import frozen
 from gridlane.ir.op import Op
 from gridlane.ir.ops.mma_memory import MmaLoad, MmaStore
 from gridlane.ir.ops.products import Mma
+from gridlane.ir.ops.warpgroups import WarpgroupMma
 from gridlane.ir.values import Region, Value
 
-MAKERS = (Mma, MmaLoad)
+MAKERS = (Mma, MmaLoad, WarpgroupMma)
 """Ops whose results are registers of a matrix."""
-_USERS = (Mma, MmaStore)
+_USERS = (Mma, MmaStore, WarpgroupMma)
 _LANES = 32
 
 

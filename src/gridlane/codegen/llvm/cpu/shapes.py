@@ -15,7 +15,16 @@ from gridlane.core.dtypes import DType
 from gridlane.core.frozen import frozen
 from gridlane.ir.builder import constant
 from gridlane.ir.op import Op
-from gridlane.ir.ops import arith, atomic, grid, memory, mma_memory, products, warp
+from gridlane.ir.ops import (
+    arith,
+    atomic,
+    grid,
+    memory,
+    mma_memory,
+    products,
+    warp,
+    warpgroups,
+)
 from gridlane.ir.types import PointerType
 from gridlane.ir.values import Function, Value
 
@@ -390,6 +399,7 @@ _RULES: dict[type[Op], Callable[[Shapes, Any], tuple[Shape, ...]]] = {
     atomic.AtomicCasPair: _varying,
     warp.Shuffle: _varying,
     products.Mma: _varying,
+    warpgroups.WarpgroupMma: _varying,
     mma_memory.MmaLoad: _varying,
     warp.MatchAny: _varying,
     warp.MatchAll: _warp_uniform,
