@@ -108,6 +108,28 @@ def test_a_deadline():
     assert len(tuned.configs_timings) == 1
 
 
+@pytest.mark.parametrize("name", ["cpu", "interp"])
+def test_configurations_of_one_code_are_measured_once(name):
+    measured = []
+
+    def bench(call, quantiles):
+        call()
+        measured.append(call)
+        return (1.0, 1.0, 1.0)
+
+    hook = {}.update
+    several = [
+        tiles.Config({"BLOCK": size}, num_warps=warps, num_stages=stages)
+        for size in (64, 32, 3)
+        for warps in (1, 4)
+        for stages in (2, 3)
+    ] + [tiles.Config({"BLOCK": 64}, pre_hook=hook)]
+    with gridlane.device(name):
+        tuned = tiles.autotune(several, key=[], do_bench=bench)(programs.add)
+        tuned[(2,)](X, X, np.zeros(64, np.float32), 64)
+    assert len(measured) == 3 and len(tuned.configs_timings) == 9
+
+
 def test_failing_configurations():
     out = np.zeros(64, np.float32)
     tuned = tiles.autotune(configs(3, 64), key=[], do_bench=by_constant)(programs.add)

@@ -6,7 +6,9 @@ import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
+from gridlane.backends import backend
 from gridlane.core.errors import ArgumentError, GridlaneError
+from gridlane.launch import current
 from gridlane.tiles import knobs, tuned
 from gridlane.tiles.arguments import is_array
 from gridlane.tiles.configs import Config
@@ -179,14 +181,20 @@ class Autotuner(KernelInterface):
         begin = time.perf_counter()
         failures: list[BaseException] = []
         timings: dict[Config, Any] = {}
+        kinds: dict[Hashable, Any] = {}
         for config in configs:
             past = time.perf_counter() - begin
             if self.deadline is not None and past > self.deadline and timings:
                 break
-            try:
-                timings[config] = self._measure(config, args, keywords)
-            except (OutOfResources, GridlaneError) as error:
-                failures.append(error)
+            kind = self._kind(config)
+            if kind not in kinds:
+                kinds[kind] = None
+                try:
+                    kinds[kind] = self._measure(config, args, keywords)
+                except (OutOfResources, GridlaneError) as error:
+                    failures.append(error)
+            if kinds[kind] is not None:
+                timings[config] = kinds[kind]
         if not timings:
             reasons = "; ".join(dict.fromkeys(map(_reason, failures)))
             raise ArgumentError(
@@ -195,6 +203,15 @@ class Autotuner(KernelInterface):
             ) from (failures[0] if failures else None)
         self.bench_time = time.perf_counter() - begin
         return timings
+
+    def _kind(self, config: Config) -> Hashable:
+        """What code and launches depend on of a configuration: a host device has no warps, and no
+        copies in flight."""
+        if not backend(current.device().target((1, 1, 1)).name).on_host:
+            return config
+        options = {*Config({}).all_kwargs(), "maxnreg"} - {*self.arg_names}
+        named = config.all_kwargs().items()
+        return tuple([pair for pair in named if pair[0] not in options]), config.pre_hook
 
     def _measure(self, config: Config, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         named = {**self.nargs, **keywords, **config.all_kwargs()}
