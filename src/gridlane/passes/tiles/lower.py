@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from gridlane.core.dtypes import i32
@@ -16,12 +16,12 @@ from gridlane.passes.tiles import along, decisions, effects, orders, pipelines, 
 from gridlane.passes.tiles.chunks import copy_chunks
 from gridlane.passes.tiles.contiguity import Contiguity
 from gridlane.passes.tiles.elements import element, type_of
-from gridlane.passes.tiles.indices import ZERO
+from gridlane.passes.tiles.indices import ZERO, Coordinates
 from gridlane.passes.tiles.inference import placed
 from gridlane.passes.tiles.machine import TileMachine
 from gridlane.passes.tiles.placement import COMPUTED
 from gridlane.passes.tiles.shared import SharedMemory, place_dynamically
-from gridlane.passes.tiles.state import DEVICE, Accesses, State, refuse
+from gridlane.passes.tiles.state import DEVICE, Accesses, State, Storage, refuse
 from gridlane.passes.tiles.widths import Chunks, chunks_of
 
 
@@ -147,10 +147,28 @@ def _keep(state: State, op: Op) -> None:
         for value in results
     ]
     with state.together():
-        for at in state.own_elements(type_of(results[0]).shape):
+        for at in _places(state, op, made[0]):
             for value, storage in zip(results, made, strict=True):
                 state.write(storage, at, element(state, value, at))
     state.stored.update(zip(results, made, strict=True))
+
+
+def _places(state: State, op: Op, storage: Storage) -> Iterator[Coordinates]:
+    """The elements that are stored. On processors lanes go along columns where a load's neighbours
+    in memory are those of a column, so that they read vectors."""
+    shape = storage.type.shape
+    if not state.machine.lockstep or storage.own or not _is_along_columns(state, op):
+        yield from state.own_elements(shape)
+        return
+    with state.elements((*shape[:-2], shape[-1], shape[-2])) as (*outer, column, row):
+        yield (*outer, row, column)
+
+
+def _is_along_columns(state: State, op: Op) -> bool:
+    if not isinstance(op, tile_memory.TileLoad) or op in state.placement.layouts:
+        return False
+    runs = [axis.run for axis in state.contiguity.of(op.pointers).axes]
+    return len(runs) > 1 and runs[-2] > runs[-1]
 
 
 def _keep_chunks(state: State, op: Op, chunks: Chunks) -> None:
