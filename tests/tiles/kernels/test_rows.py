@@ -217,7 +217,8 @@ def test_tiles_have_powers_of_two(monkeypatch, record):
         assert record.on_host or block * size <= record.program_shared
     for m, n, k in ((1, 1, 1), (1000, 1, 3), (4096, 4096, 4096)):
         for dtype in ("float32", "float64", "int8"):
-            assert all(each.bit_count() == 1 for each in blocks.product_blocks(m, n, k, dtype))
+            tile = blocks.product_blocks(m, n, k, dtype)
+            assert all(each.bit_count() == 1 for each in tile)
         for width in (64, 256):
             tile = blocks.attention_blocks(m, n, width, "float16")
             assert all(each.bit_count() == 1 for each in tile)

@@ -283,11 +283,11 @@ def _call(
 ) -> Call:
     q, k, v = made
     width, values = power_of_2(q.shape[3]), power_of_2(v.shape[3])
-    rows, columns = attention_blocks(*longest, max(width, values), q.dtype)
+    tile = attention_blocks(*longest, max(width, values), q.dtype)
     constants = {
         "SCALE": scale_of(scale, q.shape[3]), "CAUSAL": bool(causal),
-        "WINDOW": window is not None, "M": rows, "N": columns, "WIDTH": width, "VALUES": values,
-        "SUM": sum_type(q.dtype),
+        "WINDOW": window is not None, "M": tile.rows, "N": tile.columns, "WIDTH": width,
+        "VALUES": values, "SUM": sum_type(q.dtype), "num_warps": tile.warps,
     }  # fmt: skip
     heads = q.shape[1]
     group, places = heads // k.shape[1], checked_window(window)
@@ -361,7 +361,7 @@ def _launch_backward(
     q, k, v = call.q, call.k, call.v
     constants = {**call.constants, "INDEX": index_type(q, k, v, grad, out, *gradients)}
     blocks, count = -(-call.longest[0] // constants["M"]), call.sequences
-    rest = {each: constants[each] for each in ("M", "VALUES", "SUM", "INDEX")}
+    rest = {each: constants[each] for each in ("M", "VALUES", "SUM", "INDEX", "num_warps")}
     products_of_rows[(blocks * call.heads * count,)](
         out.value, grad.value, sums.value, call.first_arguments[0], blocks, call.heads, q.shape[2],
         v.shape[3], out.strides, grad.strides, sums.strides, **rest,

@@ -7,6 +7,10 @@ from typing import NamedTuple
 from gridlane.backends import backend
 from gridlane.backends.record import Backend
 from gridlane.launch import current
+from gridlane.tiles.kernels.operands import NARROW
+
+_BY_CORES = frozenset(("float16", "bfloat16", "int8", *NARROW))
+"""The dtypes of factors that NVIDIA's tensor cores multiply without loss."""
 
 _HOST_BYTES = 64 << 10
 """Of a row that a processor keeps near while it computes."""
@@ -43,34 +47,57 @@ def multiprocessors() -> int:
 
 
 class ProductBlocks(NamedTuple):
-    """The extents of a tile of a product, and of a step along its inner dimension."""
+    """The extents of a tile of a product, of a step along its inner dimension, and the warps."""
 
     m: int
     n: int
     k: int
+    warps: int = 4
 
 
-def product_blocks(m: int, n: int, k: int, dtype: str) -> ProductBlocks:
-    """The tile of a product of matrices of (m, k) and (k, n) elements."""
+def product_blocks(m: int, n: int, k: int, dtype: str, count: int = 1) -> ProductBlocks:
+    """The tile of products of matrices of (m, k) and (k, n) elements.
+
+    Args:
+        count: the number of products.
+    """
+    known, large, small = record(), None, ProductBlocks(32, 32, 16)
+    if known.on_host:
+        large, small = ProductBlocks(128, 128, 128), ProductBlocks(64, 64, 64)
+    elif _has_room(known) and dtype != "float64":
+        small = ProductBlocks(64, 64, 32)
+        large = ProductBlocks(128, 128, 32, 8) if dtype in _BY_CORES else None
+    if large and count * -(-m // large.m) * -(-n // large.n) >= 2 * multiprocessors():
+        return _fitting(large, (m, n, k))
+    return _fitting(small, (m, n, k))
+
+
+def _fitting(tile: ProductBlocks, extents: tuple[int, int, int]) -> ProductBlocks:
+    sides = [min(power_of_2(n), most) for n, most in zip(extents, tile, strict=False)]
+    return ProductBlocks(*sides, tile.warps)
+
+
+def _has_room(known: Backend) -> bool:
+    return known.program_shared >= 48 << 10
+
+
+class AttentionBlocks(NamedTuple):
+    """The queries and the keys of a tile of attention, and the warps."""
+
+    rows: int
+    columns: int
+    warps: int = 4
+
+
+def attention_blocks(queries: int, keys: int, width: int, dtype: str) -> AttentionBlocks:
+    """The tile of attention over rows of a width."""
     known = record()
     if known.on_host:
-        most = ProductBlocks(64, 64, 64)
-    elif known.program_shared >= 48 << 10 and dtype != "float64":
-        most = ProductBlocks(64, 64, 32)
+        most = 64, 64
+    elif not _has_room(known) or dtype == "float64":
+        most = 16, 16
+    elif dtype in _BY_CORES:
+        most = (64, 64) if width <= 64 else (64, 32) if width <= 128 else (32, 32)
     else:
-        most = ProductBlocks(32, 32, 16)
-    return ProductBlocks(
-        *[min(power_of_2(each), limit) for each, limit in zip((m, n, k), most, strict=True)]
-    )
-
-
-def attention_blocks(queries: int, keys: int, width: int, dtype: str) -> tuple[int, int]:
-    """The queries and the keys of a tile of attention."""
-    known = record()
-    if known.on_host:
-        most = 64
-    elif known.program_shared >= 48 << 10 and width <= 64 and dtype != "float64":
-        most = 32
-    else:
-        most = 16
-    return min(power_of_2(queries), most), min(power_of_2(keys), most)
+        most = (32, 32) if width <= 64 else (16, 16)
+    return AttentionBlocks(min(power_of_2(queries), most[0]), min(power_of_2(keys), most[1]))

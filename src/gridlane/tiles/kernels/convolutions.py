@@ -158,8 +158,9 @@ def _launch(
     tile = product_blocks(count, filters, depth, x.dtype)
     convolution_tiles[(groups * -(-count // tile.m) * -(-filters // tile.n),)](
         x.value, weight.value, bias.value if bias else None, out.value, count, groups,
-        weight.shape[1], filters, x.shape[2:], weight.shape[2:], tuple(results), *walk,
+        weight.shape[1], filters, x.shape[2:], tuple(results), *walk,
         x.strides, weight.strides, bias.strides[0] if bias else 0, out.strides,
-        ACTIVATION=activation, M=tile.m, N=tile.n, K=tile.k, SUM=sum_type(x.dtype),
+        ACTIVATION=activation, M=tile.m, N=tile.n, K=tile.k, num_warps=tile.warps,
+        HEIGHT=weight.shape[2], WIDTH=weight.shape[3], SUM=sum_type(x.dtype),
         INDEX=index_type(x, weight, out),
     )  # fmt: skip

@@ -107,7 +107,7 @@ def _launch(
     sequences, group, values = q.shape[0], q.shape[1] // heads, v.shape[3]
     most = tables.shape[1] * page
     wide = max(power_of_2(width), power_of_2(values))
-    _, columns = attention_blocks(group, most, wide, q.dtype)
+    columns = attention_blocks(group, most, wide, q.dtype).columns
     if parts is None:
         parts = multiprocessors() // (sequences * heads)
     count = max(min(parts, -(-most // columns), _MOST_PARTS), 1)

@@ -179,7 +179,7 @@ def grouped_matmul(
     grouped_product_tiles[(grid,)](
         left.value, right.value, each.value, target.value, rows, groups, n, k,
         left.strides, right.strides, each.strides[0], target.strides, M=tile.m, N=tile.n, K=tile.k,
-        SUM=_sum_type(left.dtype), INDEX=index_type(left, right, target),
+        num_warps=tile.warps, SUM=_sum_type(left.dtype), INDEX=index_type(left, right, target),
     )  # fmt: skip
     return target.value
 
@@ -322,13 +322,13 @@ def _multiply(
 ) -> None:
     *_, m, n = out.shape
     k = a.shape[-1]
-    tile = product_blocks(m, n, k, a.dtype)
+    tile = product_blocks(m, n, k, a.dtype, batches.products)
     places = batches.products * -(-m // tile.m) * -(-n // tile.n)
     parts = _parts(split_k, places, k, tile)
     more_steps = (*[_step(each) for each in epilogue[:3]], batches.residual)
     options = {
         "M": tile.m, "N": tile.n, "SUM": _sum_type(a.dtype),
-        "INDEX": index_type(a, b, out, epilogue.residual),
+        "INDEX": index_type(a, b, out, epilogue.residual), "num_warps": tile.warps,
     }  # fmt: skip
     split, target, steps = None, out, (*batches.out, 0)
     if parts > 1:

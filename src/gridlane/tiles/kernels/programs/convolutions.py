@@ -9,10 +9,10 @@ from gridlane.tiles.kernels.programs.products import finish
 
 @jit
 def convolution_tiles(
-    x, weight, bias, out, count, groups, channels, filters, extents, kernel, results,
+    x, weight, bias, out, count, groups, channels, filters, extents, results,
     stride, padding, dilation, x_steps, weight_steps, bias_step, out_steps,
     ACTIVATION: tl.constexpr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr,
-    SUM: tl.constexpr, INDEX: tl.constexpr,
+    HEIGHT: tl.constexpr, WIDTH: tl.constexpr, SUM: tl.constexpr, INDEX: tl.constexpr,
 ):  # fmt: skip
     """Some places of the result, of all images, by some filters of one group. The rows of the
     product are places, its inner dimension is (channel, y, x) of the kernel."""
@@ -29,13 +29,13 @@ def convolution_tiles(
     left = out_x * stride[1] - padding[1]
     x += group * channels * x_steps[1]
     weight += group * filters * weight_steps[0]
-    depth = channels * kernel[0] * kernel[1]
+    depth = channels * HEIGHT * WIDTH
     total = tl.zeros((M, N), SUM)
     for at in range(0, depth, K):
         k = at + tl.arange(0, K).to(INDEX)
-        channel = k // (kernel[0] * kernel[1])
-        kernel_y = k // kernel[1] % kernel[0]
-        kernel_x = k % kernel[1]
+        channel = k // (HEIGHT * WIDTH)
+        kernel_y = k // WIDTH % HEIGHT
+        kernel_x = k % WIDTH
         y = top[:, None] + kernel_y[None, :] * dilation[0]
         z = left[:, None] + kernel_x[None, :] * dilation[1]
         inside = (y >= 0) & (y < extents[0]) & (z >= 0) & (z < extents[1])
