@@ -49,7 +49,7 @@ class Maker:
         if not self.draw(0, 3):
             divisor = self.p.splat(self.p.b.const(2 ** self.draw(0, 6), i32), SHAPE)
             return self.p.binary(arith.Rem, left, divisor)
-        op = (arith.Add, arith.Add, arith.Sub, arith.Mul)[self.draw(0, 3)]
+        op = (arith.Add, arith.Add, arith.Sub, arith.Mul, arith.Min, arith.Max)[self.draw(0, 5)]
         return self.p.binary(op, left, self.whole(depth - 1))
 
     def value(self) -> Value:

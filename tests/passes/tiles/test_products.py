@@ -234,6 +234,30 @@ def test_fewer_iterations_than_stages(steps):
 
 
 @jit
+def exactly(a, b, c, depth, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    i, j, s = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
+    total = tl.zeros((M, N), tl.float32)
+    for at in range(0, depth, K):
+        x = tl.load(a + i[:, None] * depth + (at + s)[None, :])
+        y = tl.load(b + (at + s)[:, None] * N + j[None, :])
+        total = tl.dot(x, y, total, input_precision="ieee")
+    tl.store(c + i[:, None] * N + j[None, :], total)
+
+
+def test_products_of_threads_with_copies_ahead():
+    """Factors of float32 with all their bits, which matrix instructions have not."""
+    a, b, *_ = matrices("f32", 32, 32, 64, 32)
+    a += np.float32(2**-12)  # more bits than tf32 has
+    args = [a, b, np.zeros((32, 32), np.float32), 64]
+    module = program(exactly, args, 2, 3, M=32, N=32, K=16)
+    changed, threads = by_threads(module, True)
+    want = a.astype(np.float64) @ b.astype(np.float64)
+    np.testing.assert_array_equal(by_turns(changed, args, threads)[2], want)
+    assert not uses_cores(changed)
+    assert any(isinstance(op, copies.AsyncCopy) for op in changed.kernel.body.walk())
+
+
+@jit
 def aliased(x, out, count, M: tl.constexpr):
     """The loop overwrites what its next iteration loads."""
     i = tl.arange(0, M)

@@ -200,6 +200,10 @@ def _elementwise(op: Op, operands: list[Facts], rank: int) -> Facts:
         return Facts(divisor, tuple([Axis(1, divisor, each) for each in equal]))
     if isinstance(op, arith.Rem) and _is_whole(op.results[0]):
         return _remainder(operands[0], operands[1], equal)
+    if isinstance(op, arith.Min | arith.Max | arith.Select) and _is_whole(op.results[0]):
+        chosen = operands[1:] if isinstance(op, arith.Select) else operands
+        divisor = min([each.divisor for each in chosen])
+        return Facts(divisor, tuple([Axis(1, divisor, each) for each in equal]))
     if isinstance(op, arith.Lt | arith.Ge | arith.Gt | arith.Le):
         equal = [_compared(op, operands, n) for n in range(rank)]
     return Facts(1, tuple([Axis(1, 1, each) for each in equal]))

@@ -269,13 +269,14 @@ def factor_of(value: Value) -> tuple[Value, bool]:
 
 
 def _padded(placement: Placement) -> dict[Value, int]:
-    """The factors of matrix instructions: rows are 16 bytes apart modulo the width of shared
-    memory, so that eight of them are in different banks."""
+    """The factors of products: rows are 16 bytes apart modulo the width of shared memory, so that
+    matrix instructions read eight of them from different banks."""
+    vectors = placement.machine.vectors
     result: dict[Value, int] = {}
     for op, schedule in placement.products.items():
         assert isinstance(op, tiles.TileDot)
         by_instructions = schedule.warps or schedule.groups
-        for factor in (op.lhs, op.rhs) if by_instructions else ():
+        for factor in (op.lhs, op.rhs) if by_instructions or vectors else ():
             value, _ = factor_of(factor)
             own = placement.stored.get(value)
             if own is False and isinstance(value.op, tiles.TileMap | LOADS[0] | LOADS[1]):
