@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from tests.codegen.test_nvptx import checked_by_ptxas
 from tests.frontends.ptx.bodies import PTXAS
+from tests.frontends.triton.running import jit
 from tests.passes.tiles.test_products import (
     OPTIONS,
+    TYPES,
     attention,
     by_turns,
     matrices,
@@ -131,6 +133,18 @@ def test_layouts(rows, columns, groups):
             assert layout.place(register, thread) == row * columns + column
 
 
+@jit
+def along(a, b, c, depth, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, SUMS: tl.constexpr):
+    """Items of both factors are consecutive along the depth."""
+    i, j, s = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
+    total = tl.zeros((M, N), dtype=SUMS)
+    for at in range(0, depth, K):
+        x = tl.load(a + i[:, None] * depth + (at + s)[None, :])
+        y = tl.load(b + j[:, None] * depth + (at + s)[None, :])
+        total = tl.dot(x, tl.trans(y), total)
+    tl.store(c + i[:, None] * N + j[None, :], total)
+
+
 def text_of(module: Module, processor: str, identity: str = "") -> str:
     target = Target("cuda", processor=processor, identity=identity)
     return compiler.generate(copied(module), target, OPTIONS).code.decode()
@@ -180,4 +194,32 @@ def test_ptxas_accepts_them(tmp_path):
         text_of(large(*shape)[1], "sm_90a")
         for shape in ((128, 128, 64, 256, 4, 3, False), (128, 256, 32, 256, 8, 4, True))
     ]
+    for kind, sums in (("i8", tl.int32), ("f32", tl.float32)):
+        a, c = np.zeros((64, 128), TYPES[kind]), np.zeros((64, 64), np.int32)
+        shape = {"M": 64, "N": 64, "K": 64, "SUMS": sums}
+        texts.append(text_of(program(along, [a, a, c, 128], 4, 2, **shape), "sm_90a"))
+        assert f"wgmma.mma_async.sync.aligned.m64n64k{8 if kind == 'f32' else 32}" in texts[-1]
     checked_by_ptxas(texts, "sm_90a", tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["i8", "f32"])
+@pytest.mark.parametrize("k, stages", [(32, 1), (64, 3)])
+def test_factors_of_other_sizes(kind, k, stages):
+    rng, depth = np.random.default_rng(1), 4 * k
+    a, b = (rng.integers(-4, 5, (n, depth)).astype(TYPES[kind]) for n in (64, 32))
+    sums = tl.int32 if kind == "i8" else tl.float32
+    out = np.zeros((64, 32), np.int32 if kind == "i8" else np.float32)
+    module = program(along, [a, b, out, depth], 4, stages, M=64, N=32, K=k, SUMS=sums)
+    changed, threads = by_groups(module)
+    assert any(isinstance(op, warpgroups.WarpgroupMma) for op in changed.kernel.body.walk())
+    got = results(changed, [a, b, out, depth], threads)[2]
+    np.testing.assert_array_equal(got, a.astype(int) @ b.astype(int).T)
+
+
+def test_others_across_the_depth_are_not_theirs():
+    a, b, bias, depth, rows, out = matrices("i8", 64, 32, 64, 64)
+    args = [a, b, out, bias, depth, rows]
+    shape = {"M": 64, "N": 32, "K": 32, "LEFT": False, "RIGHT": False, "SUMS": tl.int32}
+    changed, _ = by_groups(program(product, args, 4, **shape))
+    kinds = {type(op) for op in changed.kernel.body.walk()}
+    assert products.Mma in kinds and warpgroups.WarpgroupMma not in kinds

@@ -9,9 +9,8 @@ from gridlane.ir.ops.products import COLUMNS, Mma
 from gridlane.ir.types import FragmentType, PointerType, Role, pointer, tile
 from gridlane.ir.values import Value, Var
 from gridlane.passes.tiles.elements import element, type_of
-from gridlane.passes.tiles.factors import DEPTHS, FACTORS
+from gridlane.passes.tiles.factors import DEPTHS, FACTORS, factor_of
 from gridlane.passes.tiles.indices import BitIndex, Bits, Index, log2, source, unflattened
-from gridlane.passes.tiles.inference import factor_of
 from gridlane.passes.tiles.layouts import LANE_BITS
 from gridlane.passes.tiles.placement import Schedule
 from gridlane.passes.tiles.state import State, Storage
@@ -91,10 +90,13 @@ def in_shared(state: State, value: Value) -> tuple[Storage, bool] | None:
     return None if stored is None or stored.own else (stored, turned)
 
 
-def staged(state: State, value: Value, swizzled: bool = False) -> Storage:
-    """A factor that is computed where it is needed, as a whole in shared memory."""
+def staged(state: State, value: Value, swizzled: bool = False, along: bool = False) -> Storage:
+    """A factor that is computed where it is needed, as a whole in shared memory; ``along``: whose
+    lines there are its columns."""
     type_ = type_of(value)
-    copy = state.allocate(tile(type_.shape, type_.element), False, state.b.loc, swizzled=swizzled)
+    copy = state.allocate(
+        tile(type_.shape, type_.element), False, state.b.loc, turned=along, swizzled=swizzled
+    )
     with state.together(), state.elements(type_.shape) as at:
         state.write(copy, at, element(state, value, at))
     return copy

@@ -98,7 +98,8 @@ def _matrix(state: State, value: Value, is_left: bool) -> _Matrix:
     found = in_shared(state, value)
     storage, turned = found or (None, False)
     if storage is None or not storage.swizzle:
-        storage, turned = staged(state, value, swizzled=True), False
+        along = not is_left and type_of(value).element.size != 2  # type: ignore[union-attr]  # a scalar
+        storage, turned = staged(state, value, swizzled=True, along=along), False
     shape = type_of(value).shape[::-1] if is_left else type_of(value).shape
     items_are_last = is_left != turned
     across = items_are_last == storage.turned

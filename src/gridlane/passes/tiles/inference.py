@@ -16,19 +16,17 @@ from gridlane.core.dtypes import DType
 from gridlane.ir.op import Op
 from gridlane.ir.ops import memory, tile_memory, tiles
 from gridlane.ir.ops.products import Factor
-from gridlane.ir.ops.warpgroups import WARPS
 from gridlane.ir.types import TileType
 from gridlane.ir.values import Module, Value, Var
 from gridlane.passes.tiles.contiguity import Contiguity
-from gridlane.passes.tiles.factors import DEPTHS, FACTORS
+from gridlane.passes.tiles.factors import DEPTHS, FACTORS, factor_of
+from gridlane.passes.tiles.group_divisions import division_of
 from gridlane.passes.tiles.indices import log2
 from gridlane.passes.tiles.layouts import (
     Layout,
-    Warps,
     blocked_layout,
     core_layout,
     group_layout,
-    groups_of,
     warps_of,
 )
 from gridlane.passes.tiles.machine import WARP, TileMachine
@@ -61,7 +59,7 @@ def placed(module: Module, machine: TileMachine) -> Placement:
     while True:
         placement = Placement(module, machine, order, provenance)
         if not machine.lockstep:
-            candidates = _candidates(placement, refused)
+            candidates = _candidates(placement, refused, known)
             placement.in_layouts = frozenset(_reductions(placement, candidates, refused))
             placement.decide()
             wrong = _assign(placement, candidates, known)
@@ -76,25 +74,29 @@ def placed(module: Module, machine: TileMachine) -> Placement:
 # ---- anchors
 
 
-def _candidates(placement: Placement, refused: set[Op]) -> dict[Op, Schedule]:
+def _candidates(
+    placement: Placement, refused: set[Op], known: Contiguity | None
+) -> dict[Op, Schedule]:
     result: dict[Op, Schedule] = {}
     reduced = any(isinstance(op, tiles.TileReduce) for op in placement.order.ops)
     for op in placement.order.ops:
         if isinstance(op, tiles.TileDot) and op not in refused:
-            schedule = _schedule(placement, op, reduced)
+            schedule = _schedule(placement, op, reduced, known)
             if schedule is not None:
                 result[op] = schedule
     return result
 
 
-def _schedule(placement: Placement, op: tiles.TileDot, by_rows: bool) -> Schedule | None:
+def _schedule(
+    placement: Placement, op: tiles.TileDot, by_rows: bool, known: Contiguity | None
+) -> Schedule | None:
     acc, threads = tiles.tile_of(op, op.acc), placement.threads
     if len(acc.shape) != 2 or any(log2(extent) is None for extent in acc.shape):
         return None
     rows, columns = acc.shape
     most = placement.machine.sums
     if has_instruction(placement.machine, op):
-        groups = _groups(placement, op)
+        groups = division_of(placement, op, known)
         if groups is not None:
             return Schedule(group_layout(rows, columns, groups), groups=groups)
         warps = warps_of(rows, columns, threads // WARP, by_rows)
@@ -104,26 +106,6 @@ def _schedule(placement: Placement, op: tiles.TileDot, by_rows: bool) -> Schedul
     if layout is None or layout.count > most:
         return None
     return Schedule(layout)
-
-
-def _groups(placement: Placement, op: tiles.TileDot) -> Warps | None:
-    """How warpgroups divide a product that their instructions compute: of factors with 16 bits,
-    whose items may be consecutive along either axis."""
-    machine, lhs, acc = placement.machine, tiles.tile_of(op, op.lhs), tiles.tile_of(op, op.acc)
-    assert isinstance(lhs.element, DType)
-    count, rest = divmod(placement.threads, WARP * WARPS)
-    if not machine.groups or rest or not count or lhs.element.size != 2:
-        return None
-    if log2(lhs.shape[-1]) is None or lhs.shape[-1] > _DEEPEST:
-        return None
-    if acc.count > 2 * machine.sums * placement.threads:
-        return None
-    rows, columns = acc.shape
-    return groups_of(rows, columns, count)
-
-
-_DEEPEST = 256
-"""The inner extent of products by warpgroups, whose instructions are all written out."""
 
 
 def has_instruction(machine: TileMachine, op: tiles.TileDot) -> bool:
@@ -258,14 +240,6 @@ def _takes(placement: Placement, item: object, layout: Layout, candidates: Conta
 
 
 # ---- factors in shared memory
-
-
-def factor_of(value: Value) -> tuple[Value, bool]:
-    """The tile that a factor is, and whether transposed."""
-    turned = False
-    while isinstance(value.op, tiles.TileTranspose) and value.op.order == (1, 0):
-        value, turned = value.op.source, not turned
-    return value, turned
 
 
 def _padded(placement: Placement) -> dict[Value, int]:
