@@ -90,7 +90,7 @@ def test_a_constants_value_that_changes(monkeypatch):
     for _ in range(2):
         assert launched(program) == 6
     monkeypatch.setattr(SIZE, "value", 7)
-    with pytest.raises(RuntimeError, match=r"SIZE has changed .* from 4 to constexpr\[7\]"):
+    with pytest.raises(RuntimeError, match=r"SIZE .* from constexpr\[4\] to constexpr\[7\]"):
         launched(program)
 
 
@@ -197,3 +197,61 @@ def test_names_that_no_program_reads(monkeypatch):
     monkeypatch.setitem(globals(), "launched_before", tl.constexpr(1))
     monkeypatch.setitem(globals(), "settings", settings)
     assert launched(program) == 6
+
+
+def test_a_global_that_is_local_later(monkeypatch):
+    """It is read before, or where a branch that binds it is not taken."""
+
+    @tiles.jit
+    def program(out, BINDS: tl.constexpr):
+        value = OTHER  # noqa: F823
+        if BINDS:
+            SIZE = 9
+        tl.store(out, value + SIZE)
+        OTHER = 1
+
+    out = np.zeros(1, np.int32)
+    for _ in range(2):
+        program[(1,)](out, BINDS=False)
+        assert out[0] == 6
+        program[(1,)](out, BINDS=True)
+        assert out[0] == 11
+    before = program.cache_key
+    for name in ("SIZE", "OTHER"):
+        with monkeypatch.context() as patch:
+            patch.setitem(globals(), name, tl.constexpr(7))
+            assert program.cache_key != before
+            with pytest.raises(RuntimeError, match=f"{name} has changed"):
+                program[(1,)](out, BINDS=False)
+    assert program.cache_key == before
+
+
+def test_texts_that_are_exchanged():
+    """Of a function that a program calls, and of one that is its argument."""
+
+    @tiles.jit
+    def one():
+        return 1
+
+    @tiles.jit
+    def calling(out, function: tl.constexpr):
+        tl.store(out, one() + function())
+
+    out = np.zeros(1, np.int32)
+    for text, wanted in ((one.src, 2), (one.src.replace("1", "5"), 10), (one.src, 2)):
+        one._unsafe_update_src(text)
+        for _ in range(3):
+            calling[(1,)](out, one)
+            assert out[0] == wanted
+
+
+def test_what_is_told_of_globals():
+    program = fresh()
+    assert not program.used_global_vals
+    launched(program)
+    named = {
+        name: value.value
+        for (name, _), (value, _) in program.used_global_vals.items()
+        if isinstance(value, tl.constexpr)
+    }
+    assert named == {"SIZE": 4, "OTHER": 2, "NAMES": (1, 2), "scale": 10}

@@ -378,3 +378,25 @@ def test_a_lambda_is_refused():
 def test_negative_extents_of_descriptors_are_refused():
     with pytest.raises(ArgumentError, match="at least 0"):
         TensorDescriptor(floats(4, 4), [-4, 4], [4, 1], [1, 4])
+
+
+def test_types_in_place_of_tensors():
+    """The program that is compiled for them is the one of a launch; a launch refuses them."""
+    mine = tiles.jit(programs.add.fn)
+    for kind in (np.dtype(np.float32), tl.float32, tiles.MockTensor(tl.float32)):
+        warm = mine.warmup(kind, kind, kind, 64, BLOCK=64, grid=(1,))
+        assert warm.metadata.name == "add"
+    x = cuda.to_device(floats(64))
+    mine[(1,)](x, x, x, 64, BLOCK=64)
+    assert len(mine._programs) == 1
+    with pytest.raises(ArgumentError, match="launches take tensors"):
+        mine[(1,)](tiles.MockTensor(tl.float32), x, x, 64, BLOCK=64)
+
+    @tiles.jit
+    def typed(out, bits, KIND: tl.constexpr):
+        tl.store(out, KIND.primitive_bitwidth)
+        tl.store(out + 1, bits.dtype.element_ty.primitive_bitwidth)
+
+    for kind in (tl.float8e5, np.dtype(np.int16), np.dtype(bool)):
+        typed.warmup(np.dtype(np.int32), kind, KIND=tl.float64, grid=(1,))
+    assert len(typed._programs) == 3

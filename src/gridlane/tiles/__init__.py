@@ -34,7 +34,7 @@ from gridlane.tiles.errors import (
     TritonError,
 )
 from gridlane.tiles.jit import JITFunction, KernelInterface, jit
-from gridlane.tiles.wrappers import TensorWrapper, reinterpret
+from gridlane.tiles.wrappers import MockTensor, TensorWrapper, reinterpret
 
 __version__ = "3.9.0"
 """The release of Triton whose language it is."""
@@ -45,6 +45,7 @@ __all__ = [
     "InterpreterError",
     "JITFunction",
     "KernelInterface",
+    "MockTensor",
     "OutOfResources",
     "TensorWrapper",
     "TritonError",

@@ -25,18 +25,11 @@ from gridlane.frontends.triton.constants import constexpr, unwrapped
 from gridlane.frontends.triton.fingerprint import constant_bytes
 from gridlane.frontends.triton.functions import TileFunction
 from gridlane.frontends.triton.parameters import Block
-from gridlane.frontends.triton.types import (
-    dtype,
-    float8e4b8,
-    float8e4nv,
-    float8e5,
-    float8e5b16,
-    pointer_type,
-)
+from gridlane.frontends.triton.types import dtype, pointer_type
 from gridlane.launch.geometry import address_of
 from gridlane.tiles.descriptors import TensorDescriptor
 from gridlane.tiles.errors import IntegerOverflow
-from gridlane.tiles.wrappers import Part, TensorWrapper, memory_behind
+from gridlane.tiles.wrappers import NARROW, MockTensor, Part, TensorWrapper, memory_behind
 
 ALIGNMENT = 16
 """The multiple of bytes at which code may know that a pointer lies."""
@@ -190,19 +183,10 @@ def _check_unwritten(before: bytes, copy: Any) -> None:
         )
 
 
-_NARROW = {
-    "float8_e4m3fn": float8e4nv,
-    "float8_e5m2": float8e5,
-    "float8_e4m3fnuz": float8e4b8,
-    "float8_e5m2fnuz": float8e5b16,
-}
-"""Floats of 8 bits by their names in torch and ml_dtypes."""
-
-
 @cache
 def _narrow(elements: Any) -> dtype | None:
     """The language's type of an array's floats of 8 bits; None for any other type."""
-    return _NARROW.get(str(elements).removeprefix("torch."))
+    return NARROW.get(str(elements).removeprefix("torch."))
 
 
 def _wrapped(value: Any) -> Any:
@@ -215,6 +199,8 @@ def _wrapped(value: Any) -> Any:
         return value.over(_wrapped(value.base))
     if isinstance(value, TensorWrapper):
         return value.over(_memory_of(_wrapped(value.base)))
+    if isinstance(value, MockTensor):
+        return value
     kind = getattr(value, "dtype", None)
     if kind is None or isinstance(kind, dtype) or not isinstance(kind, Hashable):
         return value
@@ -268,7 +254,7 @@ def is_array(value: Any) -> bool:
         return True
     if isinstance(value, np.ndarray):
         return True
-    if isinstance(value, np.generic):
+    if isinstance(value, np.generic | MockTensor):
         return False
     return any(
         hasattr(value, name)
@@ -345,7 +331,7 @@ def _pointer_to(elements: np.dtype[Any]) -> ArrayType:
 def _of_wrapper(value: TensorWrapper, parameter: Parameter) -> Described:
     address = address_of(value.base) if isinstance(value.base, np.ndarray) else value.base.address
     is_aligned = address % ALIGNMENT == 0
-    if value.dtype in _NARROW.values():
+    if value.dtype in NARROW.values():
         bits = ArrayType(argtypes.uint8, 1, "A")
         return Described(bits, aligned=is_aligned, element=value.dtype)
     element = _SCALARS.get(value.dtype.name)
@@ -360,6 +346,14 @@ def _of_descriptor(value: TensorDescriptor, parameter: Parameter) -> Described:
     assert isinstance(base.type, ArrayType)
     type_ = ArrayType(base.type.element, len(value.shape), "A")
     return Described(type_, block=block, element=base.element)
+
+
+def _of_mock(value: MockTensor, parameter: Parameter) -> Described:
+    """A type in place of a tensor, which is taken for an aligned one, as in Triton."""
+    kind = value.element
+    if kind in NARROW.values():
+        return Described(ArrayType(argtypes.uint8, 1, "A"), aligned=True, element=kind)
+    return Described(ArrayType(scalar_type(kind), 1, "A"), aligned=True)
 
 
 def _of_none(value: None, parameter: Parameter) -> Described:
@@ -390,6 +384,7 @@ _READERS: dict[type, Callable[[Any, Parameter], Described]] = {
     np.ndarray: _of_array,
     TensorWrapper: _of_wrapper,
     TensorDescriptor: _of_descriptor,
+    MockTensor: _of_mock,
     type(None): _of_none,
     constexpr: _of_constant,
     tuple: _of_tuple,

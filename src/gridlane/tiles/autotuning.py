@@ -12,7 +12,7 @@ from gridlane.launch import current
 from gridlane.tiles import knobs, tuned
 from gridlane.tiles.arguments import is_array
 from gridlane.tiles.configs import Config
-from gridlane.tiles.errors import CompilationError, OutOfResources, WrongTuning
+from gridlane.tiles.errors import AutotunerError, CompilationError, OutOfResources, WrongTuning
 from gridlane.tiles.jit import KernelInterface
 from gridlane.tiles.testing import do_bench
 
@@ -268,7 +268,7 @@ class Autotuner(KernelInterface):
         if self.early_config_prune is not None:
             configs = [*self.early_config_prune(configs, self.nargs, **keywords)]
             if not configs:
-                raise ArgumentError(
+                raise AutotunerError(
                     "No valid autotuner configs after pruning. `early_config_prune` should return "
                     "at least one config."
                 )

@@ -10,6 +10,7 @@ from gridlane.frontends.triton.errors import (
 )
 
 __all__ = [
+    "AutotunerError",
     "CompilationError",
     "CompileTimeAssertionFailure",
     "IntegerOverflow",
@@ -31,6 +32,13 @@ class IntegerOverflow(ArgumentError, OverflowError):
 
 class WrongTuning(ArgumentError, ValueError):
     """What ``autotune`` gets contradicts the program or the launch."""
+
+
+class AutotunerError(WrongTuning):
+    """No configuration is left to tune."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(f"Autotuner error: {message}")
 
 
 class WrongOption(ArgumentError, AssertionError):

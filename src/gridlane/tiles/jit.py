@@ -11,6 +11,7 @@ from gridlane.core.encoding import NotEncodable
 from gridlane.core.errors import ArgumentError
 from gridlane.core.forks import fork_waits
 from gridlane.cuda.kernels.overlaps import Writebacks
+from gridlane.frontends.triton import functions
 from gridlane.frontends.triton.fingerprint import fingerprint
 from gridlane.frontends.triton.functions import TileFunction
 from gridlane.frontends.triton.used import Used, functions_in, used_by
@@ -33,6 +34,7 @@ from gridlane.tiles.params import params_of
 from gridlane.tiles.profiles import Checked, profile_of
 from gridlane.tiles.programs import CompiledKernel, Options, Program
 from gridlane.tiles.signatures import program_of
+from gridlane.tiles.wrappers import MockTensor
 from gridlane.tiles.wrappers import TensorWrapper as TensorWrapper
 from gridlane.tiles.wrappers import reinterpret as reinterpret
 
@@ -105,6 +107,7 @@ class JITFunction(TileFunction, KernelInterface):
         self.pre_run_hooks: list[Callable[..., Any]] = []
         self._programs: dict[Hashable, Program] = {}
         self._used: tuple[Used, ...] = ()
+        self._updates = functions.updates
         self._lock = threading.RLock()
         self._launch = TileLaunch(self)
 
@@ -172,6 +175,16 @@ class JITFunction(TileFunction, KernelInterface):
             return self.launch_slowly(None, (0,), args, keywords)
         return self._launch._over(grid)(*args, **keywords)
 
+    @property
+    def used_global_vals(self) -> dict[tuple[str, int], tuple[Any, Any]]:
+        """The constants around the function that its programs are compiled with: the value of each
+        and what binds it, by its name and the number of that."""
+        return {
+            (each.name, id(each.owner)): (each.before, each.owner)
+            for each in self._used
+            if each.is_constant
+        }
+
     def launch_slowly(
         self, launch: TileLaunch | None, grid: Any, args: tuple[Any, ...], keywords: dict[str, Any]
     ) -> CompiledKernel:
@@ -181,6 +194,15 @@ class JITFunction(TileFunction, KernelInterface):
         self._check_globals()
         bound, options = self.bound(args, keywords)
         values, back = tuple(bound.values()), Writebacks()
+        if launch is None:
+            values = tuple(
+                [
+                    value if parameter.is_constant else MockTensor.wrap_dtype(value)
+                    for value, parameter in zip(values, self.parameters, strict=True)
+                ]
+            )
+        elif any(isinstance(value, MockTensor) for value in values):
+            raise ArgumentError(f"{self.__name__}: launches take tensors; warmup takes their types")
         given = on_current_device(values, back)
         pairs = zip(given, self.parameters, strict=True)
         described = tuple([describe(value, parameter) for value, parameter in pairs])
@@ -241,12 +263,12 @@ class JITFunction(TileFunction, KernelInterface):
             if each.is_constant:
                 raise RuntimeError(
                     f"Global variable {each.name} has changed since we compiled this kernel, from "
-                    f"{each.value if each.value is not each.now() else each.plain} to {each.now()}"
+                    f"{each.before} to {each.now()}"
                 )
-        if changed:
+        if changed or self._updates != functions.updates:
             with self._lock:
                 self._programs.clear()
-                self._used = ()
+                self._used, self._updates = (), functions.updates
 
     def bound(
         self, args: tuple[Any, ...], keywords: Mapping[str, Any]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
+from gridlane.frontends.triton import functions
 from gridlane.launch import current
 from gridlane.launch.launcher import Launcher
 from gridlane.tiles import knobs
@@ -89,8 +90,9 @@ def _names(function: JITFunction) -> tuple[Any, ...] | None:
 
 
 def settings_guards(function: JITFunction) -> tuple[Guard, ...]:
-    """Guards of the settings that a launch's options depend on."""
+    """Guards of the settings that a launch's options depend on, and of all functions' texts."""
     return (
+        (vars(functions), "updates", functions.updates),
         (vars(function), "debug", function.debug),
         (vars(knobs), "runtime", knobs.runtime),
         (vars(knobs.runtime), "debug", knobs.runtime.debug),

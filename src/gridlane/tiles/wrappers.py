@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from gridlane.frontends.triton.types import dtype as Dtype
+from gridlane.frontends.triton.types import float8e4b8, float8e4nv, float8e5, float8e5b16
+
+NARROW = {
+    "float8_e4m3fn": float8e4nv,
+    "float8_e5m2": float8e5,
+    "float8_e4m3fnuz": float8e4b8,
+    "float8_e5m2fnuz": float8e5b16,
+}
+"""Floats of 8 bits by their names in torch and ml_dtypes."""
 
 
 class TensorWrapper:
@@ -87,6 +99,38 @@ def memory_behind(value: Any) -> Part | None:
         return None
     whole: Any = torch.empty(0, dtype=value.dtype)
     return Part(whole.set_(storage, 0, (count,)), start)
+
+
+class MockTensor:
+    """The type of a tensor, in its place for ``warmup``."""
+
+    def __init__(self, dtype: Any, shape: Sequence[int] | None = None) -> None:
+        self.dtype, self.shape = dtype, [*(shape or (1,))]
+
+    @staticmethod
+    def wrap_dtype(value: Any) -> Any:
+        """The tensor of a dtype of torch, numpy or the language; other values as they are."""
+        is_torchs = type(value).__name__ == "dtype" and type(value).__module__ == "torch"
+        is_dtype = is_torchs or isinstance(value, Dtype | np.dtype)
+        return MockTensor(value) if is_dtype else value
+
+    @property
+    def element(self) -> Dtype:
+        """The language's type of its elements.
+
+        Raises:
+            ValueError: it has none.
+        """
+        if isinstance(self.dtype, Dtype):
+            return self.dtype
+        name = str(self.dtype).removeprefix("torch.")
+        name = {"bool": "int1", "bfloat16": "bf16"}.get(name, name)
+        return NARROW.get(name) or Dtype(name.replace("float", "fp"))
+
+    @staticmethod
+    def data_ptr() -> int:
+        """An aligned address."""
+        return 0
 
 
 def reinterpret(tensor: Any, dtype: Dtype) -> Any:

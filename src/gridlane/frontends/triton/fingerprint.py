@@ -15,6 +15,7 @@ from gridlane.frontends.triton.carrying import assigned_names
 from gridlane.frontends.triton.constants import unwrapped
 from gridlane.frontends.triton.context import is_builtin
 from gridlane.frontends.triton.functions import ConstexprFunction, TileFunction
+from gridlane.frontends.triton.names import is_fixed
 from gridlane.frontends.triton.types import block_type, dtype, pointer_type
 
 PLAIN = (type(None), bool, int, float, str, bytes)
@@ -41,13 +42,38 @@ def constant_bytes(value: Any) -> bytes:
     return frame(b"c", walk.value(value), walk.everything(None))
 
 
-def paths_of(function: TileFunction) -> list[tuple[str, ...]]:
+def paths_of(function: TileFunction | ConstexprFunction) -> list[tuple[str, ...]]:
     """The names that a function reads from around it, with the attributes that follow."""
-    source = function.source
-    assert isinstance(source.node, ast.FunctionDef)
-    local = assigned_names(source.node.body) | {*function.arg_names}
-    reads = reads_of(source.node, frozenset(local))
+    made = as_tile_function(function)
+    node = made.source.node
+    assert isinstance(node, ast.FunctionDef)
+    local = assigned_names(node.body) | {*made.arg_names}
+    if made is function:  # of the language, where a name may be read before it is bound
+        local -= {name for name in _read_first(node.body) if _is_fixed_global(made, name)}
+    reads = reads_of(node, frozenset(local))
     return [*((name,) for name in reads.bare), *reads.paths]
+
+
+def as_tile_function(function: TileFunction | ConstexprFunction) -> TileFunction:
+    """A function of Python with the interface of a tile function."""
+    return function if isinstance(function, TileFunction) else TileFunction(function.fn)
+
+
+def _read_first(body: list[ast.stmt]) -> set[str]:
+    """The names that may be read where no statement has bound them."""
+    bound: set[str] = set()
+    found: set[str] = set()
+    for statement in body:
+        names = [each for each in ast.walk(statement) if isinstance(each, ast.Name)]
+        found |= {each.id for each in names if isinstance(each.ctx, ast.Load)} - bound
+        if isinstance(statement, (ast.Assign, ast.AnnAssign)):
+            bound |= {each.id for each in names if isinstance(each.ctx, ast.Store)}
+    return found
+
+
+def _is_fixed_global(function: TileFunction, name: str) -> bool:
+    known, value = function.lookup(name)
+    return known and is_fixed(value)
 
 
 class Walk:
@@ -73,13 +99,13 @@ class Walk:
         return encode(known)
 
     def _text(self, function: Any) -> bytes:
-        made = function if isinstance(function, TileFunction) else TileFunction(function.fn)
+        made = as_tile_function(function)
         source = made.source
         place = source.locate(source.node)
         parts = [encode((place.file, place.line, place.column, source.name, source.text))]
         defaults = [each.default for each in made.signature.parameters.values()]
         parts += [self.value(each) for each in defaults if each is not inspect.Parameter.empty]
-        for path in paths_of(made):
+        for path in paths_of(function):
             parts.append(encode(path))
             parts.append(self._path(made, path))
         return frame(b"P", *parts)

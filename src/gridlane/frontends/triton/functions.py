@@ -17,6 +17,8 @@ from gridlane.frontends.python.source import FunctionSource, source_of
 from gridlane.frontends.triton.constants import const, constexpr, unwrapped
 
 _CONSTANT = ("constexpr",)
+updates = 0
+"""How often the text of a function was exchanged: what was compiled before may be of another."""
 
 
 class TileFunction:
@@ -56,6 +58,8 @@ class TileFunction:
 
     def update_text(self, text: str) -> None:
         """Translate another text under the function's name, with the names around the function."""
+        global updates
+        updates += 1
         node = next(each for each in ast.parse(text).body if isinstance(each, ast.FunctionDef))
         file = f"<{self.fn.__qualname__}>"
         linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file

@@ -39,6 +39,11 @@ class Used(NamedTuple):
         """Whether the value is a constant, not a function, class or other object."""
         return self.plain is not _NO_COPY
 
+    @property
+    def before(self) -> Any:
+        """A constant's value as it was."""
+        return constexpr(self.plain) if isinstance(self.value, constexpr) else self.plain
+
     def now(self) -> Any:
         """Its value now; None where it is bound no more."""
         if isinstance(self.owner, CellType):
@@ -78,9 +83,8 @@ def used_by(functions: Iterable[Any]) -> tuple[Used, ...]:
         if function.fn in seen:
             continue
         seen.add(function.fn)
-        made = function if isinstance(function, TileFunction) else TileFunction(function.fn)
-        for path in paths_of(made):
-            used = _resolved(made.fn, path)
+        for path in paths_of(function):
+            used = _resolved(function.fn, path)
             if used is not None:
                 found.setdefault((id(used.owner), used.name), used)
                 waiting += functions_in(used.value)
