@@ -234,6 +234,30 @@ def test_fewer_iterations_than_stages(steps):
 
 
 @jit
+def counted(a, b, c, first, last, M: tl.constexpr):
+    """The counter ends at the largest number that it has."""
+    i = tl.arange(0, M)
+    total = tl.zeros((M, M), tl.float32)
+    for at in range(first, last, M):
+        x = tl.load(a + i[:, None] * 96 + (at - first + i)[None, :])
+        y = tl.load(b + (at - first + i)[:, None] * M + i[None, :])
+        total = tl.dot(x, y, total)
+    tl.store(c + i[:, None] * M + i[None, :], total)
+
+
+def test_counters_that_would_wrap():
+    """No copy is started for an iteration behind the last one, which a wrapped counter is not."""
+    a, b, *_ = matrices("f16", 32, 32, 96, 32)
+    last = 2**31 - 16
+    args = [a, b, np.zeros((32, 32), np.float32), last - 96, last]
+    module = program(counted, args, 1, 4, M=32)
+    changed, threads = by_threads(module, True)
+    assert any(isinstance(op, copies.AsyncCopy) for op in changed.kernel.body.walk())
+    want = a.astype(np.float64) @ b.astype(np.float64)
+    np.testing.assert_array_equal(by_turns(changed, args, threads)[2], want)
+
+
+@jit
 def exactly(a, b, c, depth, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
     i, j, s = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
     total = tl.zeros((M, N), tl.float32)

@@ -315,21 +315,25 @@ def _prepared(state: State, pipeline: Pipeline, distance: int, slot: Value) -> C
     its scalars as they are now."""
     b, saved, memo = state.b, dict(state.values), state.memo
     state.memo = {}
+    rises: list[Value] = []
     for op in pipeline.scalars:
         if isinstance(op, memory.ReadVar):
-            value = b.read(op.var)
+            now = value = b.read(op.var)
             by = pipeline.steps.get(op.var)
             if by is not None and distance:
                 assert isinstance(value.type, DType)
-                value = b.add(
-                    value, b.mul(_step_of(state, pipeline, by), b.const(distance, value.type))
-                )
+                step = _step_of(state, pipeline, by)
+                value = b.add(now, b.mul(step, b.const(distance, value.type)))
+                if op.var in pipeline.counters:
+                    rises.append(b.value(arith.Gt(value, now)))
             state.values[op.results[0]] = value
         else:
             copy = clone_op(op, dict(state.values), {})
             b.region.ops.append(copy)
             state.values.update(zip(op.results, copy.results, strict=True))
     runs = b.not_(state.of(pipeline.end))
+    for each in rises:  # a counter that wraps is past every end
+        runs = b.and_(runs, each)
     later, state.values, state.memo = state.values, saved, memo
 
     def start() -> None:
