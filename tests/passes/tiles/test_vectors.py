@@ -136,3 +136,26 @@ def test_their_ptx(device, dtype):
     given = (x, y, out, np.int32(n), np.int32(7))
     cuda.RawModule(code=text).get_function("combine")((1,), (32,), given)
     np.testing.assert_array_equal(out, np.where(np.arange(512) < n, x + y, np.zeros_like(x)))
+
+
+@jit
+def cached(x, out, SIZE: tl.constexpr, LOAD: tl.constexpr, STORE: tl.constexpr):
+    i = tl.arange(0, SIZE)
+    tl.store(out + i, tl.load(x + i, cache_modifier=LOAD), cache_modifier=STORE)
+
+
+@pytest.mark.parametrize(
+    "load, store, words",
+    [("ca", "wb", "v4.b32"), ("cg", "cg", "v4.b32"), ("cs", "wt", "v2.b32"), ("cv", "cs", "b32")],
+)
+def test_cache_policies(load, store, words):
+    size = 64 if words == "v2.b32" else 128
+    x, out = RNG.standard_normal(size).astype(np.float32), np.zeros(size, np.float32)
+    how = {"SIZE": size, "LOAD": f".{load}", "STORE": f".{store}"}
+    text = text_of(program(cached, [x, out], 1, **how), "sm_90")
+    assert f"ld.global.{load}.{words}" in text
+    stored = "v4.b32" if words == "b32" else words
+    assert f"st.global.{store}.{stored}" in text
+    current.choose(get_device("interp"))
+    cuda.RawModule(code=text).get_function("cached")((1,), (32,), (x, out))
+    np.testing.assert_array_equal(out, x)

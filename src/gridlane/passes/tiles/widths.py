@@ -52,9 +52,14 @@ def chunks_of(known: Contiguity, op: Op) -> Chunks | None:
 
 
 def _width(known: Contiguity, op: tile_memory.TileLoad, axis: int) -> int:
-    if op.volatile or any(not is_zero(value) for value in op.other):
+    if _is_fresh(op) or any(not is_zero(value) for value in op.other):
         return 1
     return _run(known, op, axis)
+
+
+def _is_fresh(op: tile_memory.TileLoad) -> bool:
+    """Whether a load reads memory anew each time: by instructions of its own, for each element."""
+    return op.volatile or op.cache == "cv"
 
 
 def _run(known: Contiguity, op: tile_memory.TileLoad | tile_memory.TileStore, axis: int) -> int:
@@ -69,7 +74,7 @@ def width_of(known: Contiguity, op: Op, axis: int) -> int:
     """The elements along an axis that a load or store accesses by one vector; 1 if it does not."""
     if not isinstance(op, tile_memory.TileLoad | tile_memory.TileStore):
         return 1
-    if isinstance(op, tile_memory.TileLoad) and op.volatile:
+    if isinstance(op, tile_memory.TileLoad) and _is_fresh(op):
         return 1
     type_ = op.pointers.type
     assert isinstance(type_, TileType) and isinstance(type_.element, PointerType)
