@@ -23,7 +23,7 @@ def case(name, source):
     return next(each for each in CASES if each.name == name and each.types[0] == source)
 
 
-@pytest.mark.parametrize("name", ["division", "warps", "report", "grid", "control"])
+@pytest.mark.parametrize("name", ["division", "warps", "tiles", "report", "grid", "control"])
 def test_a_right_device(name):
     devices = get_device("cpu"), get_device("interp")
     for each in CASES:

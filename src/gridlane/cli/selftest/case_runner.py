@@ -16,7 +16,6 @@ from gridlane.conformance.compiling import compiled
 from gridlane.core.artifact import Artifact
 from gridlane.core.errors import CompileError, DeviceError, KernelError
 from gridlane.core.frozen import frozen
-from gridlane.frontends.python.kernel_source import PythonSource
 from gridlane.launch.kernel import Kernel
 from gridlane.launch.packing import packer
 from gridlane.launch.plan import Plan
@@ -75,9 +74,9 @@ def rows(case: Case, device: Any, reference: Any, launch: bool = True) -> Iterat
     def all_rows(verdict: str, detail: str) -> list[Row]:
         return [Row(case.name, row, types, verdict, detail) for row in case.rows]
 
-    kernel = Kernel(PythonSource(case.function), case.arguments(), compile=compiled)
+    kernel = Kernel(case.source, case.arguments(), compile=compiled)
     try:
-        plan = kernel.plan(case.block, device=device)
+        plan = kernel.plan(case.block_on(device), device=device)
         got = _run(plan, case, kernel) if launch else None
     except CompileError as error:
         yield from all_rows(REFUSED, _first_line(error))
@@ -88,7 +87,7 @@ def rows(case: Case, device: Any, reference: Any, launch: bool = True) -> Iterat
     if got is None:
         yield from all_rows(RIGHT, "compiled")
         return
-    wanted = _run(kernel.plan(case.block, device=reference), case, kernel)
+    wanted = _run(kernel.plan(case.block_on(reference), device=reference), case, kernel)
     if got.raised != wanted.raised or got.lines != wanted.lines:
         outcome = f"{got.raised or 'no error'}, {len(got.lines)} lines"
         yield from all_rows(WRONG, f"{outcome}; not {wanted.raised}, {len(wanted.lines)} lines")

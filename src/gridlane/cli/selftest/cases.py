@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from types import FunctionType
+from typing import Any, cast
 
 import numpy as np
 
-from gridlane.cli.selftest import kernels
+from gridlane.backends import backend
+from gridlane.cli.selftest import kernels, tile_kernels
+from gridlane.compiler.programs import block_of
 from gridlane.core.argtypes import ArrayType, ScalarType
 from gridlane.core.frozen import frozen
 from gridlane.core.numpy_types import from_numpy
+from gridlane.frontends.python.kernel_source import PythonSource
+from gridlane.frontends.triton.functions import TileFunction
+from gridlane.frontends.triton.source import TileSource
+from gridlane.ir.source import KernelSource
 
 SIZE = 192
 BLOCK = 64
@@ -24,6 +32,7 @@ class Case:
     """A kernel with its launch.
 
     Attributes:
+        function: of numba's dialect, or a tile program, which has the block of its device.
         rows: names of the rows of its result.
         types: the element types of its two operands and of its result.
         start: the initial value of its result.
@@ -31,7 +40,7 @@ class Case:
     """
 
     name: str
-    function: Callable[..., None]
+    function: Callable[..., None] | TileFunction
     rows: tuple[str, ...]
     types: tuple[str, str]
     grid: tuple[int, int, int] = (SIZE // BLOCK, 1, 1)
@@ -47,12 +56,28 @@ class Case:
         left, right = operands(source, self.name == "functions")
         return [left, right, np.full((len(self.rows), self.width), self.start, result)]
 
+    @property
+    def source(self) -> KernelSource:
+        """The kernel's source."""
+        if isinstance(self.function, TileFunction):
+            return TileSource(self.function, warps=tile_kernels.WARPS)
+        return PythonSource(cast("FunctionType", self.function))
+
+    def block_on(self, device: Any) -> tuple[int, int, int]:
+        """The shape of blocks on a device."""
+        if isinstance(self.function, TileFunction):
+            return block_of(backend(device.target((1, 1, 1)).name), tile_kernels.WARPS)
+        return self.block
+
     def arguments(self) -> tuple[ArrayType, ...]:
         """The kernel's argument types."""
         types = []
         for array in self.arrays():
             element = from_numpy(array.dtype)
             assert isinstance(element, ScalarType)
+            if isinstance(self.function, TileFunction):
+                types.append(ArrayType(element, 1, "A"))
+                continue
             types.append(element[(slice(None),) * (array.ndim - 1) + (slice(None, None, 1),)])
         return tuple(types)
 
@@ -102,6 +127,9 @@ def every() -> Iterator[Case]:
     yield from _typed("atomics", ("int32", "uint32"))
     yield Case("atomics", kernels.atomic_sums, ("add",), ("int32", "float32"))
     yield from _typed("warps", ("int32",))
+    for name, types in (("whole_tiles", "int32"), ("float_tiles", "float32")):
+        program = getattr(tile_kernels, name)
+        yield Case("tiles", program, tile_kernels.ROWS[name], (types, types), (1, 1, 1))
     yield from _effects()
 
 
