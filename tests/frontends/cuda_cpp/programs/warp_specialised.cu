@@ -1,11 +1,7 @@
 // A product of matrices for Hopper: a producer warp copies boxes of tensors, two warpgroups
 // multiply, and mbarriers pass the stages of shared memory between them.
-#include <cuda_fp16.h>
+#include <cuda.h>
 #include <stdint.h>
-
-struct alignas(64) Map {
-    char bytes[128];
-};
 
 constexpr int M = 128, N = 64, K = 64, STAGES = 3;
 constexpr int BYTES = (M + N) * K * 2;
@@ -21,7 +17,7 @@ static __device__ void wait(uint64_t *bar, uint32_t parity) {
         "bra AGAIN;\nEND:\n}" ::"r"(shared_address(bar)), "r"(parity) : "memory");
 }
 
-static __device__ void load(void *box, const Map &map, uint64_t *bar, int x, int y) {
+static __device__ void load(void *box, const CUtensorMap &map, uint64_t *bar, int x, int y) {
     asm volatile(
         "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
         "[%0], [%1, {%3, %4}], [%2];" ::"r"(shared_address(box)),
@@ -48,7 +44,7 @@ static __device__ void multiply(float (&d)[32], uint64_t a, uint64_t b, int scal
 }
 
 extern "C" __global__ void __launch_bounds__(384)
-    product(const __grid_constant__ Map a, const __grid_constant__ Map b, float *c, int width,
+    product(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b, float *c, int width,
             int depth) {
     extern __shared__ __align__(1024) unsigned char stages[];
     __shared__ uint64_t full[STAGES], empty[STAGES];
