@@ -73,8 +73,8 @@ def product_blocks(m: int, n: int, k: int, dtype: str, count: int = 1) -> Produc
 
 
 def _fitting(tile: ProductBlocks, extents: tuple[int, int, int]) -> ProductBlocks:
-    sides = [min(power_of_2(n), most) for n, most in zip(extents, tile, strict=False)]
-    return ProductBlocks(*sides, tile.warps)
+    m, n, k = [min(power_of_2(each), most) for each, most in zip(extents, tile, strict=False)]
+    return ProductBlocks(m, n, k, tile.warps)
 
 
 def _has_room(known: Backend) -> bool:

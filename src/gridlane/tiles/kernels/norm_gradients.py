@@ -1,13 +1,14 @@
 """Gradients of layer and RMS normalisation.
 
-The first kernel goes over rows and keeps their statistics, the second one over columns, so that
-sums are added in one order on every device and in every run.
+Each program has some rows, and sums of its own for weights and biases, which a second kernel adds
+in order: a device has the same sums in every run.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from gridlane.tiles.kernels.blocks import multiprocessors
 from gridlane.tiles.kernels.norms import (
     expect_axis,
     norm_options,
@@ -29,8 +30,10 @@ from gridlane.tiles.kernels.operands import (
     sum_type,
     zeros,
 )
-from gridlane.tiles.kernels.programs.norm_gradients import norm_gradient_columns, norm_gradient_rows
+from gridlane.tiles.kernels.programs.norm_gradients import add_rows, norm_gradient_rows
 
+_PROGRAMS = 4
+"""For each of a device's multiprocessors."""
 _ROWS, _COLUMNS = 8, 64
 
 
@@ -85,30 +88,27 @@ def _backward(
         made = zeros("weight", source, width, dtype) if scale else None
         return target.value, value_of(made), value_of(shift)
     given, source, rows = as_rows(given, source, target)
-    made = new("weight", source, width, dtype) if scale else None
-    shift = new("bias", source, width, dtype) if centred else None
-    kept = [new(each, source, rows.shape[:1], sum_name(source.dtype)) for each in ("mean", "scale")]
-    _launch(given, source, scale, rows, kept, eps, centred)
-    if made or shift:
-        norm_gradient_columns[(-(-width[0] // _COLUMNS),)](
-            given.value, source.value, kept[0].value, kept[1].value, value_of(made),
-            value_of(shift), *rows.shape, given.strides, source.strides, ROWS=_ROWS,
-            COLUMNS=_COLUMNS, SUM=sum_type(source.dtype), INDEX=index_type(given, source),
-        )  # fmt: skip
-    return target.value, value_of(made), value_of(shift)
-
-
-def _launch(
-    grad: Operand,
-    x: Operand,
-    weight: Operand | None,
-    out: Operand,
-    kept: list[Operand],
-    eps: float,
-    centred: bool,
-) -> None:
-    norm_gradient_rows[(out.shape[0],)](
-        grad.value, x.value, value_of(weight), out.value, kept[0].value, kept[1].value,
-        out.shape[1], step_of(weight), grad.strides, x.strides, out.strides,
-        CENTRED=centred, EPS=float(eps), **norm_options(x, grad, out),
+    programs = min(rows.shape[0], _PROGRAMS * multiprocessors())
+    shape, name = (programs, width[0]), sum_name(source.dtype)
+    sums = [
+        zeros("sums", source, shape, name) if each else None
+        for each in (scale is not None, centred)
+    ]
+    norm_gradient_rows[(programs,)](
+        given.value, source.value, value_of(scale), rows.value, value_of(sums[0]),
+        value_of(sums[1]), *rows.shape, step_of(scale), given.strides, source.strides,
+        rows.strides, CENTRED=centred, EPS=float(eps), **norm_options(source, given, rows),
     )  # fmt: skip
+    made, shift = [each and _added(each, source, dtype) for each in sums]
+    return target.value, made, shift
+
+
+def _added(sums: Operand, like: Operand, dtype: str) -> Any:
+    """The sums of the columns of programs' sums."""
+    programs, columns = sums.shape
+    out = new("sum", like, (columns,), dtype)
+    add_rows[(-(-columns // _COLUMNS),)](
+        sums.value, out.value, programs, columns, ROWS=_ROWS, COLUMNS=_COLUMNS,
+        SUM=sum_type(like.dtype), INDEX=index_type(sums),
+    )  # fmt: skip
+    return out.value

@@ -1,8 +1,5 @@
-"""Gradients of layer and RMS normalisation.
-
-The first kernel goes over rows and keeps their statistics, the second one over columns, so that
-sums are added in one order on every device and in every run.
-"""
+"""Gradients of layer and RMS normalisation: each program adds up what its rows add to the gradients
+of weights and biases, and a second kernel adds the sums of all programs in order."""
 
 from __future__ import annotations
 
@@ -12,74 +9,100 @@ from gridlane.tiles.kernels.programs.norms import row_statistics
 
 
 @jit
-def norm_gradient_rows(
-    grad, x, weight, out, means, scales, columns, weight_step, grad_steps, x_steps, out_steps,
-    CENTRED: tl.constexpr, EPS: tl.constexpr, WHOLE: tl.constexpr, BLOCK: tl.constexpr,
-    SUM: tl.constexpr, INDEX: tl.constexpr,
-):  # fmt: skip
-    """The gradient of one row's input; its mean and the reciprocal of its deviation are kept."""
-    grad_row, grad_step = grad_steps
-    x_row, x_step = x_steps
-    out_row, out_step = out_steps
-    row = tl.program_id(0).to(INDEX)
-    grad += row * grad_row
-    x += row * x_row
-    out += row * out_row
-    mean, scale = row_statistics(x, columns, x_step, CENTRED, EPS, BLOCK, SUM, INDEX)
-    tl.store(means + row, mean)
-    tl.store(scales + row, scale)
-    i = tl.arange(0, BLOCK).to(INDEX)
-    along = tl.zeros((), SUM)
-    plain = tl.zeros((), SUM)
-    for begin in range(0, columns, BLOCK):
-        at = i + begin
-        inside = at < columns
-        g = tl.load(grad + at * grad_step, mask=inside, other=0.0).to(SUM)
-        if weight is not None:
-            g *= tl.load(weight + at * weight_step, mask=inside, other=0.0).to(SUM)
-        values = tl.load(x + at * x_step, mask=inside, other=0.0).to(SUM)
-        along += tl.sum(g * ((values - mean) * scale), axis=0)
-        if CENTRED:
-            plain += tl.sum(g, axis=0)
-    along = along / columns
-    plain = plain / columns
-    for begin in range(0, columns, BLOCK):
-        at = i + begin
-        inside = at < columns
-        g = tl.load(grad + at * grad_step, mask=inside, other=0.0).to(SUM)
-        if weight is not None:
-            g *= tl.load(weight + at * weight_step, mask=inside, other=0.0).to(SUM)
-        values = tl.load(x + at * x_step, mask=inside, other=0.0).to(SUM)
-        shown = (g - plain - (values - mean) * scale * along) * scale
-        tl.store(out + at * out_step, shown, mask=inside)
+def weighted(grad, weight, i, inside, grad_step, weight_step, SUM: tl.constexpr):
+    """A row's gradient, and the same times the weight."""
+    g = tl.load(grad + i * grad_step, mask=inside, other=0.0).to(SUM)
+    if weight is None:
+        return g, g
+    return g, g * tl.load(weight + i * weight_step, mask=inside, other=0.0).to(SUM)
 
 
 @jit
-def norm_gradient_columns(
-    grad, x, means, scales, weight, bias, rows, columns, grad_steps, x_steps,
-    ROWS: tl.constexpr, COLUMNS: tl.constexpr, SUM: tl.constexpr, INDEX: tl.constexpr,
+def norm_gradient_rows(
+    grad, x, weight, out, weight_sums, bias_sums, rows, columns, weight_step,
+    grad_steps, x_steps, out_steps,
+    CENTRED: tl.constexpr, EPS: tl.constexpr, WHOLE: tl.constexpr, BLOCK: tl.constexpr,
+    SUM: tl.constexpr, INDEX: tl.constexpr,
 ):  # fmt: skip
-    """The gradients of some columns' weights and biases."""
+    """The gradients of some rows' inputs, and the sums of what they add to those of weights and
+    biases: a row of ``weight_sums`` and ``bias_sums``, which are 0."""
     grad_row, grad_step = grad_steps
     x_row, x_step = x_steps
+    out_row, out_step = out_steps
+    i = tl.arange(0, BLOCK).to(INDEX)
+    first = tl.program_id(0)
+    if weight_sums is not None:
+        weight_sums += first.to(INDEX) * columns
+    if bias_sums is not None:
+        bias_sums += first.to(INDEX) * columns
+    total = tl.zeros((BLOCK,), SUM)
+    shift = tl.zeros((BLOCK,), SUM)
+    for row in range(first, rows, tl.num_programs(0)):
+        my_grad = grad + tl.cast(row, INDEX) * grad_row
+        my_x = x + tl.cast(row, INDEX) * x_row
+        my_out = out + tl.cast(row, INDEX) * out_row
+        if WHOLE:
+            inside = i < columns
+            values = tl.load(my_x + i * x_step, mask=inside, other=0.0).to(SUM)
+            if CENTRED:
+                values = tl.where(inside, values - tl.sum(values, axis=0) / columns, 0.0)
+            scale = 1.0 / tl.sqrt(tl.sum(values * values, axis=0) / columns + EPS)
+            values *= scale
+            g, part = weighted(my_grad, weight, i, inside, grad_step, weight_step, SUM)
+            if weight_sums is not None:
+                total += g * values
+            if bias_sums is not None:
+                shift += g
+            shown = part - values * (tl.sum(part * values, axis=0) / columns)
+            if CENTRED:
+                shown -= tl.sum(part, axis=0) / columns
+            tl.store(my_out + i * out_step, shown * scale, mask=inside)
+        else:
+            mean, scale = row_statistics(my_x, columns, x_step, CENTRED, EPS, BLOCK, SUM, INDEX)
+            along = tl.zeros((), SUM)
+            plain = tl.zeros((), SUM)
+            for begin in range(0, columns, BLOCK):
+                at = i + begin
+                inside = at < columns
+                g, part = weighted(my_grad, weight, at, inside, grad_step, weight_step, SUM)
+                values = tl.load(my_x + at * x_step, mask=inside, other=0.0).to(SUM)
+                values = (values - mean) * scale
+                along += tl.sum(part * values, axis=0)
+                if CENTRED:
+                    plain += tl.sum(part, axis=0)
+                if weight_sums is not None:
+                    old = tl.load(weight_sums + at, mask=inside, other=0.0)
+                    tl.store(weight_sums + at, old + g * values, mask=inside)
+                if bias_sums is not None:
+                    old = tl.load(bias_sums + at, mask=inside, other=0.0)
+                    tl.store(bias_sums + at, old + g, mask=inside)
+            along = along / columns
+            plain = plain / columns
+            for begin in range(0, columns, BLOCK):
+                at = i + begin
+                inside = at < columns
+                g, part = weighted(my_grad, weight, at, inside, grad_step, weight_step, SUM)
+                values = tl.load(my_x + at * x_step, mask=inside, other=0.0).to(SUM)
+                shown = (part - plain - (values - mean) * scale * along) * scale
+                tl.store(my_out + at * out_step, shown, mask=inside)
+    if WHOLE:
+        if weight_sums is not None:
+            tl.store(weight_sums + i, total, mask=i < columns)
+        if bias_sums is not None:
+            tl.store(bias_sums + i, shift, mask=i < columns)
+
+
+@jit
+def add_rows(
+    sums, out, rows, columns,
+    ROWS: tl.constexpr, COLUMNS: tl.constexpr, SUM: tl.constexpr, INDEX: tl.constexpr,
+):  # fmt: skip
+    """The sums of some columns of contiguous rows."""
     j = (tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)).to(INDEX)
     i = tl.arange(0, ROWS).to(INDEX)
-    along = tl.zeros((ROWS, COLUMNS), SUM)
-    plain = tl.zeros((ROWS, COLUMNS), SUM)
+    total = tl.zeros((ROWS, COLUMNS), SUM)
     for begin in range(0, rows, ROWS):
         at = i + begin
         inside = (at[:, None] < rows) & (j[None, :] < columns)
-        where = grad + at[:, None] * grad_row + j[None, :] * grad_step
-        g = tl.load(where, mask=inside, other=0.0).to(SUM)
-        if weight is not None:
-            where = x + at[:, None] * x_row + j[None, :] * x_step
-            values = tl.load(where, mask=inside, other=0.0).to(SUM)
-            mean = tl.load(means + at, mask=at < rows, other=0.0)
-            scale = tl.load(scales + at, mask=at < rows, other=0.0)
-            along += g * ((values - mean[:, None]) * scale[:, None])
-        if bias is not None:
-            plain += g
-    if weight is not None:
-        tl.store(weight + j, tl.sum(along, axis=0), mask=j < columns)
-    if bias is not None:
-        tl.store(bias + j, tl.sum(plain, axis=0), mask=j < columns)
+        total += tl.load(sums + at[:, None] * columns + j[None, :], mask=inside, other=0.0)
+    tl.store(out + j, tl.sum(total, axis=0), mask=j < columns)
