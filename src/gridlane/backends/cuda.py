@@ -34,7 +34,10 @@ BACKEND = Backend(
     identity="gridlane.compiler.identity.libdevice",
     pipeline=(
         passes.LOWER_TILES.unless(Fact.MATRIX_PRODUCTS),
-        passes.LOWER_TILES_TO_CORES.when(Fact.MATRIX_PRODUCTS).unless(Fact.LARGE_SHARED),
+        passes.LOWER_TILES_TO_CORES.when(Fact.MATRIX_PRODUCTS).unless(
+            Fact.LARGE_SHARED, Fact.MEDIUM_SHARED
+        ),
+        passes.LOWER_TILES_TO_MEDIUM.when(Fact.MATRIX_PRODUCTS, Fact.MEDIUM_SHARED),
         passes.LOWER_TILES_TO_LARGE.when(Fact.MATRIX_PRODUCTS, Fact.LARGE_SHARED).unless(
             Fact.WARPGROUPS
         ),

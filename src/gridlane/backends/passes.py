@@ -51,6 +51,9 @@ LOWER_TILES_TO_CORES = _pass("tiles.lower_tiles")._replace(
 )
 """The same where products are matrix instructions."""
 
+LOWER_TILES_TO_MEDIUM = _pass("tiles.lower_tiles")._replace(
+    facts=("gridlane.compiler.programs.medium_machine_with_cores",)
+)
 LOWER_TILES_TO_LARGE = _pass("tiles.lower_tiles")._replace(
     facts=("gridlane.compiler.programs.large_machine_with_cores",)
 )

@@ -60,6 +60,9 @@ class Fact(StrEnum):
     MBARRIERS = "mbarriers"
     """The processor has mbarriers that count bytes."""
 
+    MEDIUM_SHARED = "medium shared"
+    """A block may have 163 KiB of shared memory."""
+
     LARGE_SHARED = "large shared"
     """A block may have 227 KiB of shared memory."""
 

@@ -29,6 +29,8 @@ COPIES = 80
 """The lowest compute capability with asynchronous copies."""
 PRODUCTS = 80
 """The lowest compute capability with ``mma`` of all factors that tiles have."""
+MEDIUM = 80, 87
+"""The compute capabilities whose blocks may have 163 KiB of shared memory."""
 LARGE = 90, 120
 """The compute capabilities, without the last, whose blocks may have 227 KiB of shared memory; from
 8.0 on all others have 99 KiB at least."""
@@ -152,6 +154,7 @@ def _emit(module: Module, target: Target, options: KernelOptions, machine: Machi
         *([Fact.MBARRIERS] if machine.capability >= MBARRIERS else []),
         *([Fact.WARPGROUPS] if machine.processor == WARPGROUPS else []),
         *([Fact.MATRIX_PRODUCTS] if machine.capability >= PRODUCTS else []),
+        *([Fact.MEDIUM_SHARED] if machine.capability in MEDIUM else []),
         *([Fact.LARGE_SHARED] if LARGE[0] <= machine.capability < LARGE[1] else []),
     )
     pipeline.run(module, backend(target.name), given, options)

@@ -28,6 +28,11 @@ def machine_with_cores(record: Backend) -> TileMachine:
     return _with_cores(record, 99 << 10)
 
 
+def medium_machine_with_cores(record: Backend) -> TileMachine:
+    """The same, with the shared memory of an A100."""
+    return _with_cores(record, 163 << 10)
+
+
 def large_machine_with_cores(record: Backend) -> TileMachine:
     """The same, with the shared memory of data centres' GPUs."""
     return _with_cores(record, 227 << 10)

@@ -228,6 +228,18 @@ def test_stages_are_as_many_as_fit():
         assert sum(item.size for item in changed.static_shared()) == stages * STAGE + BIAS
 
 
+def test_shared_memory_of_processors():
+    """Two stages of these factors have more than 99 KiB, and four more than 163 KiB."""
+    args = matrices("f16", 128, 256, 64, 128)
+    args = [args[0], args[1], args[5], args[2], 64, 128]
+    shape = {"M": 128, "N": 256, "K": 64, "LEFT": False, "RIGHT": False, "SUMS": tl.float32}
+    module, used = program(product, args, 8, 4, **shape), dict[str, int]()
+    for processor in ("sm_80", "sm_86", "sm_90"):
+        target = Target("cuda", processor=processor)
+        used[processor] = compiler.generate(copied(module), target, OPTIONS).own_dynamic
+    assert used["sm_86"] <= 99 << 10 < used["sm_80"] <= 163 << 10 < used["sm_90"] <= 227 << 10
+
+
 @pytest.mark.parametrize("steps", [1, 2])
 def test_fewer_iterations_than_stages(steps):
     check("f16", 32, 32, 16, steps, 1, False, True, True, 4, 0)
