@@ -1,7 +1,8 @@
 """The tile programs of the self-test. Each writes one row of ``out`` per tested feature; ROWS has
 their names, in order. Sums of floats are exact, so that their order makes no difference."""
 
-# pyright: reportMissingParameterType=false, reportUnknownParameterType=false, basic
+# pyright: basic, reportIndexIssue=false, reportOperatorIssue=false, reportArgumentType=false
+# pyright: reportAttributeAccessIssue=false
 # Programs: their arguments have the types of each launch.
 
 from __future__ import annotations
