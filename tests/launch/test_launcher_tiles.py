@@ -390,13 +390,13 @@ def test_nothing_is_kept(cls):
 def test_profiles_take_turns(cls):
     """The latest ones are kept, and each is found wherever it is."""
     launch, target = made(cls, (*WHOLES, *OPTIONS), 24, NAMES, DEFAULTS, 3)
-    for number in range(40):
+    for number in range(300):
         constant = (CONSTANT, None, number + 100, 0, 0), *WHOLES[1:], *OPTIONS
         launch._install(constant, 24, 0, 0, LIMITS, 0, 0, 0, 0, None, target, number)
-    results = [launch._over(1)(number + 100) for number in range(40)]
-    kept = launcher.MOST_PROFILES
-    assert results == ["slow"] * (40 - kept) + [*range(40 - kept, 40)]
-    for first, second in itertools.pairwise([39, 12, 15, 39]):
+    results = [launch._over(1)(number + 100) for number in range(300)]
+    kept = launcher.MOST_OVER
+    assert results == ["slow"] * (300 - kept) + [*range(300 - kept, 300)]
+    for first, second in itertools.pairwise([299, 102, 150, 299]):
         assert launch._over(1)(first + 100) == first and launch._over(1)(second + 100) == second
 
 

@@ -15,8 +15,9 @@
 
 #include "_external_arrays.h"
 
-#define INTERFACE 3 /* as in launcher.py: a build of another source is not used */
+#define INTERFACE 4 /* as in launcher.py: a build of another source is not used */
 #define MOST_PROFILES 32
+#define MOST_OVER 256 /* of a tile program, which has one launcher for all grids */
 #define MOST_PARAMETERS 4096 /* bytes, the least that every device takes */
 
 enum kind {
@@ -52,6 +53,11 @@ typedef int (*Launch)(void *function, unsigned gx, unsigned gy, unsigned gz, uns
                       void **extra);
 
 typedef struct {
+    Py_ssize_t place; /* among the arguments */
+    PyObject *wanted; /* borrowed of its matcher */
+} Constant;
+
+typedef struct {
     Py_ssize_t references; /* of launchers and running calls */
     Py_ssize_t count;
     Matcher *matchers;
@@ -66,13 +72,15 @@ typedef struct {
     PyObject *keep;             /* what the code and the stream belong to */
     PyObject *target;           /* launches in place of `launch`, or NULL */
     PyObject *result;           /* of a call of a tile program */
+    Constant *constants;        /* the matchers of constants, which most profiles differ by */
+    Py_ssize_t constant_count;
 } Profile;
 
 typedef struct {
     PyObject_HEAD
     int selected; /* the device of the thread that made it */
-    int count;
-    Profile *profiles[MOST_PROFILES];
+    int count, room;
+    Profile **profiles;
     PyObject *hot;    /* what takes the launcher and the arguments, or NULL */
     PyObject *others; /* the same launch on other devices, by their numbers, or NULL */
 
@@ -86,27 +94,7 @@ static _Thread_local int selected = -1;
 
 static PyObject *name_launch, *name_slowly, *name_by_name, *name_failed, *name_elsewhere;
 
-static void free_matchers(Matcher *matchers, Py_ssize_t count)
-{
-    for (Py_ssize_t n = 0; n < count; n++) {
-        free_matchers(matchers[n].parts, matchers[n].count);
-        Py_XDECREF(matchers[n].wanted);
-        Py_XDECREF((PyObject *)matchers[n].type);
-        PyMem_Free(matchers[n].foreign);
-    }
-    PyMem_Free(matchers);
-}
-
-static void release(Profile *profile)
-{
-    if (--profile->references)
-        return;
-    free_matchers(profile->matchers, profile->count);
-    Py_XDECREF(profile->keep);
-    Py_XDECREF(profile->target);
-    Py_XDECREF(profile->result);
-    PyMem_Free(profile);
-}
+#include "_profiles.h"
 
 static int within(const Matcher *matcher, int64_t number)
 {
@@ -204,10 +192,9 @@ static int matches(const Profile *profile, PyObject *const *values, Py_ssize_t c
 {
     if (count != profile->count || (profile->sound && !*profile->sound))
         return 0;
-    /* Constants first: they are what most profiles of a tile program differ by. */
-    for (Py_ssize_t n = 0; n < profile->count; n++) {
-        const Matcher *matcher = &profile->matchers[n];
-        int same = matcher->kind == CONSTANT ? same_constant(values[n], matcher->wanted) : 1;
+    for (Py_ssize_t n = 0; n < profile->constant_count; n++) {
+        const Constant *constant = &profile->constants[n];
+        int same = same_constant(values[constant->place], constant->wanted);
         if (same <= 0)
             return same;
     }
@@ -406,9 +393,13 @@ static PyObject *launcher_install(Launcher *self, PyObject *args)
     made->keep = Py_NewRef(keep);
     made->target = target == Py_None ? NULL : Py_NewRef(target);
     made->result = Py_NewRef(result);
+    if (add_constants(made) < 0 || make_room(self) < 0) {
+        release(made);
+        return PyErr_NoMemory();
+    }
     Profile *last = NULL;
-    if (self->count == MOST_PROFILES)
-        last = self->profiles[MOST_PROFILES - 1];
+    if (self->count == most_of(self))
+        last = self->profiles[self->count - 1];
     else
         self->count++;
     memmove(self->profiles + 1, self->profiles, (self->count - 1) * sizeof(Profile *));
@@ -416,12 +407,6 @@ static PyObject *launcher_install(Launcher *self, PyObject *args)
     if (last)
         release(last);
     Py_RETURN_NONE;
-}
-
-static void drop_profiles(Launcher *self)
-{
-    while (self->count)
-        release(self->profiles[--self->count]);
 }
 
 static int launcher_clear(Launcher *self)
@@ -493,6 +478,7 @@ static void launcher_dealloc(Launcher *self)
     PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
     launcher_clear(self);
+    PyMem_Free(self->profiles);
     Py_XDECREF(self->names);
     Py_XDECREF(self->defaults);
     Py_XDECREF(self->absent);

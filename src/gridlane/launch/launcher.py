@@ -3,8 +3,8 @@
 A Launcher is for the current device of the thread that created it. A thread with another current
 device is redirected to the result of ``_elsewhere()``, once for each device.
 
-It holds up to ``MOST_PROFILES`` profiles, the most recently used first. A profile is the arguments
-of ``_install``:
+It holds up to ``MOST_PROFILES`` profiles (``MOST_OVER`` of a tile program), the most recently used
+first. A profile is the arguments of ``_install``:
 
     matchers    for each argument (kind, class, wanted, offset, size): the test of it, and which
                 ``size`` bytes at ``offset`` of the parameter block it gives. Wanted is the key of
@@ -45,7 +45,9 @@ from gridlane.launch import launcher_external_arrays, launcher_tiles
 from gridlane.launch.launcher_tiles import PARTS, Names, Over
 
 MOST_PROFILES = 32
-INTERFACE = 3
+MOST_OVER = 256
+"""Of a tile program, which has one launcher for all grids."""
+INTERFACE = 4
 """That of the native launcher with this file; it changes with the arguments of any of its methods,
 and with what a matcher wants."""
 
@@ -100,7 +102,8 @@ class PythonLauncher:
         alive = (ctypes.c_ubyte * 1).from_address(sound) if sound else b"\1"
         place = function, *geometry, shared, stream
         profile = (matchers, size, call, place, mark, alive, keep, target is not None, result)
-        self._profiles = [profile, *self._profiles[: MOST_PROFILES - 1]]
+        most = MOST_PROFILES if self._names is None else MOST_OVER
+        self._profiles = [profile, *self._profiles[: most - 1]]
 
     def _forget(self) -> None:
         """Drop every profile."""
