@@ -238,6 +238,31 @@ def test_descriptors(slow):
     assert slow == ["block_copied"]
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.int8, np.float64])
+def test_descriptors_whose_rows_are_multiples_of_16_bytes(slow, dtype):
+    x, out = np.arange(1024).astype(dtype).reshape(16, 64), np.zeros((16, 64), dtype)
+
+    def call(base, columns, step):
+        source = TensorDescriptor(base, [8, columns], [step, 1], [4, 16])
+        target = TensorDescriptor(out, [8, 64], [64, 1], [4, 16])
+        out[:] = 0
+        block_copied[(1,)](source, target, 2)
+
+    assert is_native(slow, lambda: call(x, 64, 64))
+    assert (out[:4, :16] == x[2:6, :16]).all()
+    slow.clear()
+    call(x, 32, 64)
+    assert not slow
+    for columns, step, base in ((9, 64, x), (16, 57, x), (16, 64, x.reshape(-1)[1:])):
+        call(base, columns, step)
+        slow.clear()
+        want = np.zeros((4, 16), dtype)
+        for row in range(4):
+            first = (row + 2) * step
+            want[row, : min(columns, 16)] = base.reshape(-1)[first : first + min(columns, 16)]
+        assert (out[:4, :16] == want).all()
+
+
 @tiles.jit
 def checked(x, limit):
     tl.device_assert(tl.load(x) < limit, "too large")

@@ -41,7 +41,8 @@ class Described(NamedTuple):
     Attributes:
         type: of a runtime argument; None for a constant.
         constant: its value where it has no type.
-        aligned: whether a pointer lies at a multiple of ``ALIGNMENT`` bytes, or an integer is one.
+        aligned: whether a pointer lies at a multiple of ``ALIGNMENT`` bytes, or an integer is one;
+            of a descriptor, the address, the strides in bytes and the last extent.
         block: of a tensor descriptor.
         element: the type of the elements in memory, where it is a float of 8 bits; the argument's
             type has uint8 in its place.
@@ -345,7 +346,10 @@ def _of_descriptor(value: TensorDescriptor, parameter: Parameter) -> Described:
     base = _described(value.base, parameter)
     assert isinstance(base.type, ArrayType)
     type_ = ArrayType(base.type.element, len(value.shape), "A")
-    return Described(type_, block=block, element=base.element)
+    assert isinstance(base.type.element, argtypes.ScalarType)
+    steps = [step * base.type.element.dtype.size for step in value.strides[:-1]]
+    aligned = base.aligned and all(each % ALIGNMENT == 0 for each in (*steps, value.shape[-1]))
+    return Described(type_, aligned=aligned, block=block, element=base.element)
 
 
 def _of_mock(value: MockTensor, parameter: Parameter) -> Described:

@@ -117,7 +117,7 @@ class _Matching:
         if piece is None:
             raise _NotNative
         if isinstance(value, TensorDescriptor):
-            return self._descriptor(value, piece)
+            return self._descriptor(value, piece, described.aligned)
         return self._pointer(value, ALIGNMENT if described.aligned else -ALIGNMENT, piece)
 
     def _pointer(self, value: Any, aligned: int, piece: Piece) -> Matcher:
@@ -148,21 +148,27 @@ class _Matching:
             return "is_cuda"
         raise _NotNative
 
-    def _descriptor(self, value: TensorDescriptor, piece: Piece) -> Matcher:
+    def _descriptor(self, value: TensorDescriptor, piece: Piece, is_aligned: bool) -> Matcher:
         offsets = {slot.path[len(piece.items) :]: slot.offset for slot in piece.slots}
         base = value.base.base if type(value.base) is TensorWrapper else value.base
         size = getattr(base, "itemsize", None) or base.dtype.itemsize
 
-        def numbers(name: str, items: list[Any], factor: int) -> Matcher:
-            wanted = *_ANY, factor, 0
-            parts = [Matcher(WHOLE, None, wanted, offsets[name, n], 8) for n in range(len(items))]
+        last = len(value.shape) - 1
+
+        def number(name: str, axis: int, factor: int) -> Matcher:
+            known = is_aligned and (axis == last) == (name == "shape")
+            wanted = *_ANY, factor, 0, ALIGNMENT // factor if known else 0
+            return Matcher(WHOLE, None, wanted, offsets[name, axis], 8)
+
+        def numbers(name: str, factor: int) -> Matcher:
+            parts = [number(name, axis, factor) for axis in range(last + 1)]
             return Matcher(PARTS, list, (None, tuple(parts)))
 
         block = tuple([_constant(extent) for extent in value.block_shape])
         parts = (
-            self._pointer(value.base, 0, piece),
-            numbers("shape", value.shape, 1),
-            numbers("strides", value.strides, size),
+            self._pointer(value.base, ALIGNMENT if is_aligned else 0, piece),
+            numbers("shape", 1),
+            numbers("strides", size),
             Matcher(PARTS, list, (None, block)),
             _constant(value.padding),
         )

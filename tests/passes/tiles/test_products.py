@@ -25,6 +25,7 @@ from gridlane.conformance.module_runner import run_on
 from gridlane.core.errors import TargetError
 from gridlane.core.options import KernelOptions, Target
 from gridlane.frontends.triton import language as tl
+from gridlane.frontends.triton.parameters import Block
 from gridlane.frontends.triton.translation import translate
 from gridlane.ir.ops import copies, products
 from gridlane.ir.stages import KERNEL, TILE
@@ -267,6 +268,32 @@ def test_counters_that_would_wrap():
     assert any(isinstance(op, copies.AsyncCopy) for op in changed.kernel.body.walk())
     want = a.astype(np.float64) @ b.astype(np.float64)
     np.testing.assert_array_equal(by_turns(changed, args, threads)[2], want)
+
+
+@jit
+def described(a, b, c, depth, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    total = tl.zeros((M, N), tl.float32)
+    for at in range(0, depth, K):
+        total = tl.dot(a.load([0, at]), b.load([at, 0]), total)
+    c.store([0, 0], total)
+
+
+def test_factors_of_descriptors():
+    depth = 80
+    a, b, *_ = matrices("f16", 32, 32, depth, 32)
+    out = np.zeros((32, 32), np.float32)
+    types = tuple([type_of(each) for each in (a, b, out)])
+    blocks = {"a": Block((32, 32)), "b": Block((32, 32)), "c": Block((32, 32))}
+    module = translate(
+        described, (*types, type_of(depth)), OPTIONS, {"M": 32, "N": 32, "K": 32}, blocks,
+        dict.fromkeys("abc", 16), 2, stages=3,
+    )  # fmt: skip
+    verify(module, TILE)
+    changed, threads = by_threads(module, True)
+    assert any(isinstance(op, copies.AsyncCopy) for op in changed.kernel.body.walk())
+    numbers = [n for each in (a, b, out) for n in (*each.shape, *each.strides)]
+    args = [a, b, out, *numbers, depth]
+    np.testing.assert_array_equal(by_turns(changed, args, threads)[2], a.astype(float) @ b)
 
 
 @jit

@@ -91,16 +91,20 @@ class Parameters:
     def _descriptor(
         self, name: str, kind: argtypes.ArrayType, argument: int, path: Path, block: Block
     ) -> tensor_descriptor:
-        """A descriptor of an array: its strides come in bytes."""
+        """A descriptor of an array: its strides come in bytes, and the last is one element."""
         element = _element(kind.element)
-        values: dict[Path, Value] = {}
+        key: Any = (name, *path) if path else name
+        values, aligned = dict[Path, Value](), self._aligned.get(key, 0)
         for scalar, member in array_members(kind.ndim):
             type_ = pointer(element) if scalar is None else scalar
-            values[member] = self._add(name, type_, argument, (*path, *member))
+            known = member[0] != "shape" or member[1] == kind.ndim - 1
+            values[member] = self._add(
+                name, type_, argument, (*path, *member), aligned if known else 0
+            )
         axes = range(kind.ndim)
         size = self._b.const(element.size, i64)
-        steps = [self._b.binary(Div, values["strides", axis], size) for axis in axes]
-        key: Any = (name, *path) if path else name
+        steps = [self._b.binary(Div, values["strides", axis], size) for axis in axes[:-1]]
+        steps.append(self._b.const(1, i64))
         base = tensor(values[("data",)], pointer_type(self._elements.get(key, of_ir(element))))
         shape = tuple([tensor(values["shape", axis], int64) for axis in axes])
         strides = tuple([tensor(step, int64) for step in steps])

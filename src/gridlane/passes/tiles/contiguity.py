@@ -198,6 +198,9 @@ def _elementwise(op: Op, operands: list[Facts], rank: int) -> Facts:
             if one.is_one:
                 return other
         return Facts(divisor, tuple([Axis(1, divisor, each) for each in equal]))
+    if isinstance(op, arith.Div) and _is_whole(op.results[0]):
+        divisor = _quotient(operands[0].divisor, op.rhs)
+        return Facts(divisor, tuple([Axis(1, divisor, each) for each in equal]))
     if isinstance(op, arith.Rem) and _is_whole(op.results[0]):
         return _remainder(operands[0], operands[1], equal)
     if isinstance(op, arith.Min | arith.Max | arith.Select) and _is_whole(op.results[0]):
@@ -214,6 +217,14 @@ def _narrowed(op: arith.Cast, facts: Facts) -> Facts:
     type_ = op.results[0].type
     assert isinstance(type_, DType)
     return facts if type_.bits > 12 else Facts(1, tuple([Axis() for _ in facts.axes]))
+
+
+def _quotient(divisor: int, by: Value) -> int:
+    """What divides a quotient, of a number that ``divisor`` divides by a constant."""
+    number = by.op.value if isinstance(by.op, arith.Const) else 0
+    if not isinstance(number, int) or number < 1 or number != _power(number):
+        return 1
+    return max(1, divisor // number) if divisor < MOST else 1
 
 
 def _sum(left: Facts, right: Facts, minus: bool) -> Facts:
