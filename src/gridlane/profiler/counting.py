@@ -22,6 +22,7 @@ from gridlane.ir.ops.graph import Graph
 from gridlane.ir.ops.matrix import FragmentMma
 from gridlane.ir.ops.memory import ReadVar, WriteVar
 from gridlane.ir.ops.products import Mma
+from gridlane.ir.ops.warpgroups import ROWS, WARPS, WarpgroupMma
 from gridlane.ir.types import FragmentType
 from gridlane.ir.values import Module, Region, Value, Var
 
@@ -330,7 +331,7 @@ class _Thread:
         }
 
     def _count(self, op: Op) -> None:
-        if isinstance(op, FragmentMma | Mma):
+        if isinstance(op, FragmentMma | Mma | WarpgroupMma):
             self._count_product(op)
             return
         type_ = op.results[0].type if op.results else None
@@ -342,10 +343,12 @@ class _Thread:
         else:
             self.done.narrow += number
 
-    def _count_product(self, op: FragmentMma | Mma) -> None:
+    def _count_product(self, op: FragmentMma | Mma | WarpgroupMma) -> None:
         """The share of a lane in a product of its warp."""
         if isinstance(op, Mma):
             size, wide = op.rows * op.depth * 8, op.results[0].type == op.a[0].type
+        elif isinstance(op, WarpgroupMma):
+            size, wide = ROWS // WARPS * op.depth * op.columns, False
         else:
             left, right = op.a.type, op.b.type
             assert isinstance(left, FragmentType) and isinstance(right, FragmentType)

@@ -10,8 +10,11 @@ import pytest
 from tests.devices import DEVICES
 from tests.frontends.ptx.bodies import PTXAS, refused_by_ptxas, results, text_of
 
+from gridlane import cuda
 from gridlane.core.config import Config, config
 from gridlane.core.errors import CompileError
+from gridlane.launch import current
+from gridlane.launch.devices import get_device
 
 WAITING = ["interp", *(each for each in DEVICES if each in ("cpu", "cuda"))]
 I = np.arange(128)
@@ -140,6 +143,30 @@ def test_a_wait_for_what_does_not_come_ends(device, monkeypatch):
     )
     with pytest.raises(RuntimeError, match=r"others that do not arrive|has waited in this loop"):
         results(device, body, 128)
+
+
+APART = """
+.shared .align 8 .b8 bar[16];
+mov.u32 %r20, bar; mov.u32 %r21, tile; add.u32 %r21, %r21, 0; setp.eq.u32 %p10, %t, 0;
+@%p10 mbarrier.init.shared.b64 [%r20], 1;
+bar.sync 0;
+@%p10 mbarrier.arrive.expect_tx.shared.b64 %rd1, [%r20], 128;
+@%p10 cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%r21], [%source], 128, [%r20];
+WAIT: mbarrier.try_wait.parity.shared.b64 %p1, [%r20], 0;
+@!%p1 bra WAIT;
+shl.b32 %r22, %t, 2; add.u32 %r22, %r21, %r22; ld.shared.u32 %result, [%r22];
+"""
+
+
+@pytest.mark.parametrize("device", WAITING)
+def test_a_barrier_and_memory_whose_size_the_launch_sets(device):
+    """Their addresses are numbers, of two memories."""
+    current.choose(get_device(device))
+    source, made = np.arange(5, 37, dtype=np.uint32), np.zeros(32, np.uint32)
+    text = text_of(APART, ".extern .shared .align 16 .b8 tile[];")
+    kernel = cuda.RawModule(code=text).get_function("k")
+    kernel((1,), (32,), (source, made), shared_mem=128)
+    assert (made == source).all()
 
 
 @pytest.mark.parametrize("device", [each for each in DEVICES if each not in WAITING])

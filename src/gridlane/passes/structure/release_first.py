@@ -17,7 +17,18 @@ from collections.abc import Iterator, Sequence
 from gridlane.core.dtypes import b1
 from gridlane.ir.builder import Builder
 from gridlane.ir.op import Op
-from gridlane.ir.ops import arith, control, grid, matrix, memory, memory_products, mma_memory, warp
+from gridlane.ir.ops import (
+    arith,
+    control,
+    grid,
+    matrix,
+    memory,
+    memory_products,
+    mma_memory,
+    products,
+    warp,
+    warpgroups,
+)
 from gridlane.ir.ops.atomic import Atomic, AtomicCas, AtomicCasPair
 from gridlane.ir.rewriting import Labels, replace_values
 from gridlane.ir.values import Module, Region, Value, Var
@@ -40,6 +51,8 @@ _MEETS = (
     memory_products.WarpProduct,
     mma_memory.MmaLoad,
     mma_memory.MmaStore,
+    products.Mma,
+    warpgroups.WarpgroupMma,
 )
 """Ops at which threads meet, or which depend on the threads that are active."""
 _ACTS = (memory.Store, Atomic, AtomicCas, AtomicCasPair, control.Call)
