@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 from math import prod
-from typing import Any, cast
+from typing import Any, Self, cast
 
 from gridlane.core import dtypes
 from gridlane.core.dtypes import DType
@@ -69,10 +69,10 @@ class dtype:
     STANDARD_FP_TYPES = ["fp16", "bf16", "fp32", "fp64"]
     FP_TYPES = [*_FP8, *STANDARD_FP_TYPES]
 
-    def __new__(cls, *args: Any, **keywords: Any) -> dtype:
+    def __new__(cls, *args: Any, **keywords: Any) -> Self:
         """A type of its name there is once, as programs compare types by ``is``."""
         known = _KNOWN.get(unwrapped(args[0])) if cls is dtype and args else None
-        return known or super().__new__(cls)
+        return cast(Self, known) if known is not None else super().__new__(cls)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         own = type(self) is dtype
