@@ -41,8 +41,10 @@ def test_dtypes(device, rng, dtype):
     near(got, exact.attention(*parts, causal=True))
 
 
-@pytest.mark.parametrize("options", MASKS)
-@pytest.mark.parametrize("extents", [(1, 129), (127, 70), (70, 127)])
+@pytest.mark.parametrize(
+    ("options", "extents"),
+    [*[(each, (70, 127)) for each in MASKS], (MASKS[3], (1, 129)), (MASKS[3], (127, 70))],
+)
 def test_masks(device, rng, options, extents):
     parts = arrays(rng, (1, 1), extents, dtype=np.float32)
     near(kernels.attention(*parts, **options), exact.attention(*parts, **options))
@@ -58,7 +60,7 @@ def test_scales_views_and_results(device, rng):
     _, logs = kernels.attention(q, k, v, scale=2.0, return_logs=True)
     near(logs, np.log(np.exp(2.0 * q @ k.swapaxes(-1, -2)).sum(-1)))
     large = 1000 * np.ones_like(q)
-    near(kernels.attention(large, large, v), exact.attention(large, large, v))
+    near(kernels.attention(large, large, v, scale=2.0), exact.attention(large, large, v, scale=2.0))
 
 
 def test_queries_that_see_no_key(device, rng):
@@ -88,8 +90,8 @@ def test_gradients(device, rng, options):
         np.testing.assert_allclose(gradient, expected, rtol=1e-6, atol=1e-8)
 
 
-@pytest.mark.parametrize("options", MASKS[::3])
-def test_gradients_of_many_tiles(device, rng, options):
+def test_gradients_of_many_tiles(device, rng):
+    options = MASKS[3]
     parts = arrays(rng, (2, 1), (130, 140))
     out, logs = kernels.attention(*parts, **options, return_logs=True)
     grad = rng.standard_normal(out.shape)

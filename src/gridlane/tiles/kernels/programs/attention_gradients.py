@@ -14,7 +14,7 @@ from gridlane.tiles.kernels.programs.attention import (
 )
 
 
-@jit
+@jit(do_not_specialize=("blocks", "heads"))
 def products_of_rows(
     out, grad, sums, starts, blocks, heads, queries, values, out_steps, grad_steps, sum_steps,
     M: tl.constexpr, VALUES: tl.constexpr, SUM: tl.constexpr, INDEX: tl.constexpr,
@@ -39,7 +39,7 @@ def products_of_rows(
     tl.store(where, tl.sum(one * other, axis=1), mask=i < queries)
 
 
-@jit
+@jit(do_not_specialize=("blocks", "heads", "group", "window"))
 def query_gradient_tiles(
     q, k, v, grad, logs, sums, out, q_starts, k_starts, blocks, heads, group, queries, keys, window,
     width, values, q_steps, k_steps, v_steps, grad_steps, log_steps, out_steps,
@@ -95,7 +95,7 @@ def query_gradient_tiles(
         store_rows(out, total, i, queries, out_steps[2], out_steps[3], width, WIDTH, INDEX)
 
 
-@jit
+@jit(do_not_specialize=("blocks", "heads", "group", "window"))
 def key_gradient_tiles(
     q, k, v, grad, logs, sums, out_k, out_v, q_starts, k_starts, blocks, heads, group,
     queries, keys, window, width, values,

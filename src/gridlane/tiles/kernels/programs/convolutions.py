@@ -7,7 +7,7 @@ from gridlane.tiles.jit import jit
 from gridlane.tiles.kernels.programs.products import finish
 
 
-@jit
+@jit(do_not_specialize=("count", "groups"))
 def convolution_tiles(
     x, weight, bias, out, count, groups, channels, filters, extents, results,
     stride, padding, dilation, x_steps, weight_steps, bias_step, out_steps,

@@ -6,7 +6,7 @@ from gridlane.frontends.triton import language as tl
 from gridlane.tiles.jit import jit
 
 
-@jit
+@jit(do_not_specialize=("count", "rows"))
 def embedding_tiles(
     table, indices, out, count, rows, columns, table_steps, out_steps,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr, INDEX: tl.constexpr,
@@ -24,7 +24,7 @@ def embedding_tiles(
     tl.store(out + i[:, None] * out_steps[0] + j[None, :] * out_steps[1], values, mask=inside)
 
 
-@jit
+@jit(do_not_specialize=("count", "rows", "ignored"))
 def embedding_gradient_tiles(
     grad, indices, sums, count, rows, columns, grad_steps, ignored,
     IGNORES: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
@@ -47,7 +47,7 @@ def embedding_gradient_tiles(
     )
 
 
-@jit
+@jit(do_not_specialize=("rows",))
 def convert_tiles(
     source, out, rows, columns, source_steps, out_steps,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr, INDEX: tl.constexpr,

@@ -28,7 +28,7 @@ def log_sum(
     return most + tl.log(total)
 
 
-@jit
+@jit(do_not_specialize=("ignored",))
 def cross_entropy_rows(
     x, targets, out, columns, target_step, out_step, x_steps, ignored,
     SMOOTHING: tl.constexpr, BLOCK: tl.constexpr, SUM: tl.constexpr, INDEX: tl.constexpr,
@@ -55,7 +55,7 @@ def cross_entropy_rows(
     tl.store(out + row * out_step, loss)
 
 
-@jit
+@jit(do_not_specialize=("rows", "ignored"))
 def add_losses(
     losses, targets, total, count, rows, target_step, ignored,
     MEAN: tl.constexpr, BLOCK: tl.constexpr, SUM: tl.constexpr, INDEX: tl.constexpr,
@@ -81,7 +81,7 @@ def add_losses(
         tl.store(count, tl.sum(counts, axis=0))
 
 
-@jit
+@jit(do_not_specialize=("ignored",))
 def cross_entropy_gradient_rows(
     grad, count, x, targets, out, columns, grad_step, target_step, x_steps, out_steps, ignored,
     SMOOTHING: tl.constexpr, BLOCK: tl.constexpr, SUM: tl.constexpr, INDEX: tl.constexpr,

@@ -17,7 +17,7 @@ def weighted(grad, weight, i, inside, grad_step, weight_step, SUM: tl.constexpr)
     return g, g * tl.load(weight + i * weight_step, mask=inside, other=0.0).to(SUM)
 
 
-@jit
+@jit(do_not_specialize=("rows",))
 def norm_gradient_rows(
     grad, x, weight, out, weight_sums, bias_sums, rows, columns, weight_step,
     grad_steps, x_steps, out_steps,
@@ -92,7 +92,7 @@ def norm_gradient_rows(
             tl.store(bias_sums + i, shift, mask=i < columns)
 
 
-@jit
+@jit(do_not_specialize=("rows",))
 def add_rows(
     sums, out, rows, columns,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr, SUM: tl.constexpr, INDEX: tl.constexpr,

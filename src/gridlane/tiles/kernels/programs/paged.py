@@ -17,7 +17,7 @@ def load_paged(
     return tl.load(where, mask=seen[:, None] & (d[None, :] < width), other=0.0)
 
 
-@jit
+@jit(do_not_specialize=("pages", "most", "heads", "group", "parts", "window"))
 def paged_attention_parts(
     q, k, v, tables, lengths, out, logs, pages, page, most, heads, group, parts, window,
     width, values, q_steps, k_steps, v_steps, table_steps, length_step,
@@ -81,7 +81,7 @@ def paged_attention_parts(
     tl.store(logs + row, largest + tl.log2(weight), mask=g < group)
 
 
-@jit
+@jit(do_not_specialize=("heads", "group", "parts"))
 def join_parts(
     parts_out, logs, out, heads, group, parts, values, out_steps,
     PARTS: tl.constexpr, VALUES: tl.constexpr, SUM: tl.constexpr, INDEX: tl.constexpr,

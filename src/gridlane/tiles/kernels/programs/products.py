@@ -102,7 +102,7 @@ def product_tile(
     tl.store(where, total, mask=(i[:, None] < m) & (j[None, :] < n))
 
 
-@jit
+@jit(do_not_specialize=("count", "inner_batches"))
 def product_tiles(
     a, b, out, more, count, inner_batches, m, n, k, parts,
     a_steps, b_steps, out_steps, more_steps, PERSISTENT: tl.constexpr,
@@ -123,7 +123,7 @@ def product_tiles(
         )  # fmt: skip
 
 
-@jit
+@jit(do_not_specialize=("count", "inner_batches"))
 def add_parts(
     parts, out, more, count, inner_batches, m, n, parts_step, out_steps, more_steps,
     ACTIVATION: tl.constexpr, M: tl.constexpr, N: tl.constexpr,
@@ -154,7 +154,7 @@ def add_parts(
     tl.store(where, total, mask=inside)
 
 
-@jit
+@jit(do_not_specialize=("rows", "groups"))
 def grouped_product_tiles(
     a, b, sizes, out, rows, groups, n, k, a_steps, b_steps, size_step, out_steps,
     M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, SUM: tl.constexpr, INDEX: tl.constexpr,

@@ -6,7 +6,7 @@ from gridlane.frontends.triton import language as tl
 from gridlane.tiles.jit import jit
 
 
-@jit
+@jit(do_not_specialize=("heads", "length", "count"))
 def rope_tiles(
     x, cos, sin, positions, out, heads, length, count, half,
     x_steps, cos_steps, sin_steps, position_steps, out_steps,

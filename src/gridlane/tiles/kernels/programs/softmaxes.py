@@ -18,7 +18,7 @@ def _start(step_out, step_in, inner, INDEX: tl.constexpr):
     return (row // inner).to(INDEX) * step_out + (row % inner).to(INDEX) * step_in
 
 
-@jit
+@jit(do_not_specialize=("inner",))
 def softmax_rows(
     x, out, columns, inner, x_steps, out_steps,
     LOG: tl.constexpr, WHOLE: tl.constexpr, BLOCK: tl.constexpr,
@@ -62,7 +62,7 @@ def softmax_rows(
             tl.store(out + at * out_step, shown, mask=inside)
 
 
-@jit
+@jit(do_not_specialize=("inner",))
 def softmax_gradient_rows(
     grad, y, out, columns, inner, grad_steps, y_steps, out_steps,
     LOG: tl.constexpr, WHOLE: tl.constexpr, BLOCK: tl.constexpr,
