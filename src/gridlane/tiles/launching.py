@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from typing import TYPE_CHECKING, Any
 
 from gridlane.frontends.triton import functions
@@ -80,7 +81,7 @@ def _names(function: JITFunction) -> tuple[Any, ...] | None:
     ]
     names = *(each.name for each in parameters), *options, *sorted(IGNORED)
     return (
-        names,
+        tuple(map(sys.intern, names)),  # calls' names are, and are compared by identity first
         (*defaults, *[UNSET] * len(options)),
         len(parameters),
         sum(each.kind is _SIMPLE[0] for each in parameters),
