@@ -88,6 +88,12 @@ def test_the_programs_of_nvcc(cc, name):
                 assert found.stdout == "\n".join(lines)
 
 
+def test_descriptions_of_tensors(cc):
+    cc("-arch=sm_90a", HERE / "tensor_maps.cu", "-o", "program", "-lcuda")
+    found = run("./program", "cpu")
+    assert (found.returncode, found.stdout) == (0, "well\n"), found
+
+
 def test_kernels_that_wait_for_the_host(cc):
     cc(HERE / "waits_for_host.cu", "-o", "program")
     for _ in range(2):  # at first Python does launches that C does the second time

@@ -49,6 +49,9 @@ def _boxes(
         if len(of.extents) != len(coordinates):
             text = f"the tensor has {len(of.extents)} dimensions, not {len(coordinates)}"
             raise Fault(int(mask[:lane].sum()), text)
+        if int(start[lane]) % tensors.BOX_ALIGN:
+            text = f"a box begins at a multiple of {tensors.BOX_ALIGN} bytes of shared memory"
+            raise Fault(int(mask[:lane].sum()), text)
         yield int(lane), _box(of, int(start[lane]), [int(each[lane]) for each in coordinates])
 
 

@@ -14,7 +14,7 @@ from tests.devices import DEVICES
 from tests.frontends.ptx.bodies import PTXAS, refused_by_ptxas
 
 from gridlane import cuda
-from gridlane.core.errors import GridlaneError
+from gridlane.core.errors import GridlaneError, KernelError
 from gridlane.cuda import driver as cu
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
@@ -290,6 +290,17 @@ def test_another_number_of_dimensions() -> None:
             launch(text, "load", description, np.zeros(SHARED // 4, np.uint32), (0,))
         with pytest.raises(GridlaneError, match="have no reduction min"):
             launch(wrong, "store", description, np.zeros(SHARED, np.uint8), (0, 0))
+
+
+def test_a_box_that_begins_elsewhere() -> None:
+    current.choose(get_device("interp"))
+    array = numbers(np.float32, (6, 16))
+    whole = cuda.to_device(array)
+    _, description = encoded(array, (8, 4), address=whole.address)
+    text = LOADS.format(bytes=128, rank=2, place="%r1, %r2")
+    text = text.replace("[%r5], [%rd1", "[%r5+16], [%rd1")
+    with pytest.raises(KernelError, match="begins at a multiple of 128 bytes"):
+        launch(text, "load", description, np.zeros(SHARED // 4, np.uint32), (0, 0))
 
 
 WRONG: list[tuple[str, dict[str, Any]]] = [

@@ -33,8 +33,8 @@ from gridlane.ir.values import Value
 if TYPE_CHECKING:
     from gridlane.ir.builder import Builder
 
-SWIZZLED_ALIGN = 128
-"""The alignment of a box in shared memory."""
+BOX_ALIGN = 128
+"""The alignment of a box in shared memory, which the interpreter tests."""
 
 REDUCTIONS: dict[AtomicKind, tuple[tuple[Element, DType], ...]] = {
     AtomicKind.ADD: (
