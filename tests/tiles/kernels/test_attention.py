@@ -43,7 +43,12 @@ def test_dtypes(device, rng, dtype):
 
 @pytest.mark.parametrize(
     ("options", "extents"),
-    [*[(each, (70, 127)) for each in MASKS], (MASKS[3], (1, 129)), (MASKS[3], (127, 70))],
+    [
+        *[(each, (70, 127)) for each in MASKS],
+        (MASKS[3], (1, 129)),
+        (MASKS[3], (127, 70)),
+        ({"window": 2}, (130, 130)),
+    ],
 )
 def test_masks(device, rng, options, extents):
     parts = arrays(rng, (1, 1), extents, dtype=np.float32)
