@@ -9,7 +9,7 @@ from unittest.mock import patch
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.codegen.test_nvptx import checked_by_ptxas
 from tests.devices import DEVICES
@@ -157,6 +157,7 @@ def check(kind: str, m: int, n: int, k: int, steps: int, warps: int, left: bool,
     st.sampled_from([1, 2, 4, 8]),
     *[st.booleans()] * 3,
 )
+@example("i8", 16, 16, 32, 1, 2, False, False, True)  # a warp begins at 8 bytes of a line
 def test_products(kind, m, n, k, steps, warps, left, right, cores):
     check(kind, m, n, k, steps, warps, left, right, cores)
 

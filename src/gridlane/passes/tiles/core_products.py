@@ -70,9 +70,18 @@ class _Factor:
             assert isinstance(start.type, PointerType)
             start = b.recast(start, pointer(held, start.type.space))
         stride = b.const(storage.stride, u32)
-        aligned = storage.stride * size % 16 == 0
+        within = at[0] if storage.turned else at[1]
+        aligned = storage.stride * size % 16 == 0 == _divisor(within) * size % 16
         by_columns = self.turned != storage.turned
         return b.emit(MmaLoad(start, stride, matrix, by_columns, aligned)).results
+
+
+def _divisor(index: Index) -> int:
+    """A power of two that divides an index."""
+    if not isinstance(index, BitIndex):
+        return 1
+    known = [index.constant & -index.constant] if index.constant else []
+    return min([1 << 12, *known, *[1 << part.at for part in index.parts]])
 
 
 def type_of_storage(storage: Storage) -> DType:
