@@ -1,6 +1,7 @@
 """A plugin of pytest that puts gridlane.tiles in Triton's place for Triton's own tests.
 
-TRITON names the checkout, whose helpers of tests are taken from there.
+TRITON names the checkout, whose helpers of tests are taken from there. With TRITON_INTERPRET=1 the
+tests run in the interpreter of the installed Triton, for comparison.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ class _Helpers:
         return importlib.util.spec_from_file_location(fullname, file.with_suffix(".py"))
 
 
-install_as_triton(children=True)
+if os.environ.get("TRITON_INTERPRET") != "1":
+    install_as_triton(children=True)
 sys.meta_path.insert(0, _Helpers())
 sys.path.insert(0, str(_CHECKOUT / "python/test/unit/language"))

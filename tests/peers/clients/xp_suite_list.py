@@ -226,5 +226,26 @@ SUITES = {
         subject="tiles",
         parts={part: (_CORE, "-k", words) for part, words in _CORE_PARTS.items()},
     ),
+    "triton-interpreter": Suite(
+        "Triton's interpreter",
+        "The same tests at {commit} in the interpreter of the installed Triton, 3.9.0 "
+        "(`TRITON_INTERPRET=1`), for comparison: without gridlane. Files that ended by the limit "
+        "of time count as far as they came: those of tensor descriptors have 2,858 tests.",
+        place="TRITON",
+        files=_triton,
+        folder="python/test",
+        options=("-c", "/dev/null", "--rootdir", ".", "-p", "triton_standins", "--device", "cpu"),
+        environment={"TRITON_INTERPRET": "1"},
+        reasons={
+            "pytest's status|no end in": "ended with its file, by an import or the limit of time",
+            "Timeout": "a test of more than 60 seconds",
+            "Block pointers have been removed": "block pointers, which newer releases lack",
+            "'asm'|'name'|active drivers|without CUDA|not compiled with CUDA": "no compiled kernel",
+            "DID NOT RAISE|test_compile_errors": "errors that it does not raise",
+            "": "an error or a wrong number of the interpreter",
+        },
+        subject="tiles",
+        parts={part: (_CORE, "-k", words) for part, words in _CORE_PARTS.items()},
+    ),
 }
 """The suites by their names on the command line, in the order of the page."""
