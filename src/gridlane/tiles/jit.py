@@ -13,7 +13,6 @@ from gridlane.core.forks import fork_waits
 from gridlane.cuda.kernels.overlaps import Writebacks
 from gridlane.frontends.triton import functions
 from gridlane.frontends.triton.fingerprint import fingerprint
-from gridlane.frontends.triton.functions import TileFunction
 from gridlane.frontends.triton.used import Used, functions_in, used_by
 from gridlane.launch import current
 from gridlane.tiles import knobs
@@ -29,6 +28,7 @@ from gridlane.tiles.arguments import type_canonicalisation_dict as type_canonica
 from gridlane.tiles.driver import current_target
 from gridlane.tiles.errors import CompilationError, WrongOption
 from gridlane.tiles.grids import grid_of
+from gridlane.tiles.launchable import Launchable
 from gridlane.tiles.launching import IGNORED, UNSET, TileLaunch, settings_guards
 from gridlane.tiles.params import params_of
 from gridlane.tiles.profiles import Checked, profile_of
@@ -69,7 +69,7 @@ class Specialisation(NamedTuple):
         return Specialisation(fn, {name: short_name(each) for name, each in pairs}, constants)
 
 
-class JITFunction(TileFunction, KernelInterface):
+class JITFunction(Launchable, KernelInterface):
     """A function that is compiled for the types of its arguments at its first launch with them.
 
     Args:

@@ -10,11 +10,11 @@ from gridlane.frontends.triton import functions
 from gridlane.launch import current
 from gridlane.launch.launcher import Launcher
 from gridlane.tiles import knobs
+from gridlane.tiles.launchable import Launchable
 from gridlane.tiles.programs import Options
 
 if TYPE_CHECKING:
     from gridlane.frontends.triton.used import Guard
-    from gridlane.tiles.jit import JITFunction
 
 ABSENT, UNSET = object(), object()
 """In place of an argument without a default, and of an option, that a call does not give."""
@@ -33,7 +33,7 @@ class TileLaunch(Launcher):
 
     __slots__ = ("function", "held")
 
-    def __init__(self, function: JITFunction) -> None:
+    def __init__(self, function: Launchable) -> None:
         super().__init__()
         self.function = function
         self.held: tuple[Guard, ...] = ()
@@ -66,7 +66,7 @@ class TileLaunch(Launcher):
             self.held = guards
 
 
-def _names(function: JITFunction) -> tuple[Any, ...] | None:
+def _names(function: Launchable) -> tuple[Any, ...] | None:
     """The arguments of ``Launcher._name``; None where a parameter takes several arguments, or has
     the name of an option."""
     parameters = [*function.signature.parameters.values()]
@@ -90,7 +90,7 @@ def _names(function: JITFunction) -> tuple[Any, ...] | None:
     )
 
 
-def settings_guards(function: JITFunction) -> tuple[Guard, ...]:
+def settings_guards(function: Launchable) -> tuple[Guard, ...]:
     """Guards of the settings that a launch's options depend on, and of all functions' texts."""
     return (
         (vars(functions), "updates", functions.updates),

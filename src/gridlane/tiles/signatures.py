@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gridlane.core import argtypes
 from gridlane.core.argtypes import ArrayType
@@ -21,17 +21,15 @@ from gridlane.frontends.triton import language
 from gridlane.frontends.triton.parameters import Block
 from gridlane.frontends.triton.types import pointer_type, str_to_ty
 from gridlane.tiles.arguments import ALIGNMENT, Described, scalar_type, short_name
+from gridlane.tiles.launchable import Launchable
 from gridlane.tiles.programs import Options, Program
-
-if TYPE_CHECKING:
-    from gridlane.tiles.jit import JITFunction
 
 _TYPE = re.compile(r"(\*?k?(?:[iu]\d+|fp\d+\w*|bf16))(?::(\d+))?")
 _DESCRIPTOR = re.compile(r"tensordesc<(\w+)\s*\[([\d,\s]*)\]>")
 _BY_NAME = re.compile(r"(\w+)\s*=(?!=)\s*(.*)", re.DOTALL)
 
 
-def program_of(function: JITFunction, signature: str) -> Program:
+def program_of(function: Launchable, signature: str) -> Program:
     """The program of a function for a signature.
 
     Raises:
@@ -54,7 +52,7 @@ def program_of(function: JITFunction, signature: str) -> Program:
     return Program(function, tuple(function.arg_names), tuple(described), known)
 
 
-def _assigned(function: JITFunction, signature: str) -> tuple[dict[str, str], dict[str, Any]]:
+def _assigned(function: Launchable, signature: str) -> tuple[dict[str, str], dict[str, Any]]:
     """The text for each parameter, and the options."""
     names, given, options = function.arg_names, dict[str, str](), dict[str, Any]()
     for place, item in enumerate(_items(signature)):
@@ -73,7 +71,7 @@ def _assigned(function: JITFunction, signature: str) -> tuple[dict[str, str], di
     return given, options
 
 
-def _expected(function: JITFunction) -> str:
+def _expected(function: Launchable) -> str:
     return f"the parameters are {', '.join(function.arg_names)}"
 
 
