@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gridlane.backends.record import Backend
-from gridlane.passes.tiles.factors import FACTORS
+from gridlane.ir.ops.matrix_instructions import FACTORS
 from gridlane.passes.tiles.machine import TileMachine
 
 SUMS = 64

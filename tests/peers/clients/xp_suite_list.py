@@ -142,7 +142,8 @@ _OF_TILES = {
     "intermediate languages",
     r"No module named 'triton\._C|gridlane has no triton|_filecheck": "parts of Triton's compiler",
     "test_print": "prints a tile as Triton's fork for CPUs does, in one piece",
-    "test_scaled_dot": "one element of thousands is beyond torch's tolerance, by cancellation",
+    "test_scaled_dot": "one element of thousands is beyond torch's tolerance, by cancellation: off "
+    "by at most 0.6 of 2**-24 of its terms' sum of sizes",
     "fp8": "`float8e4b15`, and errors of GPUs that lack a float of 8 bits",
     "test_bessel": "Bessel functions",
     "test_int_annotation|test_constexpr|test_enable_fp_fusion|test_call|test_unroll": "text of "

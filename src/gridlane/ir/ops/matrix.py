@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from gridlane.core.dtypes import DType, bf16, f16, f32, i8, i32, i64, u8
 from gridlane.ir.op import Op, Scope, operation
+from gridlane.ir.ops.matrix_instructions import FACTORS, largest
 from gridlane.ir.ops.memory import element_of, space_of
 from gridlane.ir.types import FragmentType, Role, Space, Type
 from gridlane.ir.values import Value
@@ -20,7 +21,7 @@ from gridlane.ir.values import Value
 LINE_ALIGN = 16
 """Alignment in bytes of the start of each line in memory."""
 
-DEPTHS: dict[DType, int] = {f16: 16, bf16: 16, f32: 8, i8: 32, u8: 32}
+DEPTHS = {element: largest(factor, 80).depth for element, factor in FACTORS.items()}
 """The number that divides the inner extent of a product, by the element of its factors."""
 
 ACCUMULATORS = (f32, f16, i32, bf16)

@@ -7,14 +7,15 @@ registers are those of ``ir.ops.products``.
 
 from __future__ import annotations
 
-from gridlane.core.dtypes import DType, bf16, f16, f32, f64, i32, u8, u32
+from gridlane.core.dtypes import DType, f16, f32, f64, i8, i32, u32
 from gridlane.ir.op import Op, Scope, operation
+from gridlane.ir.ops import matrix_instructions
 from gridlane.ir.ops.memory import element_of
 from gridlane.ir.ops.products import COLUMNS, Factor, left_place, right_place, sum_place
 from gridlane.ir.types import FragmentType, Role, Type
 from gridlane.ir.values import Value
 
-FACTORS = {f16: Factor.F16, bf16: Factor.BF16, f32: Factor.TF32, f64: Factor.F64, u8: Factor.U8}
+FACTORS = {**{e: f for e, f in matrix_instructions.FACTORS.items() if e is not i8}, f64: Factor.F64}
 """What a factor's elements in memory are in registers; u8 stands for signed ones too."""
 
 SUMS = (f16, f32, f64, i32)

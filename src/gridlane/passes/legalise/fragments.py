@@ -11,12 +11,13 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import ClassVar, TypeAlias
 
-from gridlane.core.dtypes import DType, bf16, f16, f32, i8, i32, i64, u8, u32
+from gridlane.core.dtypes import DType, i32, i64, u32
 from gridlane.ir.builder import Builder
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, grid, matrix, memory, warp
 from gridlane.ir.ops.matrix import DEPTHS
-from gridlane.ir.ops.products import COLUMNS, Factor, Mma, left_place, right_place, sum_place
+from gridlane.ir.ops.matrix_instructions import FACTORS
+from gridlane.ir.ops.products import COLUMNS, Mma, left_place, right_place, sum_place
 from gridlane.ir.types import FragmentType, Role, Type
 from gridlane.ir.values import Module, Value
 from gridlane.passes.legalise.products import half, joined
@@ -24,14 +25,6 @@ from gridlane.passes.legalise.representation import Parts, Representation, Rule
 
 ROWS = 16
 """Rows of a tile of A and of the sums."""
-
-FACTORS = {
-    f16: Factor.F16,
-    bf16: Factor.BF16,
-    f32: Factor.TF32,
-    i8: Factor.S8,
-    u8: Factor.U8,
-}
 
 Place: TypeAlias = tuple[int, int]
 """A row and a column."""

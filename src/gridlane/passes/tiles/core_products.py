@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from gridlane.core.dtypes import DType, i8, u8, u32
 from gridlane.ir.ops import tiles
+from gridlane.ir.ops.matrix import DEPTHS
+from gridlane.ir.ops.matrix_instructions import FACTORS
 from gridlane.ir.ops.mma_memory import MmaLoad
 from gridlane.ir.ops.products import COLUMNS, Mma
 from gridlane.ir.types import FragmentType, PointerType, Role, pointer, tile
 from gridlane.ir.values import Value, Var
 from gridlane.passes.tiles.elements import element, type_of
-from gridlane.passes.tiles.factors import DEPTHS, FACTORS, factor_of
+from gridlane.passes.tiles.factors import factor_of
 from gridlane.passes.tiles.indices import BitIndex, Bits, Index, log2, source, unflattened
 from gridlane.passes.tiles.layouts import LANE_BITS
 from gridlane.passes.tiles.placement import Schedule
@@ -136,7 +138,7 @@ def _sums(
     """Add the products to the sums."""
     lhs, warps = type_of(op.lhs), schedule.warps
     assert isinstance(lhs.element, DType) and warps is not None
-    step = DEPTHS[lhs.element.size]
+    step = DEPTHS[lhs.element]
     steps = lhs.shape[-1] // step
     rows, columns = lhs.shape[-2] // warps.down, type_of(op.rhs).shape[-1] // warps.across
     down, across = _warp_place(state, schedule)
@@ -167,7 +169,7 @@ def _step(
     b = state.b
     lhs = type_of(op.lhs).element
     assert isinstance(lhs, DType)
-    factor, step = FACTORS[lhs], DEPTHS[lhs.size]
+    factor, step = FACTORS[lhs], DEPTHS[lhs]
     a, c = len(left) // down, len(right) // across
     for row in range(down):
         for column in range(across):

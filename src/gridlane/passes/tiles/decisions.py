@@ -6,9 +6,9 @@ from gridlane.core.decisions import asked, decided
 from gridlane.core.dtypes import DType
 from gridlane.core.source import Loc
 from gridlane.ir.ops import tiles
+from gridlane.ir.ops.matrix import DEPTHS
 from gridlane.ir.types import PointerType, TileType
 from gridlane.ir.values import Module
-from gridlane.passes.tiles.factors import DEPTHS
 from gridlane.passes.tiles.machine import TileMachine
 from gridlane.passes.tiles.placement import Schedule
 
@@ -73,7 +73,7 @@ def product(machine: TileMachine, op: tiles.TileDot, schedule: Schedule | None) 
     elif schedule.warps is None:
         how = f"multiply-adds, with {schedule.layout.count} sums in the registers of each thread"
     else:
-        depth, warps = DEPTHS[left.element.size], schedule.warps
+        depth, warps = DEPTHS[left.element], schedule.warps
         how = (
             f"matrix instructions of 16x8x{depth} {left.element}, by {warps.down} warps down and "
             f"{warps.across} across, with {schedule.layout.count} sums in the registers of each "

@@ -6,6 +6,7 @@ from __future__ import annotations
 from gridlane.core.dtypes import b1, u8, u64
 from gridlane.core.frozen import frozen
 from gridlane.ir.ops import tiles
+from gridlane.ir.ops.matrix_instructions import FACTORS
 from gridlane.ir.ops.products import Factor
 from gridlane.ir.ops.shared_matrix import layout_of
 from gridlane.ir.ops.warpgroups import (
@@ -21,7 +22,6 @@ from gridlane.ir.types import Space, pointer
 from gridlane.ir.values import Value
 from gridlane.passes.tiles.core_products import in_shared, staged, type_of_storage
 from gridlane.passes.tiles.elements import element, type_of
-from gridlane.passes.tiles.factors import FACTORS
 from gridlane.passes.tiles.indices import BitIndex, Bits, log2, unflattened
 from gridlane.passes.tiles.layouts import LANE_BITS
 from gridlane.passes.tiles.machine import WARP

@@ -15,11 +15,13 @@ from collections.abc import Container, Iterable, Iterator
 from gridlane.core.dtypes import DType
 from gridlane.ir.op import Op
 from gridlane.ir.ops import memory, tile_memory, tiles
+from gridlane.ir.ops.matrix import DEPTHS
+from gridlane.ir.ops.matrix_instructions import FACTORS
 from gridlane.ir.ops.products import Factor
 from gridlane.ir.types import TileType
 from gridlane.ir.values import Module, Value, Var
 from gridlane.passes.tiles.contiguity import Contiguity
-from gridlane.passes.tiles.factors import DEPTHS, FACTORS, factor_of
+from gridlane.passes.tiles.factors import factor_of
 from gridlane.passes.tiles.group_divisions import division_of
 from gridlane.passes.tiles.indices import log2
 from gridlane.passes.tiles.layouts import (
@@ -119,7 +121,7 @@ def has_instruction(machine: TileMachine, op: tiles.TileDot) -> bool:
         return False
     rows, depth = lhs.shape[-2:]
     columns = tiles.tile_of(op, op.rhs).shape[-1]
-    return rows % 16 == 0 and columns % 8 == 0 and depth % DEPTHS[lhs.element.size] == 0
+    return rows % 16 == 0 and columns % 8 == 0 and depth % DEPTHS[lhs.element] == 0
 
 
 def _reductions(

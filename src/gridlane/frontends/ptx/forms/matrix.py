@@ -6,7 +6,8 @@ of 8 halves; lane ``4 r + w`` holds word ``w`` of row ``r``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import groupby
 
 from gridlane.core.dtypes import f32, f64, i32, u32
 from gridlane.frontends.ptx.forms.table import Match, form
@@ -16,6 +17,7 @@ from gridlane.frontends.ptx.values import Values
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, memory, warp
 from gridlane.ir.ops.grid import LaneId
+from gridlane.ir.ops.matrix_instructions import INSTRUCTIONS
 from gridlane.ir.ops.products import COLUMNS, Factor, Mma
 from gridlane.ir.types import Space, vector
 from gridlane.ir.values import Value
@@ -25,27 +27,6 @@ Operands = tuple[Operand, ...]
 _MMA = "mma .sync .aligned"
 
 
-@form(f"{_MMA} .m8n8k4|m16n8k4|m16n8k8|m16n8k16 .row .col [.rn] .f64 .f64 .f64 .f64", "d, a, b, c")
-@form(f"{_MMA} .m16n8k8|m16n8k16 .row .col .f16 .f16 .f16 .f16", "d, a, b, c")
-@form(f"{_MMA} .m16n8k8|m16n8k16 .row .col .f32 .f16 .f16 .f32", "d, a, b, c")
-@form(f"{_MMA} .m16n8k8|m16n8k16 .row .col .f32 .bf16 .bf16 .f32", "d, a, b, c")
-@form(f"{_MMA} .m16n8k4|m16n8k8 .row .col .f32 .tf32 .tf32 .f32", "d, a, b, c")
-@form(
-    f"{_MMA} .m16n8k16|m16n8k32 .row .col .f32 .e4m3|e5m2 .e4m3|e5m2 .f32",
-    "d, a, b, c",
-)
-@form(
-    f"{_MMA} .m16n8k16|m16n8k32 .row .col .f16 .e4m3|e5m2 .e4m3|e5m2 .f16",
-    "d, a, b, c",
-)
-@form(
-    f"{_MMA} .m8n8k16|m16n8k16|m16n8k32 .row .col [.satfinite] .s32 .s8|u8 .s8|u8 .s32",
-    "d, a, b, c",
-)
-@form(
-    f"{_MMA} .m8n8k32|m16n8k32|m16n8k64 .row .col [.satfinite] .s32 .s4|u4 .s4|u4 .s32",
-    "d, a, b, c",
-)
 def mma(t: Values, m: Match, o: Operands) -> None:
     """A product and a sum."""
     rows, _, depth = (int(part) for part in m.modifiers[2][1:].replace("n", "k").split("k"))
@@ -62,6 +43,18 @@ def mma(t: Values, m: Match, o: Operands) -> None:
     sums_of_products = t.b.emit(Mma(rows, depth, left, right, m.has("satfinite"), a, b, c)).results
     for target, value in zip(t.parts(o[0], counts[2]), sums_of_products, strict=True):
         t.write(target, value)
+
+
+def _forms() -> Iterator[str]:
+    """The forms of the instructions, by their elements."""
+    for (factors, sums), rows in groupby(INSTRUCTIONS, lambda each: (each.factors, each.sums)):
+        shapes, kinds = "|".join(each.shape for each in rows), "|".join(f.value for f in factors)
+        how = {"f64": "[.rn] ", "s32": "[.satfinite] "}.get(sums, "")
+        yield f"{_MMA} .{shapes} .row .col {how}.{sums} .{kinds} .{kinds} .{sums}"
+
+
+for _text in _forms():
+    form(_text, "d, a, b, c")(mma)
 
 
 # --- matrices of 8 rows of 16 bytes

@@ -19,6 +19,7 @@ from gridlane.codegen.llvm.gpu.trace import traced
 from gridlane.core.dtypes import DType, f32
 from gridlane.core.frozen import frozen
 from gridlane.ir.ops import matrix
+from gridlane.ir.ops.matrix_instructions import FACTORS, first_capability
 from gridlane.ir.ops.memory import space_of
 from gridlane.ir.types import FragmentType, Role, Space
 from gridlane.ir.values import Value
@@ -58,9 +59,9 @@ def require_factors(
     state: Emission, op: matrix.FragmentLoad | matrix.FragmentMma, element: DType
 ) -> None:
     """Refuse factors that the device's tensor cores do not support."""
-    newer = element.name in ("bf16", "f32")
+    factor = FACTORS[element]
     what = {"f32": "tf32"}.get(element.name, element.name)
-    require(state, NEWER if newer else LEAST, op, f"{op.name} of {what} factors")
+    require(state, first_capability(factor), op, f"{op.name} of {what} factors")
 
 
 @frozen

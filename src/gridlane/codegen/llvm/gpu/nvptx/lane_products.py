@@ -5,7 +5,9 @@ from __future__ import annotations
 from gridlane.codegen.llvm.gpu.emission import Emission
 from gridlane.codegen.llvm.gpu.nvptx.overlay import emits, require
 from gridlane.codegen.llvm.text import scalar_name
+from gridlane.core.errors import TargetError
 from gridlane.ir.ops import products
+from gridlane.ir.ops.matrix_instructions import instruction
 from gridlane.ir.ops.products import Factor
 
 _LETTERS = {"float": "f", "double": "d", "i32": "r"}
@@ -14,15 +16,14 @@ _LETTERS = {"float": "f", "double": "d", "i32": "r"}
 @emits(products.Mma)
 def mma(state: Emission, op: products.Mma) -> None:
     """Emit the instruction."""
-    is_byte_float = op.left.value[0] == "e"
-    is_large = op.left is Factor.F64 and op.rows > 8
-    require(state, 89 if is_byte_float else 90 if is_large else 80, op, op.name)
     name = scalar_name(op.c[0].type)
     sums = {"float": "f32", "double": "f64"}.get(name) or ("f16" if op.has_halves else "s32")
-    if is_byte_float:
-        newer = sums == "f16" or op.depth == 16
-        state.version = max(state.version, 87 if newer else 84)
-    shape = f"m{op.rows}n{products.COLUMNS}k{op.depth}"
+    found = instruction(op.rows, op.depth, op.left, sums)
+    if found is None:
+        kinds = f"{op.left.value} with sums of {sums}"
+        raise TargetError(f"no mma multiplies {op.rows}x{op.depth} of {kinds}", op.loc)
+    require(state, found.since, op, op.name)
+    state.version, shape = max(state.version, found.version), found.shape
     kinds = f"{sums}.{op.left.value}.{op.right.value}.{sums}"
     limited = ".satfinite" if op.limited else ""
     groups: list[str] = []

@@ -23,15 +23,13 @@ from gridlane.codegen.llvm.gpu.nvptx.registers import (
     tile_shape,
 )
 from gridlane.codegen.llvm.text import Body
-from gridlane.core.dtypes import DType, bf16, f16, f32, i8, i32, u8
+from gridlane.core.dtypes import DType, bf16, f16, f32, i32
 from gridlane.core.frozen import frozen
 from gridlane.ir.ops import matrix
+from gridlane.ir.ops.matrix_instructions import FACTORS, largest
 from gridlane.ir.types import FragmentType
 
-_WORDS = {f16: "f16", bf16: "bf16", f32: "tf32", i8: "s8", u8: "u8"}
 _SUMS = {f32: "f32", f16: "f16", i32: "s32"}
-_DEPTHS = {2: 16, 4: 8, 1: 32}
-"""The inner extent of an instruction, by the bytes of a factor's element."""
 
 
 @frozen
@@ -48,12 +46,13 @@ def _steps(state: Emission, element: DType, sums: int) -> tuple[Step, ...]:
     """The instructions of one product of tiles, with ``sums`` registers of the accumulator. They
     are shorter before 8.0."""
     every = tuple(range(sums))
-    if capability_of(state) >= NEWER:
-        return (Step(f"m16n8k{_DEPTHS[element.size]}", (0, 1, 2, 3), (0, 1), every),)
-    if element is f16:
-        return tuple(Step("m16n8k8", (2 * n, 2 * n + 1), (n,), every) for n in (0, 1))
+    best = largest(FACTORS[element], capability_of(state))
+    if best.depth == matrix.DEPTHS[element]:
+        return (Step(best.shape, (0, 1, 2, 3), (0, 1), every),)
+    if best.rows == 16:
+        return tuple(Step(best.shape, (2 * n, 2 * n + 1), (n,), every) for n in (0, 1))
     return tuple(
-        Step("m8n8k16", (2 * n + half,), (n,), (2 * half, 2 * half + 1))
+        Step(best.shape, (2 * n + half,), (n,), (2 * half, 2 * half + 1))
         for n in (0, 1)
         for half in (0, 1)
     )
@@ -64,7 +63,7 @@ def mma(state: Emission, op: matrix.FragmentMma) -> None:
     """Emit mma.sync, tile by tile."""
     a, b, c = (fragment_type(value) for value in (op.a, op.b, op.c))
     require_factors(state, op, a.element)
-    kinds = _WORDS[a.element], _WORDS[b.element], _SUMS[c.element]
+    kinds = FACTORS[a.element].value, FACTORS[b.element].value, _SUMS[c.element]
     left, right, sums = (taken(state, value) for value in (op.a, op.b, op.c))
     steps = _steps(state, a.element, tile_registers(c))
     (down, deep), across = tile_shape(a), tile_shape(b)[1]
