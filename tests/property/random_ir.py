@@ -676,8 +676,9 @@ class KernelMaker(Maker):
         return [*super().weights()[:-1], 8 if self.expanding else 0]
 
     def expanded(self) -> None:
-        """An op that has an expansion."""
-        cls = self.rng.choice([cls for cls in REGISTRY.values() if cls.expands])
+        """An op on elements that has an expansion."""
+        known = [cls for cls in REGISTRY.values() if cls.expands and cls.elementwise]
+        cls = self.rng.choice(known)
         dtype = self.type(INTEGERS)
         types = self.rng.choice(cls.signatures or [(dtype,) * len(cls.OPERAND_FIELDS)])
         choice = self.rng.choice(choices(cls))
