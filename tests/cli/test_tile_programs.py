@@ -58,7 +58,7 @@ def test_a_launch_in_the_file(file, gridlane):
     done = gridlane("compile", f"{file.name}:add", "--target", "wgsl")
     assert done.stdout.count("@workgroup_size(64, 1, 1)") == 2
     assert (
-        "// add(*fp32:16, *fp32:16, *fp32:16, i32, BLOCK=64, KIND=triton.language.float32)"
+        "// add(*fp32:16, *fp32:16, *fp32:16, i32:16, BLOCK=64, KIND=triton.language.float32)"
         in done.stdout
     )
 

@@ -17,7 +17,11 @@ ACTORS = {name for name in ARGUMENTS if name.startswith(("actors_", "wave3d"))}
 """Their runtimes make the kernels; test_examples runs them on every device."""
 
 
-@pytest.mark.parametrize("name", sorted(set(ARGUMENTS) - LAUNCHED - ACTORS))
+TILES = {"tile_transformer"}
+"""Programs over tiles; test_examples runs them on every device."""
+
+
+@pytest.mark.parametrize("name", sorted(set(ARGUMENTS) - LAUNCHED - ACTORS - TILES))
 def test_languages(name: str) -> None:
     script = str(ROOT / "tests" / "examples" / "languages.py")
     words = [script, str(EXAMPLES / f"{name}.py"), *ARGUMENTS[name]["interp"].split()]

@@ -56,7 +56,8 @@ def summary(each: Pass) -> str:
     """The first sentence of a pass's docstring, and what it is given besides the module."""
     first = (loaded(each.path).__doc__ or "").strip().partition("\n\n")[0]
     sentence = " ".join(first.split()).partition(". ")[0].rstrip(".")
-    given = (*(path.rpartition(".")[2] for path in each.arguments), *each.options)
+    paths = *each.arguments, *each.facts
+    given = (*(path.rpartition(".")[2] for path in paths), *each.options)
     return f"{sentence} [{', '.join(given)}]" if given else sentence
 
 

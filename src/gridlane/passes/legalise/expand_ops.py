@@ -42,7 +42,7 @@ def expand_warpgroups(module: Module) -> None:
 
 
 def expand_mbarriers(module: Module) -> None:
-    """Expand mbarriers."""
+    """Expand mbarriers to words that threads change by compare-and-swap."""
     expand_ops(module, frozenset(REGISTRY.values()) - MBARRIERS)
 
 

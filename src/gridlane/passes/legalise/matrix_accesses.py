@@ -23,7 +23,8 @@ def matrices_by_elements(module: Module) -> None:
 
 
 def others_by_elements(module: Module) -> None:
-    """The same, but of loads of whole lines, which ``ldmatrix`` does."""
+    """Lower loads and stores of registers of ``mma`` but loads of whole lines, which ``ldmatrix``
+    does."""
     for function in module.functions.values():
         if any(isinstance(op, MmaLoad | MmaStore) for op in function.body.walk()):
             _Lowering(module, function, True).region(function.body)
