@@ -2,12 +2,13 @@
 
     python benchmarks/tiles.py [--only CASE] [--rounds 7] [--small] [--record]
 
-All take turns in this process: a round is a run of each, and the ratios are medians over rounds of
-gridlane's time by the peer's in the same round. Each result is compared with NumPy's. torch takes
-part where it is installed. The first runs compile and are not counted. ``launches`` is 200 launches
-with three arrays and a number, beside as many of ``cuda.jit``; the cases behind it have no
-argument, and 19 (five arrays, nine numbers and five constants) with arrays of the device, of NumPy
-and of torch, and with a function as grid.
+All take turns in this process: a round is the median of five runs of each, and the ratios are
+medians over rounds of gridlane's time by the peer's in the same round. In front of these is a
+pause, in which the threads of others fall asleep, and a run that wakes its own. Each result is
+compared with NumPy's. torch takes part where it is installed. The first runs compile and are not
+counted. ``launches`` is 200 launches with three arrays and a number, beside as many of
+``cuda.jit``; the cases behind it have no argument, and 19 (five arrays, nine numbers and five
+constants) with arrays of the device, of NumPy and of torch, and with a function as grid.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ from rich.console import Console
 from rich.table import Table
 
 import results
-from arrays import Run, disagreeing, measured, ratio
+from arrays import Run, disagreeing, ratio
 from gridlane import cuda, tiles
 from tile_programs import add, attention, layer_norm, product, softmax
-from timing import machine
+from timing import machine, milliseconds
 
 tl = tiles.language
 PEERS = ("numpy", "torch", "cuda.jit")
-LAUNCHES = 200
+LAUNCHES, RUNS = 200, 5
 
 
 @tiles.jit
@@ -85,7 +86,10 @@ def main() -> None:
         runs = make()
         if "numpy" in runs:
             wrong += [f"{name} by {who}" for who in disagreeing(runs)]
-        rows = measured(runs, args.rounds)
+        rows: dict[str, list[float]] = {who: [] for who in runs}
+        for _ in range(args.rounds):
+            for who, run in runs.items():
+                rows[who].append(statistics.median(milliseconds(run, RUNS)))
         times = {who: statistics.median(each) for who, each in rows.items()}
         others = [who for who in runs if who != "gridlane"]
         ratios = {who: ratio(rows["gridlane"], rows[who]) for who in others}
