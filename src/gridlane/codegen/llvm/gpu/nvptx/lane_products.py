@@ -26,26 +26,42 @@ def mma(state: Emission, op: products.Mma) -> None:
     state.version, shape = max(state.version, found.version), found.shape
     kinds = f"{sums}.{op.left.value}.{op.right.value}.{sums}"
     limited = ".satfinite" if op.limited else ""
-    groups: list[str] = []
-    number = 0
-    for count in (len(op.c), len(op.a), len(op.b), len(op.c)):
+    word = "double" if op.left is Factor.F64 else "i32"
+    a, b, c = ([state.name(value) for value in values] for values in (op.a, op.b, op.c))
+    made = mma_sync(state, f"{shape}.row.col{limited}.{kinds}", word, (a, b), name, c)
+    for value, register in zip(op.results, made, strict=True):
+        state.set(value, register)
+
+
+def mma_sync(
+    state: Emission,
+    what: str,
+    word: str,
+    factors: tuple[list[str], list[str]],
+    name: str,
+    sums: list[str],
+) -> list[str]:
+    """Emit one mma.sync; the new registers of the sums.
+
+    Args:
+        what: its shape and types in PTX.
+        word, name: LLVM's types of registers of factors and of sums.
+    """
+    both, groups, number = [*factors[0], *factors[1]], list[str](), 0
+    for count in (len(sums), *map(len, factors), len(sums)):
         groups.append("{" + ",".join(f"${number + n}" for n in range(count)) + "}")
         number += count
-    text = f"mma.sync.aligned.{shape}.row.col{limited}.{kinds} {', '.join(groups)};"
-    word = "double" if op.left is Factor.F64 else "i32"
+    text = f"mma.sync.aligned.{what} {', '.join(groups)};"
     letter, factor = _LETTERS[name], _LETTERS[word]
-    factors = [*op.a, *op.b]
-    constraints = [f"={letter}"] * len(op.c) + [factor] * len(factors) + [letter] * len(op.c)
-    arguments = [f"{word} {state.name(value)}" for value in factors]
-    arguments += [f"{name} {state.name(value)}" for value in op.c]
-    one = len(op.c) == 1
-    result = name if one else "{ " + ", ".join([name] * len(op.c)) + " }"
+    constraints = [f"={letter}"] * len(sums) + [factor] * len(both) + [letter] * len(sums)
+    arguments = [f"{word} {each}" for each in both] + [f"{name} {each}" for each in sums]
+    one = len(sums) == 1
+    result = name if one else "{ " + ", ".join([name] * len(sums)) + " }"
     # The instruction is convergent, so it must not move into a branch.
     registers = state.body.op(
         f'call {result} asm "{text}", "{",".join(constraints)}"({", ".join(arguments)}) '
         "convergent nounwind willreturn memory(none)"
     )
-    for n, value in enumerate(op.results):
-        state.set(
-            value, registers if one else state.body.op(f"extractvalue {result} {registers}, {n}")
-        )
+    if one:
+        return [registers]
+    return [state.body.op(f"extractvalue {result} {registers}, {n}") for n in range(len(sums))]

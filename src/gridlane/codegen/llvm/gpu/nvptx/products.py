@@ -13,6 +13,7 @@ from gridlane.codegen.llvm.gpu.nvptx.fragments import (
     require_factors,
     taken,
 )
+from gridlane.codegen.llvm.gpu.nvptx.lane_products import mma_sync
 from gridlane.codegen.llvm.gpu.nvptx.overlay import capability_of, emits, require
 from gridlane.codegen.llvm.gpu.nvptx.registers import (
     first_register,
@@ -63,7 +64,8 @@ def mma(state: Emission, op: matrix.FragmentMma) -> None:
     """Emit mma.sync, tile by tile."""
     a, b, c = (fragment_type(value) for value in (op.a, op.b, op.c))
     require_factors(state, op, a.element)
-    kinds = FACTORS[a.element].value, FACTORS[b.element].value, _SUMS[c.element]
+    kind = _SUMS[c.element]
+    kinds = f"{kind}.{FACTORS[a.element].value}.{FACTORS[b.element].value}.{kind}"
     left, right, sums = (taken(state, value) for value in (op.a, op.b, op.c))
     steps = _steps(state, a.element, tile_registers(c))
     (down, deep), across = tile_shape(a), tile_shape(b)[1]
@@ -73,44 +75,16 @@ def mma(state: Emission, op: matrix.FragmentMma) -> None:
                 first = first_register(a, row, k), first_register(b, k, col)
                 first_sum = first_register(c, row, col)
                 for step in steps:
-                    operands = [left[first[0] + n] for n in step.a]
-                    operands += [right[first[1] + n] for n in step.b]
+                    factors = (
+                        [left[first[0] + n] for n in step.a],
+                        [right[first[1] + n] for n in step.b],
+                    )
                     old = [sums[first_sum + n] for n in step.c]
-                    new = _instruction(state, step, kinds, c, operands, old)
+                    what = f"{step.shape}.row.col.{kinds}"
+                    new = mma_sync(state, what, "i32", factors, register_type(c), old)
                     for n, name in zip(step.c, new, strict=True):
                         sums[first_sum + n] = name
     state.set(op.results[0], joined(state, c, sums))
-
-
-def _instruction(
-    state: Emission,
-    step: Step,
-    letters: tuple[str, str, str],
-    c: FragmentType,
-    factors: list[str],
-    sums: list[str],
-) -> list[str]:
-    """Emit one mma.sync; the new registers of the accumulator."""
-    name = register_type(c)
-    letter = "f" if name == "float" else "r"
-    counts = (len(sums), len(step.a), len(step.b), len(sums))
-    groups: list[str] = []
-    number = 0
-    for count in counts:
-        groups.append("{" + ",".join(f"${number + n}" for n in range(count)) + "}")
-        number += count
-    left, right, sum_ = letters
-    kinds = f"{sum_}.{left}.{right}.{sum_}"
-    text = f"mma.sync.aligned.{step.shape}.row.col.{kinds} {', '.join(groups)};"
-    constraints = [f"={letter}"] * len(sums) + ["r"] * len(factors) + [letter] * len(sums)
-    result = "{ " + ", ".join([name] * len(sums)) + " }"
-    arguments = [f"i32 {factor}" for factor in factors] + [f"{name} {old}" for old in sums]
-    # The instruction is convergent, so it must not move into a branch.
-    registers = state.body.op(
-        f'call {result} asm "{text}", "{",".join(constraints)}"({", ".join(arguments)}) '
-        "convergent nounwind willreturn memory(none)"
-    )
-    return [state.body.op(f"extractvalue {result} {registers}, {n}") for n in range(len(sums))]
 
 
 @emits(matrix.FragmentFill)
