@@ -165,7 +165,8 @@ def test_their_ptx(warps, right):
     target = Target("cuda", processor="sm_90a")
     artifact = compiler.generate(copied(module), target, OPTIONS)
     text = artifact.code.decode()
-    assert "wgmma.mma_async" in text and "fence.proxy.async" in text and ".local" not in text
+    assert "wgmma.mma_async" in text and ".local" not in text
+    assert "fence.proxy.async.shared::cta" in text
     current.choose(get_device("interp"))
     given = (*args[:4], *map(np.int32, args[4:]))
     function = cuda.RawModule(code=text).get_function("product")

@@ -194,8 +194,15 @@ class BulkWait(Op):
 
 @operation("proxy_fence")
 class ProxyFence(Op):
-    """Order the thread's accesses to shared memory before the copies of boxes and the products of
-    warpgroups that follow. PTX: ``fence.proxy.async``. Nothing where these are done at once."""
+    """Order the thread's accesses before the copies of boxes and the products of warpgroups that
+    follow. PTX: ``fence.proxy.async``. Nothing where these are done at once.
+
+    Attributes:
+        shared: of its accesses to shared memory of the block alone; the fence of all memory takes
+            as long as one of the whole device.
+    """
+
+    shared: bool = False
 
     def expand(self, b: Builder) -> tuple[Value, ...]:
         return ()

@@ -337,7 +337,7 @@ class State:
     def meet(self) -> None:
         """A barrier of the block, behind which warpgroups see what threads have stored."""
         if any(schedule.groups for schedule in self.placement.products.values()):
-            self.b.emit(ProxyFence())
+            self.b.emit(ProxyFence(shared=True))
         if not self.machine.lockstep:
             self.b.emit(grid.Barrier())
         self.pending = Accesses()

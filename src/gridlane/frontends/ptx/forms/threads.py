@@ -147,7 +147,7 @@ def fence(t: Values, m: Match, o: Operands) -> None:
 @form("fence .proxy .async .global|shared::cta")
 def fence_of_copies(t: Values, m: Match, o: Operands) -> None:
     """Order a thread's accesses before asynchronous ones."""
-    t.b.emit(ProxyFence())
+    t.b.emit(ProxyFence(m.has("shared::cta")))
 
 
 @form("membar .proxy .alias")

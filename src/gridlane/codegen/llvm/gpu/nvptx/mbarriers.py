@@ -153,9 +153,9 @@ def wait(state: Emission, op: tensors.BulkWait) -> None:
 
 
 @emits(tensors.ProxyFence)
-def fence(state: Emission, op: Op) -> None:
+def fence(state: Emission, op: tensors.ProxyFence) -> None:
     """Emit fence.proxy.async."""
-    _ordered(state, "fence.proxy.async;")
+    _ordered(state, f"fence.proxy.async{'.shared::cta' * op.shared};")
 
 
 def _ordered(state: Emission, text: str) -> None:
