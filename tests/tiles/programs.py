@@ -58,6 +58,11 @@ def scaled(x, pair, out, n, scale, BLOCK: tl.constexpr):
 
 
 @tiles.jit
+def checked_scalar(x, limit):
+    tl.device_assert(tl.load(x) < limit, "too large")
+
+
+@tiles.jit
 def checked(x, n, BLOCK: tl.constexpr):
     i = tl.arange(0, BLOCK)
     values = tl.load(x + i, mask=i < n, other=0)

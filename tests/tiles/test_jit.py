@@ -101,6 +101,13 @@ def test_assertions(device):
         programs.checked[(1,)](x, 2, BLOCK=2, debug=True)
 
 
+def test_assertions_of_scalars(device):
+    kernel = tiles.jit(programs.checked_scalar.fn, debug=True)
+    kernel[1](cuda.to_device(np.array([3], np.int32)), 4)
+    with pytest.raises(KernelError, match="too large"):
+        kernel[1](cuda.to_device(np.array([4], np.int32)), 4)
+
+
 def test_the_launch_decides_about_assertions():
     mine = tiles.jit(programs.checked.fn, debug=True)
     x = np.array([1, -1], np.int32)

@@ -242,12 +242,13 @@ def profile_of(checked: Checked) -> tuple[Any, ...] | None:
         return None
     geometry = *plan.device.limits.max_grid, *plan.block
     shared = plan.kernel.artifact.own_dynamic
-    size, keep = len(checked.params), (entry and entry.keep, plan)
     if entry is None:
-        return matchers, size, 0, 0, geometry, 0, 0, 0, 0, keep, target, checked.result
+        size = len(checked.params)
+        return matchers, size, 0, 0, geometry, 0, 0, 0, 0, (plan,), target, checked.result
+    # The driver refuses a block with the padding at its end.
     return (
-        matchers, size, entry.address, entry.function, geometry, shared, entry.stream, entry.flag,
-        entry.sound, keep, None, checked.result,
+        matchers, entry.param_size, entry.address, entry.function, geometry, shared, entry.stream,
+        entry.flag, entry.sound, (entry.keep, plan), None, checked.result,
     )  # fmt: skip
 
 

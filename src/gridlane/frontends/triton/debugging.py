@@ -165,4 +165,5 @@ def device_assert(cond: Any, msg: Any = "", mask: Any = None) -> None:
     if failed.shape:
         u.b.emit(tile_memory.TileStopIf(failed.handle, code))
     else:
-        u.b.emit(control.StopIf(failed.handle, code))
+        with u.b.if_(failed.handle):
+            u.b.emit(control.Raise(code))
