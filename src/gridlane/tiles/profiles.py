@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,7 +35,6 @@ from gridlane.launch.matchers import Matcher, matcher_of_number
 from gridlane.launch.packing import Packer
 from gridlane.launch.parameters import Piece
 from gridlane.launch.plan import Plan
-from gridlane.runtime.protocol import NativeLaunch
 from gridlane.tiles.arguments import ALIGNMENT, Described, Parameter, TuplePart
 from gridlane.tiles.descriptors import TensorDescriptor
 from gridlane.tiles.launching import UNSET
@@ -78,11 +78,15 @@ class Checked(NamedTuple):
 
 
 class _Matching:
-    """The matchers of a launch's arguments."""
+    """The matchers of a launch's arguments.
 
-    def __init__(self, checked: Checked, entry: NativeLaunch | None) -> None:
+    Args:
+        attribute: the address of cuPointerGetAttribute; 0 where devices have no such function.
+    """
+
+    def __init__(self, checked: Checked, attribute: int) -> None:
         self.device = checked.plan.device
-        self.attribute = 0 if entry is None else entry.pointer_attribute
+        self.attribute = attribute
         self._pieces = {
             (piece.argument, piece.items): piece for piece in checked.plan.parameters.pieces
         }
@@ -224,18 +228,18 @@ def profile_of(checked: Checked) -> tuple[Any, ...] | None:
     artifact = kernel.artifact
     if config().check or trace.enabled() or artifact.spins or artifact.coarse != 1:
         return None
-    if artifact.cluster != ALONE:
-        return None
-    entry, target = None, None
+    entry, attribute, is_alone = None, 0, artifact.cluster == ALONE
     prepare = ROUTES[plan.device.route].prepare
     if prepare is None:
-        native: Any = getattr(kernel, "native_launch", None)
-        entry = native(plan.device.default_stream) if native is not None else None
-        if entry is None:
+        bound: Any = kernel
+        entry, attribute = bound.native_launch(plan.device.default_stream), bound.pointer_attribute
+        if entry is None and is_alone and not bound.raises():
             return None
+    if prepare is None or not is_alone:
+        target = partial(_launched, plan)
     else:
         target = prepare(checked.pack, plan)
-    matchers = _matchers(checked, entry)
+    matchers = _matchers(checked, attribute)
     values = *checked.values, *checked.options
     # What differs from the slow path's bytes is no way to read these arguments.
     if matchers is None or block_of(matchers, len(checked.params), values) != checked.params:
@@ -252,8 +256,13 @@ def profile_of(checked: Checked) -> tuple[Any, ...] | None:
     )  # fmt: skip
 
 
-def _matchers(checked: Checked, entry: NativeLaunch | None) -> tuple[Matcher, ...] | None:
-    matching, place = _Matching(checked, entry), 0
+def _launched(plan: Plan, params: bytes, x: int, y: int, z: int, values: tuple[Any, ...]) -> None:
+    """Launch what needs more than the driver's function: a check, or to be waited for."""
+    plan.launch((x, y, z), params, keep=values)
+
+
+def _matchers(checked: Checked, attribute: int) -> tuple[Matcher, ...] | None:
+    matching, place = _Matching(checked, attribute), 0
     matchers: list[Matcher] = []
     arguments: Sequence[tuple[Any, Described, Parameter]] = [
         *zip(checked.values, checked.described, checked.parameters, strict=True)

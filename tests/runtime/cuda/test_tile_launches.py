@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import struct
 from types import SimpleNamespace
 
@@ -9,6 +10,8 @@ import numpy as np
 import pytest
 
 from gridlane import cuda, tiles
+from gridlane.core.errors import KernelError
+from gridlane.launch.devices import get_device
 from gridlane.tiles.descriptors import TensorDescriptor
 
 tl = tiles.language
@@ -141,12 +144,20 @@ def test_programs_that_print(machine, slow, kernels):
     repeated(machine, slow, lambda: kernels.told[1](x))
 
 
-def test_programs_that_can_raise_are_waited_for(machine, slow, kernels):
-    x = cuda.to_device(np.zeros(1, np.int32))
+@pytest.mark.parametrize("wrap", [lambda array: array, Tensor])
+def test_programs_that_can_raise_are_waited_for(machine, slow, kernels, wrap):
+    x = wrap(cuda.to_device(np.zeros(1, np.int32)))
     repeated(machine, slow, lambda: kernels.checked[1](x, 4))
-    for _ in range(2):
+    repeated(machine, slow, lambda: kernels.checked[1](x, 4, debug=True))
+    assert "cuStreamSynchronize" in machine.calls
+    (report,) = get_device("cuda").context.reporting
+    address = report.address
+    first = struct.pack("<2I6I", 1, 1, 0, 0, 0, 0, 0, 0)
+    machine.on_launch("checked*", lambda launch: ctypes.memmove(address, first, len(first)) and 0)
+    slow.clear()
+    with pytest.raises(KernelError, match="too large"):
         kernels.checked[1](x, 4, debug=True)
-    assert slow == ["checked", "checked"]
+    assert not slow
 
 
 def test_products_with_dynamic_shared_memory(machine, slow, kernels):

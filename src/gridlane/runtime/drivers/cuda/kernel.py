@@ -353,7 +353,7 @@ class CudaBound:
         sound = kernel.context.sound
         return NativeLaunch(
             address=address,
-            pointer_attribute=address_of("cuPointerGetAttribute"),
+            pointer_attribute=self.pointer_attribute,
             function=kernel.function,
             stream=stream.handle,
             param_size=kernel.param_size,
@@ -361,6 +361,11 @@ class CudaBound:
             sound=ctypes.addressof(sound),
             keep=(kernel, sound),
         )
+
+    @property
+    def pointer_attribute(self) -> int:
+        """The address of cuPointerGetAttribute; 0 if the driver lacks it."""
+        return address_of("cuPointerGetAttribute")
 
     def raises(self) -> bool:
         """Whether the kernel can stop itself."""
