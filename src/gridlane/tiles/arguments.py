@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Hashable
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -249,18 +249,24 @@ def _rebuilt(value: Any, arrays: Any) -> Any:
     return next(arrays) if is_array(value) else value
 
 
+_OF_ARRAYS = "__gridlane_array__", "__cuda_array_interface__", "__dlpack__", "data_ptr"
+
+
 def is_array(value: Any) -> bool:
     """Whether an argument is an array in memory, of any library."""
     if isinstance(value, DeviceNDArray | TensorWrapper):
         return True
     if isinstance(value, np.ndarray):
         return True
-    if isinstance(value, np.generic | MockTensor):
+    if isinstance(value, int | float | np.generic | MockTensor | None):
         return False
-    return any(
-        hasattr(value, name)
-        for name in ("__gridlane_array__", "__cuda_array_interface__", "__dlpack__", "data_ptr")
-    )
+    return _is_of_arrays(type(value)) or any(hasattr(value, name) for name in _OF_ARRAYS)
+
+
+@lru_cache(256)
+def _is_of_arrays(kind: type) -> bool:
+    """Whether all objects of a class are arrays; no attribute of them is computed."""
+    return any(hasattr(kind, name) for name in _OF_ARRAYS)
 
 
 def _memory_of(value: Any) -> Any:

@@ -214,7 +214,7 @@ class JITFunction(Launchable, KernelInterface):
             return kernel
         chosen = tuple([given[n] for n in program.runtime])
         known, params = program.launch_converted(shape, chosen, back)
-        if launch is not None and not back:
+        if launch is not None and launch.is_named and not back and not self.pre_run_hooks:
             asked = tuple([keywords.get(name, UNSET) for name in Options._fields])
             self._remember(
                 launch, Checked(*known, values, described, self.parameters, asked, params, kernel)

@@ -29,15 +29,20 @@ _MOST_NAMES = 400
 
 
 class TileLaunch(Launcher):
-    """A tile program on one device: ``_over(grid)`` is what ``kernel[grid]`` returns."""
+    """A tile program on one device: ``_over(grid)`` is what ``kernel[grid]`` returns.
 
-    __slots__ = ("function", "held")
+    Attributes:
+        is_named: whether the native launcher binds the arguments of calls; else none is native.
+    """
+
+    __slots__ = ("function", "held", "is_named")
 
     def __init__(self, function: Launchable) -> None:
         super().__init__()
         self.function = function
         self.held: tuple[Guard, ...] = ()
         names = _names(function)
+        self.is_named = names is not None
         if names is not None:
             self._name(*names)
 
