@@ -10,6 +10,7 @@ import pytest
 from tests.codegen.test_nvptx import checked_by_ptxas
 from tests.frontends.ptx.bodies import PTXAS
 from tests.frontends.triton.running import jit
+from tests.passes.tiles.flying import watched
 from tests.passes.tiles.test_products import (
     OPTIONS,
     TYPES,
@@ -98,6 +99,65 @@ def test_copies_ahead(left, right, stages):
     names = [op.name for op in module.kernel.body.walk()]
     first, last = names.index("warpgroup_commit"), names.index("warpgroup_wait")
     assert "async_copy" in names[first:last]  # they start while products run
+
+
+@jit
+def tiles_of(a, b, c, tiles, depth, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    """The sums begin anew for each tile, whose depth differs and may be 0."""
+    i, j, s = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
+    for tile in range(tiles):
+        total = tl.zeros((M, N), dtype=tl.float32)
+        for at in range(0, tile * depth, K):
+            x = tl.load(a + i[:, None] * 256 + (at + s)[None, :])
+            y = tl.load(b + (at + s)[:, None] * N + j[None, :])
+            total = tl.dot(x, y, total)
+        tl.store(c + (tile * M + i[:, None]) * N + j[None, :], total)
+
+
+@pytest.mark.parametrize("warps, stages, flies", [(4, 3, False), (4, 4, True), (8, 5, True)])
+@pytest.mark.parametrize("depth", [16, 64])
+def test_products_in_flight(warps, stages, flies, depth):
+    """One product is in flight while the next iteration begins; no copy fills what it reads."""
+    rng = np.random.default_rng(7)
+    a, b = (rng.integers(-4, 5, shape).astype(np.float16) for shape in ((128, 256), (256, 64)))
+    args = [a, b, np.zeros((4, 128, 64), np.float32), 4, depth]
+    module = program(tiles_of, args, warps, stages, M=128, N=64, K=16)
+    changed, threads = by_groups(module)
+    waits = [op for op in changed.kernel.body.walk() if isinstance(op, warpgroups.WarpgroupWait)]
+    assert sorted(op.pending for op in waits) == ([0, 1] if flies else [0])
+    arrays = args[:3]
+    with watched() as watch:
+        got = run_on("interp", changed, (1, 1, 1), (threads, 1, 1), arrays, (4, depth)).arrays[2]
+    assert watch.most == int(flies)
+    for tile in range(4):
+        end = tile * depth
+        want = a[:, :end].astype(int) @ b[:end].astype(int)
+        np.testing.assert_array_equal(got[tile], want)
+    np.testing.assert_array_equal(results(changed, args, threads)[2], got)
+
+
+@jit
+def read_again(a, b, c, depth, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    """Each iteration reads the sums."""
+    i, j, s = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
+    total = tl.zeros((M, N), dtype=tl.float32)
+    for at in range(0, depth, K):
+        x = tl.load(a + i[:, None] * depth + (at + s)[None, :])
+        y = tl.load(b + (at + s)[:, None] * N + j[None, :])
+        total = tl.dot(x, y, total)
+        tl.store(c + (at // K * M + i[:, None]) * N + j[None, :], total)
+
+
+def test_products_whose_sums_are_read():
+    rng = np.random.default_rng(8)
+    a, b = (rng.integers(-4, 5, shape).astype(np.float16) for shape in ((64, 128), (128, 64)))
+    args = [a, b, np.zeros((4, 64, 64), np.float32), 128]
+    changed, _ = by_groups(program(read_again, args, 4, 4, M=64, N=64, K=32))
+    waits = [op for op in changed.kernel.body.walk() if isinstance(op, warpgroups.WarpgroupWait)]
+    assert [op.pending for op in waits] == [0]
+    with watched() as watch:
+        run_on("interp", changed, (1, 1, 1), (128, 1, 1), args[:3], (128,))
+    assert watch.most == 0
 
 
 def test_attention():

@@ -11,7 +11,6 @@ from gridlane.ir.ops.products import Factor
 from gridlane.ir.ops.shared_matrix import layout_of
 from gridlane.ir.ops.warpgroups import (
     ROWS,
-    WARPS,
     WarpgroupCommit,
     WarpgroupFence,
     WarpgroupMma,
@@ -22,9 +21,9 @@ from gridlane.ir.types import Space, pointer
 from gridlane.ir.values import Value
 from gridlane.passes.tiles.core_products import in_shared, staged, type_of_storage
 from gridlane.passes.tiles.elements import element, type_of
+from gridlane.passes.tiles.flights import is_alone
 from gridlane.passes.tiles.indices import BitIndex, Bits, log2, unflattened
 from gridlane.passes.tiles.layouts import LANE_BITS
-from gridlane.passes.tiles.machine import WARP
 from gridlane.passes.tiles.placement import Schedule
 from gridlane.passes.tiles.state import State, Storage
 from gridlane.passes.tiles.sums import rounded, sum_type
@@ -141,8 +140,10 @@ def _sums(
     late, state.late = state.late, None
     if late is not None:
         late()
-    alone = state.threads == WARP * WARPS
-    return list(b.emit(WarpgroupWait(0, alone, tuple(sums))).results)
+    pending = int(op in state.flights)
+    if pending:
+        b.write(state.flights[op], true)
+    return list(b.emit(WarpgroupWait(pending, is_alone(state), tuple(sums))).results)
 
 
 def _factor_of(op: tiles.TileDot) -> Factor:

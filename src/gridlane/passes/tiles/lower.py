@@ -12,7 +12,7 @@ from gridlane.ir.op import Op
 from gridlane.ir.ops import control, grid, memory, tile_memory, tiles
 from gridlane.ir.types import PointerType, Space, TileType
 from gridlane.ir.values import Module, Region
-from gridlane.passes.tiles import along, decisions, effects, orders, pipelines, products
+from gridlane.passes.tiles import along, decisions, effects, flights, orders, pipelines, products
 from gridlane.passes.tiles.chunks import copy_chunks
 from gridlane.passes.tiles.contiguity import Contiguity
 from gridlane.passes.tiles.elements import element, type_of
@@ -71,11 +71,15 @@ def _region(state: State, region: Region) -> None:
             _construct(state, op)
         else:
             _op(state, op)
+        for act in state.behind.pop(op, ()):
+            act()
 
 
 def _construct(state: State, op: Op) -> None:
     """Lower the regions of control flow, which all threads run alike."""
     pipeline = pipelines.pipeline_of(state, op) if isinstance(op, control.Loop) else None
+    if isinstance(op, control.Loop):
+        _launch(state, op, pipeline)
     if pipeline is not None:
         pipelines.begin(state, pipeline)
     regions = list(op.regions())
@@ -97,6 +101,21 @@ def _construct(state: State, op: Op) -> None:
         return
     # A jump out of it skips what stands behind, so the accesses may be any of those in it.
     state.pending = Accesses(anything=True)
+
+
+def _launch(state: State, loop: control.Loop, pipeline: pipelines.Pipeline | None) -> None:
+    """Leave the products of a loop in flight that may be."""
+    rings: set[Op] = set()
+    if pipeline is not None and pipeline.stages >= pipelines.IN_FLIGHT:
+        rings.update(pipeline.loads)
+    products_ = [
+        each
+        for each in loop.body.ops
+        if isinstance(each, tiles.TileDot) and flights.may_fly(state, loop, each, rings)
+    ]
+    flights.launch(state, loop, products_)
+    if pipeline is not None:
+        pipeline.flies = bool(products_)
 
 
 def _op(state: State, op: Op) -> None:

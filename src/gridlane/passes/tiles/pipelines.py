@@ -40,6 +40,7 @@ class Pipeline:
         counters: those that the condition is computed of; they advance by positive constants.
         stages: of the ring.
         late: a product by warpgroups starts the copies, while it runs.
+        flies: a product is in flight while the next iteration begins, and reads the stage before.
     """
 
     loop: control.Loop
@@ -53,6 +54,16 @@ class Pipeline:
     rings: dict[Op, Storage] = field(default_factory=dict[Op, Storage])
     started: bool = False
     late: bool = False
+    flies: bool = False
+
+    @property
+    def ahead(self) -> int:
+        """How many iterations ahead copies start."""
+        return self.stages - 1 - self.flies
+
+
+IN_FLIGHT = 4
+"""The fewest stages with which products are left in flight: one is theirs, and two are copied."""
 
 
 # ---- which loops
@@ -261,7 +272,7 @@ def begin(state: State, pipeline: Pipeline) -> None:
         decisions.stored(state.machine, type_of(value), op.loc, 0, pipeline.stages)
         pipeline.rings[op] = state.ring(value, not chunks.axis, pipeline.stages, life)
         state.ahead[op] = partial(_advance, state, pipeline)
-    for distance in range(pipeline.stages - 1):
+    for distance in range(pipeline.ahead):
         with state.together():
             for ring in pipeline.rings.values():
                 state.touch(ring.symbol, True)
@@ -273,14 +284,15 @@ def _advance(state: State, pipeline: Pipeline) -> None:
     if pipeline.started:
         return
     pipeline.started = True
-    b, last = state.b, pipeline.stages - 1
+    b, ahead = state.b, pipeline.ahead
     assert pipeline.slot is not None
     slot = b.read(pipeline.slot)
-    b.emit(copies.AsyncWait(pipeline.stages - 2))
+    b.emit(copies.AsyncWait(ahead - 1))
     state.meet()
-    first = b.eq(slot, b.const(0, i32))
-    target = b.select(first, b.const(last, i32), b.sub(slot, b.const(1, i32)))
-    start = _prepared(state, pipeline, last, target)
+    back = pipeline.stages - ahead
+    wraps = b.lt(slot, b.const(back, i32))
+    target = b.add(slot, b.select(wraps, b.const(ahead, i32), b.const(-back, i32)))
+    start = _prepared(state, pipeline, ahead, target)
     if pipeline.late:
         state.late = start  # while the products run, which read none of the stage that it fills
     else:

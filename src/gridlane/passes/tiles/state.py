@@ -114,6 +114,9 @@ class State:
         now: the number of the op that is being lowered.
         contiguity: what is known of addresses and masks.
         by_registers: each element that this thread needs is computed by code of its own.
+        flights: products that are left in flight, and whether one is.
+        behind: what follows an op once it is lowered.
+        has_producer: the block has a warp more, which copies tiles to shared memory.
         ahead: loads of pipelines, and what stands in their place.
         memo: the elements that were computed for the element of a loop that is being emitted.
     """
@@ -136,6 +139,11 @@ class State:
         default_factory=dict[tuple[Value, Coordinates], Value]
     )
     ahead: dict[Op, Callable[[], None]] = field(default_factory=dict[Op, Callable[[], None]])
+    behind: dict[Op, list[Callable[[], None]]] = field(
+        default_factory=dict[Op, list[Callable[[], None]]]
+    )
+    flights: dict[Op, Var] = field(default_factory=dict[Op, Var])
+    has_producer: bool = False
     by_registers: bool = False
     late: Callable[[], None] | None = None
     entry: list[Op] = field(default_factory=list[Op])
