@@ -22,6 +22,7 @@ from gridlane.core import dtypes, private_files
 from gridlane.core.artifact import Artifact, KernelErrorSite, ParamSlot, PrintSite
 from gridlane.core.config import config
 from gridlane.core.source import Loc
+from gridlane.core.tensor_map import Element, TensorMapUse
 
 KEY = "a" * 64
 WHOLE = Artifact(
@@ -33,8 +34,9 @@ WHOLE = Artifact(
         ParamSlot("x", 0, None, 0, ("data",)),
         ParamSlot("n", 8, dtypes.i64, 0, ("shape", 0)),
         ParamSlot("f", 16, dtypes.bf16, 1, (2, "real")),
+        ParamSlot("m", 64, None, 0, (), 128),
     ),
-    param_bytes=24,
+    param_bytes=192,
     static_shared=128,
     block=(8, 4, 2),
     scratch=4096,
@@ -61,6 +63,7 @@ WHOLE = Artifact(
     accesses=1,
     asks_host=True,
     places=(Loc("a.py", 3, 1, 2, "f", Loc("b.py", 5)),),
+    tensor_maps=(TensorMapUse(0, (1, 1), (1,), Element.F16, (8, 16), 32, True, 3),),
 )
 SMALL = Artifact("interp", "ir", b"", "k", (), 0)
 
@@ -90,7 +93,7 @@ def test_every_field_is_kept():
     assert {field.name for field in fields(Artifact)} == {*cache_codec.PLAIN, *cache_codec.SHAPED}
     for field in fields(Artifact):
         assert getattr(WHOLE, field.name) != getattr(SMALL, field.name), "the test must see a loss"
-    assert len(fields(ParamSlot)) == 5 and len(fields(KernelErrorSite)) == 5
+    assert len(fields(ParamSlot)) == 6 and len(fields(KernelErrorSite)) == 5
     assert len(fields(PrintSite)) == 4 and len(fields(Loc)) == 6
 
 
@@ -215,12 +218,27 @@ def _nested(depth):
         lambda f: f.update(block="xyz"),
         lambda f: f.update(symbols="libc"),
         lambda f: f.update(notes=[1]),
-        lambda f: f["params"][0].__setitem__(1, 20),
+        lambda f: f["params"][0].__setitem__(1, 188),
         lambda f: f["params"][0].__setitem__(1, -8),
         lambda f: f["params"][1].__setitem__(2, "i65"),
         lambda f: f["params"][1].__setitem__(3, -1),
         lambda f: f["params"][1].__setitem__(4, [None]),
         lambda f: f["params"][1].pop() and None,
+        lambda f: f["params"][3].__setitem__(5, -1),
+        lambda f: f["params"][3].__setitem__(5, 129),
+        *(
+            lambda f, n=n, value=value: f["tensor_maps"][0].__setitem__(n, value)
+            for n, value in (
+                (0, 4),
+                (1, [1]),
+                (2, []),
+                (2, [9]),
+                (3, 13),
+                (4, []),
+                (5, 16),
+                (7, -1),
+            )
+        ),
         lambda f: f["errors"][0].__setitem__(2, None),
         lambda f: f["errors"][0].__setitem__(2, _nested(900)),
         lambda f: f["prints"][0].__setitem__(0, [3]),

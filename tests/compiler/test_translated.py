@@ -19,6 +19,7 @@ from gridlane.core.encoding import NotEncodable
 from gridlane.core.exports import Export
 from gridlane.core.options import KernelOptions, Target
 from gridlane.core.source import Loc
+from gridlane.core.tensor_map import Element, TensorMapUse
 from gridlane.frontends.python.fingerprint import fingerprint
 from gridlane.ir.builder import Builder
 from gridlane.ir.source import ModuleSource, module_key
@@ -251,6 +252,7 @@ def test_the_key_has_what_the_text_leaves_out():
         "buffers": (1,),
         "known": ("f",),
         "export": Export("f", "c", None, 8, 8),
+        "tensor_maps": (TensorMapUse(0, (1,), (), Element.F16, (8,), 0, False, 2),),
     }
     for field in fields(Module):
         if field.name not in ("functions", "globals", "errors"):

@@ -134,7 +134,7 @@ def body(*lines: str) -> str:
 
 
 MALFORMED = [
-    ("frog", "expected one of global, error, kernel, device"),
+    ("frog", "expected one of global, error, tensor_map, kernel, device"),
     ("kernel @k(", "expected a value"),
     ("kernel @k() {", "expected an op"),
     ("kernel @k() {} kernel @k() {}", "a second function @k"),

@@ -60,5 +60,6 @@ BACKEND = Backend(
     program_warps=1,
     program_shared=4 << 20,
     on_host=True,
+    passes_by_value=True,
     rank=10,
 )

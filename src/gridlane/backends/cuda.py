@@ -83,6 +83,7 @@ BACKEND = Backend(
     ),
     program_warps=32,
     program_shared=48 << 10,
+    passes_by_value=True,
     rank=60,
     extra="cuda",
     bindings="cuda-bindings",

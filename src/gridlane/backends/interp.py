@@ -23,5 +23,6 @@ BACKEND = Backend(
     shaped=True,
     executes_ir=True,
     on_host=True,
+    passes_by_value=True,
     reads_as="cpu",
 )

@@ -143,6 +143,7 @@ class Backend(NamedTuple):
         max_threads: of a block.
         program_warps: the most warps that run one program over tiles.
         program_shared: the most bytes of shared memory of one.
+        passes_by_value: its kernels take objects by value, such as tensor maps.
         float64: it computes in binary64; otherwise ``KernelOptions.fp64`` says how.
         subnormals: where subnormal f32 may be 0.
         ulp: error bounds of functions, by name and type, where they exceed the default.
@@ -187,6 +188,7 @@ class Backend(NamedTuple):
     max_threads: int = 1024
     program_warps: int = 8
     program_shared: int = 32 << 10
+    passes_by_value: bool = False
     float64: bool = True
     subnormals: Subnormals = Subnormals.KEPT
     ulp: Mapping[str, Mapping[str, int]] = _NOTHING

@@ -10,6 +10,7 @@ from gridlane.core import dtypes
 from gridlane.core.artifact import Artifact, KernelErrorSite, ParamSlot, PrintSite
 from gridlane.core.dtypes import DType
 from gridlane.core.source import Loc
+from gridlane.core.tensor_map import MOST_DIMENSIONS, SWIZZLES, Element, TensorMapUse
 
 # Fields of Artifact that JSON holds unchanged. Each of the others has a line of its own below.
 PLAIN: dict[str, type] = {
@@ -42,6 +43,7 @@ SHAPED = (
     "cluster",
     "constants",
     "places",
+    "tensor_maps",
 )
 
 
@@ -49,9 +51,12 @@ def to_json(artifact: Artifact) -> bytes:
     """All fields of an artifact but its code, as JSON."""
     fields: dict[str, Any] = {name: getattr(artifact, name) for name in PLAIN}
     fields["params"] = [
-        (slot.name, slot.offset, slot.dtype and slot.dtype.name, slot.argument, slot.path)
+        (
+            slot.name, slot.offset, slot.dtype and slot.dtype.name, slot.argument, slot.path,
+            slot.by_value,
+        )
         for slot in artifact.params
-    ]
+    ]  # fmt: skip
     fields["block"] = artifact.block
     fields["cluster"] = artifact.cluster
     fields["errors"] = [
@@ -66,6 +71,10 @@ def to_json(artifact: Artifact) -> bytes:
     fields["buffers"] = artifact.buffers
     fields["constants"] = artifact.constants.hex()
     fields["places"] = [_place(each) for each in artifact.places]
+    fields["tensor_maps"] = [
+        (m.base, m.extents, m.strides, m.element, m.box, m.swizzle, m.nan, m.parameter)
+        for m in artifact.tensor_maps
+    ]
     return json.dumps(fields, separators=(",", ":")).encode()
 
 
@@ -96,6 +105,9 @@ def from_json(metadata: bytes, code: bytes) -> Artifact:
             buffers=_places(fields["buffers"]),
             constants=bytes.fromhex(_checked(fields["constants"], str)),
             places=tuple(map(_loc, _list(fields["places"]))),
+            tensor_maps=tuple(
+                [_tensor_map(each, fields["params"]) for each in _list(fields["tensor_maps"])]
+            ),
         )
     except KeyError as error:
         raise ValueError(f"no {error}") from None
@@ -145,14 +157,32 @@ def _dtype(name: Any) -> DType:
 
 
 def _slot(value: Any, param_bytes: int) -> ParamSlot:
-    name, offset, dtype, argument, path = _items(value, str, int, object, int, list)
+    name, offset, dtype, argument, path, size = _items(value, str, int, object, int, list, int)
     if not all(type(step) in (str, int) for step in path):
         raise ValueError(f"parameter {name} has the path {path}")
     type_ = None if dtype is None else _dtype(dtype)
-    slot = ParamSlot(name, offset, type_, argument, tuple(path))
-    if argument < 0 or offset < 0 or slot.end > param_bytes:
+    slot = ParamSlot(name, offset, type_, argument, tuple(path), size)
+    if argument < 0 or offset < 0 or size < 0 or slot.end > param_bytes:
         raise ValueError(f"parameter {name} lies outside the block")
     return slot
+
+
+def _tensor_map(value: Any, params: list[Any]) -> TensorMapUse:
+    base, extents, strides, element, box, swizzle, nan, parameter = _items(
+        value, int, list, list, int, list, int, bool, int
+    )
+    if element >= len(Element) or swizzle not in SWIZZLES:
+        raise ValueError(f"a tensor map of {value}")
+    use = TensorMapUse(
+        base, _places(extents), _places(strides), Element(element), _places(box), swizzle, nan,
+        parameter,
+    )  # fmt: skip
+    rank = len(use.box)
+    if not 0 < rank <= MOST_DIMENSIONS or (len(extents), len(strides)) != (rank, rank - 1):
+        raise ValueError(f"a tensor map of {value}")
+    if not all(0 <= each < len(params) for each in (*use.numbers, parameter)):
+        raise ValueError(f"a tensor map of the parameters {value}")
+    return use
 
 
 def _block(value: Any) -> tuple[int, int, int]:

@@ -110,6 +110,7 @@ def _emit(module: Module, target: Target, host_machine: Machine, options: Kernel
             places=(*code.places, *code.loops),
             accesses=len(code.places),
             asks_host=code.asks_host,
+            tensor_maps=module.tensor_maps,
         )
 
     return code, artifact

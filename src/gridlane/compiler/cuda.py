@@ -84,8 +84,8 @@ def machine_of(target: Target) -> Machine:
 def generate(module: Module, target: Target, options: KernelOptions) -> Artifact:
     """PTX for any block shape. Changes the module."""
     machine = machine_of(_of_device(module, target))
-    slots, size = lay_out(module.kernel)
     code = _emit(module, target, options, machine)
+    slots, size = lay_out(module.kernel)  # with the parameters that passes have added
     errors = error_sites(module)  # inlining adds some
     text = _ptx(code, machine, options)
     return Artifact(
@@ -103,6 +103,7 @@ def generate(module: Module, target: Target, options: KernelOptions) -> Artifact
         own_dynamic=module.own_dynamic,
         cooperative=code.cooperative,
         coarse=module.coarse,
+        tensor_maps=module.tensor_maps,
     )
 
 

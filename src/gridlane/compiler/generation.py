@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib import import_module
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,7 @@ from gridlane.frontends.python.kernel_source import PythonSource
 from gridlane.ir.op import clone_region
 from gridlane.ir.printer import print_module
 from gridlane.ir.source import KernelSource
-from gridlane.ir.values import Function, Module, Param, Value, Var
+from gridlane.ir.values import Function, Module, Value, Var
 
 if TYPE_CHECKING:
     from gridlane.passes.structure.grid_parts import GridParts
@@ -220,10 +221,7 @@ def copied(module: Module) -> Module:
             for param in function.params
         }
         variables = {var: Var(var.name, var.type) for var in function.variables}
-        params = [
-            Param(values[p.value], p.argument, p.path, p.noalias, p.readonly, p.align)
-            for p in function.params
-        ]
+        params = [replace(p, value=values[p.value]) for p in function.params]
         body = clone_region(function.body, values, variables)
         functions[name] = Function(
             name,
@@ -243,4 +241,5 @@ def copied(module: Module) -> Module:
     copy.program_warps = module.program_warps
     copy.program_stages = module.program_stages
     copy.own_dynamic = module.own_dynamic
+    copy.tensor_maps = module.tensor_maps
     return copy

@@ -27,6 +27,7 @@ def generate(module: Module, target: Target, options: KernelOptions) -> Artifact
         static_shared=sum(-(-item.size // 16) * 16 for item in module.static_shared()),
         block=target.block,
         errors=error_sites(module),
+        tensor_maps=module.tensor_maps,
     )
 
 

@@ -18,5 +18,5 @@ def lay_out(kernel: Function) -> tuple[tuple[ParamSlot, ...], int]:
 def _members(kernel: Function) -> Iterator[parameters.Member]:
     for number, param in enumerate(kernel.params):
         type_ = param.value.type
-        dtype = type_ if isinstance(type_, DType) else None
+        dtype = type_ if isinstance(type_, DType) else param.by_value or None
         yield param.value.name or f"p{number}", dtype, param.argument, param.path

@@ -71,6 +71,8 @@ def run(
         TargetError: an op that the target lacks remains.
     """
     legal = record.legal_ops(given)
+    if not record.passes_by_value and any(each.by_value for each in module.kernel.params):
+        raise TargetError(f"the {record.name} target has no parameters that are passed by value")
     # Checked before the passes run: no pass can legalise these.
     _require_legal(module, record, legal, only=record.reasons)
     try:

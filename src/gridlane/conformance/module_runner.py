@@ -98,10 +98,12 @@ def _is_repeatable(module: Module) -> bool:
 
 
 def arguments(module: Module, addresses: list[int], scalars: tuple[Any, ...]) -> list[Any]:
-    """One number per parameter."""
+    """One number per parameter; 0 for tensor maps, which the device encodes."""
     pointers, numbers = iter(addresses), iter(scalars)
     return [
-        next(pointers if isinstance(param.value.type, PointerType) else numbers)
+        0
+        if param.by_value
+        else next(pointers if isinstance(param.value.type, PointerType) else numbers)
         for param in module.kernel.params
     ]
 
@@ -154,9 +156,7 @@ def _run(
     for buffer, array in zip(buffers, arrays):
         device.upload(buffer.address, octets_of(array))
     pointers, rest = iter(buffers), iter(scalars)
-    values = [
-        next(pointers if slot.dtype is None else rest) for slot in plan.kernel.artifact.params
-    ]
+    values = [next(pointers if slot.dtype is None else rest) for slot in plan.parameters.slots]
     outcome = Outcome(arrays)
     try:
         params = plan.pack(*values)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gridlane.core.dtypes import DType
 from gridlane.core.frozen import frozen
 from gridlane.core.source import UNKNOWN, Loc
+from gridlane.core.tensor_map import TensorMapUse
 
 Path = tuple[str | int, ...]
 """The path to a scalar in an argument; see ``ParamSlot``."""
@@ -18,7 +19,8 @@ class ParamSlot:
     ``argument`` is the caller's argument number and ``path`` locates the scalar in it: () the
     scalar itself, ("data",), ("shape", d), ("strides", d) with strides in bytes; for a tuple the
     item index comes first, for a complex ("real",) and ("imag",); a record is passed as
-    ("record",), a pointer to a copy of it.
+    ("record",), a pointer to a copy of it. ``by_value``: the bytes of a tensor map that lies in the
+    block itself, which no argument fills: see ``tensor_maps`` of ``Artifact``.
     """
 
     name: str
@@ -26,10 +28,13 @@ class ParamSlot:
     dtype: DType | None
     argument: int
     path: Path = ()
+    by_value: int = 0
 
     @property
     def size(self) -> int:
         """Its size in bytes."""
+        if self.by_value:
+            return self.by_value
         return 8 if self.dtype is None else self.dtype.size
 
     @property
@@ -104,6 +109,8 @@ class Artifact:
         untraced: it makes pointers of numbers or of memory, so their buffers are unknown.
         asks_host: code for host devices asks which memory there is, as it checks its accesses.
         constants: what the code reads behind the parameter block; see ``parameter_block``.
+        tensor_maps: the descriptions of tensors that each launch has in its parameter block; their
+            parameters are places in ``params``.
     """
 
     target: str
@@ -133,6 +140,7 @@ class Artifact:
     constants: bytes = b""
     places: tuple[Loc, ...] = ()
     accesses: int = 0
+    tensor_maps: tuple[TensorMapUse, ...] = ()
 
     @property
     def name(self) -> str:

@@ -5,6 +5,7 @@ Words are little-endian. Where NVIDIA's driver encodes it, the bytes are the dri
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from enum import IntEnum
 
 import numpy as np
@@ -15,6 +16,14 @@ SIZE = 128
 """Bytes of a description."""
 
 MOST_DIMENSIONS = 5
+ALIGN = 16
+"""Bytes that the address, the strides and a row of the box are multiples of."""
+MOST_EXTENT, MOST_STRIDE = 1 << 32, 1 << 40
+"""The most elements along a dimension; every stride is less than so many bytes."""
+FIT_EXTENT = (1 << 31) - 1
+"""The most elements along an axis of ``fits``: coordinates are i32."""
+MOST_SPAN, MOST_STEP = 256, 8
+"""The most elements of the box along a dimension, and the greatest step."""
 
 ADDRESS, RANK, TYPE, INTERLEAVE, SWIZZLE, FILL = 0, 8, 12, 16, 20, 24
 """Where the address begins, a u64, and words: the rank less 1, and numbers of CUDA's enumerations.
@@ -78,6 +87,26 @@ class TensorMap:
     swizzle: int = 0
     nan: bool = False
 
+    @property
+    def problem(self) -> str:
+        """Why no device copies such boxes; "" if they do."""
+        address, row = self.address, self.box[0] * self.element.size
+        if address % ALIGN or not address:
+            return f"the address {address:#x}, which is null or no multiple of {ALIGN}"
+        if any(not 1 <= extent <= MOST_EXTENT for extent in self.extents):
+            return f"the extents {self.extents}; each is 1 to 2**32"
+        if any(stride % ALIGN or not 0 <= stride < MOST_STRIDE for stride in self.strides):
+            return f"the strides {self.strides}; each is a multiple of {ALIGN} below 2**40"
+        if any(not 1 <= span <= MOST_SPAN for span in self.box):
+            return f"the box {self.box}; each extent is 1 to {MOST_SPAN}"
+        if any(not 1 <= step <= MOST_STEP for step in self.steps):
+            return f"the steps {self.steps}; each is 1 to {MOST_STEP}"
+        if row % ALIGN:
+            return f"a row of the box has {row} bytes, which is no multiple of {ALIGN}"
+        if self.swizzle and row > 16 << self.swizzle:
+            return f"a row of the box has {row} bytes, the swizzle {16 << self.swizzle}"
+        return ""
+
     def encode(self) -> bytes:
         """The 128 bytes."""
         rank = len(self.extents)
@@ -119,3 +148,73 @@ class TensorMap:
             swizzle=int(words[SWIZZLE // 4]),
             nan=bool(words[FILL // 4]),
         )
+
+
+SWIZZLES = {0: 0, 32: 1, 64: 2, 128: 3}
+"""The numbers of swizzles by their bytes."""
+
+
+@frozen
+class TensorMapUse:
+    """A tensor map among a kernel's parameters: what each launch describes by it.
+
+    Parameters are numbered in the kernel's order. Axes are those of the program, the outermost
+    first, and the dimensions of the map are these from the last on.
+
+    Attributes:
+        base: the parameter that is the address of the tensor.
+        extents: those that are its extents.
+        strides: those that are the bytes from an element to the next along each axis but the last,
+            whose elements are neighbours.
+        box: the elements that are copied at once along each axis.
+        swizzle: 0, 32, 64 or 128 bytes.
+        nan: elements outside of the tensor are NaN, and not 0.
+        parameter: the one that is the map: ``SIZE`` bytes by value.
+    """
+
+    base: int
+    extents: tuple[int, ...]
+    strides: tuple[int, ...]
+    element: Element
+    box: tuple[int, ...]
+    swizzle: int
+    nan: bool
+    parameter: int
+
+    def of(self, number: Callable[[int], int]) -> TensorMap:
+        """The description for a launch.
+
+        Args:
+            number: a parameter's value.
+        """
+        return TensorMap(
+            number(self.base),
+            self.element,
+            tuple([number(each) for each in reversed(self.extents)]),
+            tuple([number(each) for each in reversed(self.strides)]),
+            self.box[::-1],
+            (1,) * len(self.box),
+            SWIZZLES[self.swizzle],
+            self.nan,
+        )
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """All parameters that a description depends on."""
+        return self.base, *self.extents, *self.strides
+
+
+def fits(address: int, extents: Sequence[int], strides: Sequence[int]) -> bool:
+    """Whether a tensor map describes an array: what ``Param.mapped`` says of a launch.
+
+    Args:
+        extents: its axes, outermost first.
+        strides: bytes from an element to the next along each axis but the last, whose elements
+            are neighbours.
+    """
+    return (
+        address % ALIGN == 0
+        and address != 0
+        and all(1 <= extent <= FIT_EXTENT for extent in extents)
+        and all(stride % ALIGN == 0 and 0 < stride < MOST_STRIDE for stride in strides)
+    )

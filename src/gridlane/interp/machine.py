@@ -110,7 +110,8 @@ def run(
 
     Args:
         grid, block: blocks of the grid and threads of a block, along x, y, z.
-        params: a number for each parameter of the kernel; pointers are addresses in ``memory``.
+        params: a number for each parameter of the kernel; pointers are addresses in ``memory``, and
+            those of tensor maps are found here, whatever their numbers are.
         dynamic_shared: bytes.
         unwanted: whether the grid is to end early, where a loop is; asked per iteration of each.
             It may raise.
@@ -130,6 +131,12 @@ def run(
     sys.setrecursionlimit(max(limit, _frames_needed(module)))
     constants = [_global(launch, name) for name in _globals_in(module, Space.CONSTANT)]
     try:
+        numbers = [int(each) for each in params] if module.tensor_maps else []
+        for use in module.tensor_maps:
+            data = np.frombuffer(use.of(numbers.__getitem__).encode(), np.uint8)
+            address = memory.map(data, f"the tensor map of parameter {use.base}")
+            params = [*params[: use.parameter], address, *params[use.parameter + 1 :]]
+            constants.append(address)
         _run_blocks(launch, params)
     finally:
         sys.setrecursionlimit(limit)

@@ -22,6 +22,7 @@ import gridlane.ir.ops  # noqa: F401  # pyright: ignore[reportUnusedImport]  # r
 from gridlane.core.dtypes import DType
 from gridlane.core.errors import ParseError, VerifyError
 from gridlane.core.source import UNKNOWN, Loc
+from gridlane.core.tensor_map import Element, TensorMapUse
 from gridlane.ir.lexer import Token, Tokens
 from gridlane.ir.op import REGISTRY, FastMath, FieldKind, Op
 from gridlane.ir.ops.graph import Graph
@@ -85,6 +86,21 @@ def _read_error(tokens: Tokens, module: Module, start: Token) -> None:
     module.errors.append(ErrorSite(exception, message, _read_location(tokens), detail))
 
 
+def _read_tensor_map(tokens: Tokens, module: Module, start: Token) -> None:
+    """``7 f16 [base=0, extents=(1, 2), strides=(3), box=(64, 64), swizzle=128, nans=false]``"""
+    parameter, token = tokens.count(), tokens.kind("word", "the type of a tensor's elements")
+    element = Element.__members__.get(token.text.upper())
+    if element is None:
+        raise tokens.error(f"{token.text!r} is no type of a tensor's elements", token)
+    values = _bracketed(tokens, _TENSOR_MAP_FIELDS)
+    missing = ", ".join(name for name in _TENSOR_MAP_FIELDS if name not in values)
+    if missing:
+        raise tokens.error(f"a tensor map needs its {missing}", start)
+    nan = values.pop("nans")
+    use = TensorMapUse(element=element, parameter=parameter, nan=nan, **values)
+    module.tensor_maps = *module.tensor_maps, use
+
+
 def _read_function(tokens: Tokens, module: Module, start: Token) -> None:
     name = tokens.symbol()
     if name in module.functions:
@@ -95,6 +111,7 @@ def _read_function(tokens: Tokens, module: Module, start: Token) -> None:
 _TOP_LEVEL: dict[str, Callable[[Tokens, Module, Token], None]] = {
     "global": _read_global,
     "error": _read_error,
+    "tensor_map": _read_tensor_map,
     "kernel": _read_function,
     "device": _read_function,
 }
@@ -455,10 +472,22 @@ def _read_step(tokens: Tokens) -> str | int:
 _PARAM_FIELDS: dict[str, Reader] = dict(
     zip(
         PARAM_DEFAULTS,
-        (Tokens.integer, _tuple_of(_read_step), _read_bool, _read_bool, Tokens.count),
+        (
+            Tokens.integer, _tuple_of(_read_step), _read_bool, _read_bool, Tokens.count, _read_bool,
+            Tokens.count,
+        ),
         strict=True,
     )
-)
+)  # fmt: skip
+
+_TENSOR_MAP_FIELDS: dict[str, Reader] = {
+    "base": Tokens.count,
+    "extents": _tuple_of(Tokens.count),
+    "strides": _tuple_of(Tokens.count),
+    "box": _tuple_of(Tokens.count),
+    "swizzle": Tokens.count,
+    "nans": _read_bool,
+}
 
 
 def _read_location(tokens: Tokens) -> Loc:

@@ -10,6 +10,7 @@ from enum import Enum
 from typing import Any
 
 from gridlane.core.source import UNKNOWN, Loc
+from gridlane.core.tensor_map import TensorMapUse
 from gridlane.ir.op import FastMath, FieldKind, Op
 from gridlane.ir.ops.graph import Graph
 from gridlane.ir.textform import PARAM_DEFAULTS, FieldForm, TextForm, text_form
@@ -26,6 +27,7 @@ def print_module(module: Module, locations: bool = False) -> str:
         where = location(site.loc) if locations else ""
         fields = (site.exception, site.message, *([site.detail] if site.detail else []))
         parts.append(f"error {number} {' '.join(map(json.dumps, fields))}{where}")
+    parts += map(_tensor_map, module.tensor_maps)
     parts += [print_function(function, locations) for function in module.functions.values()]
     return "\n".join(parts) + "\n"
 
@@ -86,6 +88,14 @@ def _global(item: Global) -> str:
     data = "" if item.data is None else f', data="{item.data.hex()}"'
     kind = f"{item.space.name.lower()}, align={item.align}{data}"
     return f"global @{quoted(item.name)}: {item.element} * {item.count} [space={kind}]"
+
+
+def _tensor_map(use: TensorMapUse) -> str:
+    """One line for a tensor map among the kernel's parameters."""
+    fields = ("base", "extents", "strides", "box", "swizzle")
+    parts = ", ".join(f"{name}={attribute(getattr(use, name))}" for name in fields)
+    parts += f", nans={attribute(use.nan)}"
+    return f"tensor_map {use.parameter} {use.element.name.lower()} [{parts}]"
 
 
 class _Printer:

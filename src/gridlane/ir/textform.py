@@ -23,6 +23,8 @@ PARAM_DEFAULTS: dict[str, Any] = {
     "noalias": False,
     "readonly": False,
     "align": 0,
+    "mapped": False,
+    "by_value": 0,
 }
 """The attributes of a parameter, in the order of the text."""
 

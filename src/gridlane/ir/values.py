@@ -11,6 +11,7 @@ from gridlane.core.errors import VerifyError
 from gridlane.core.exports import Export
 from gridlane.core.frozen import frozen
 from gridlane.core.source import UNKNOWN, Loc
+from gridlane.core.tensor_map import TensorMapUse
 from gridlane.ir.types import Space, Type
 
 
@@ -184,7 +185,10 @@ class Param:
     ``path`` locates it there: () the scalar itself, ("data",), ("shape", 0), ("strides", 1), or
     tuple and field indices in front of these. ``noalias``: no other parameter aliases this memory.
     ``align`` is the known alignment of the pointer, or a number that is known to divide an integer;
-    ``readonly``: nothing writes there.
+    ``readonly``: nothing writes there. ``mapped``: of a tensor descriptor's pointer; the numbers of
+    each launch are such that a tensor map describes it: the address and the strides are multiples
+    of 16 bytes, no extent is 0; see ``core.tensor_map.fits``. ``by_value``: how many bytes the
+    caller passes by value, at a multiple of 64; the parameter's value is their generic address.
     """
 
     value: Value
@@ -193,6 +197,8 @@ class Param:
     noalias: bool = False
     readonly: bool = False
     align: int = 0
+    mapped: bool = False
+    by_value: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -262,6 +268,7 @@ class Module:
     that a block of stage ``tile`` is asked to have where a target has threads; 0: at its choice.
     ``own_dynamic``: bytes of dynamic shared memory where passes have placed arrays of the kernel.
     ``program_stages``: how many iterations of a loop of stage ``tile`` may be in flight.
+    ``tensor_maps``: what the kernel's parameters that are tensor maps describe.
     """
 
     functions: dict[str, Function] = field(default_factory=dict[str, Function])
@@ -282,6 +289,7 @@ class Module:
     program_warps: int = 0
     program_stages: int = 1
     own_dynamic: int = 0
+    tensor_maps: tuple[TensorMapUse, ...] = ()
 
     @property
     def kernel(self) -> Function:

@@ -6,8 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from gridlane.core.dtypes import DType, f32
+from gridlane.core.dtypes import DType, f32, i64
 from gridlane.core.errors import VerifyError
+from gridlane.core.tensor_map import (
+    ALIGN,
+    MOST_DIMENSIONS,
+    MOST_SPAN,
+    SIZE,
+    SWIZZLES,
+    TensorMapUse,
+)
 from gridlane.ir.dominance import dominators
 from gridlane.ir.op import FieldKind, Op, Scope
 from gridlane.ir.ops.control import Break, Call, If, Leave, Loop, ScopeOp
@@ -44,8 +52,32 @@ def verify(module: Module, legal: frozenset[str] = KERNEL, recursion: bool = Fal
     for name, function in module.functions.items():
         _require(name == function.name, f"function @{function.name} is registered as @{name}")
         _FunctionVerifier(module, function, legal).run()
+    for use in module.tensor_maps:
+        _verify_tensor_map(module.kernel, use)
     if not recursion:
         _verify_no_recursion(module)
+
+
+def _verify_tensor_map(kernel: Function, use: TensorMapUse) -> None:
+    params, rank = kernel.params, len(use.box)
+    numbers = *use.numbers, use.parameter
+    name = f"the tensor map in parameter {use.parameter}"
+    _require(all(0 <= n < len(params) for n in numbers), f"{name} is of others than there are")
+    size = params[use.parameter].by_value
+    _require(size == SIZE, f"{name} has {size} bytes by value, not {SIZE}")
+    of_pointer = isinstance(params[use.base].value.type, PointerType)
+    _require(of_pointer and not params[use.base].by_value, f"{name} is of no pointer")
+    counts = len(use.extents), len(use.strides)
+    _require(1 <= rank <= MOST_DIMENSIONS, f"{name} has {rank} dimensions")
+    _require(counts == (rank, rank - 1), f"{name} has {counts} extents and strides")
+    types = {params[n].value.type for n in (*use.extents, *use.strides)}
+    _require(types == {i64}, f"{name} has extents and strides of the types {types}")
+    row = use.box[-1] * use.element.size
+    _require(all(1 <= n <= MOST_SPAN for n in use.box), f"{name} has the box {use.box}")
+    _require(row % ALIGN == 0, f"{name} has rows of {row} bytes, no multiple of {ALIGN}")
+    _require(use.swizzle in SWIZZLES, f"{name} has a swizzle of {use.swizzle} bytes")
+    _require(not use.swizzle or row <= use.swizzle, f"{name} has rows longer than its swizzle")
+    _require(use.element.is_float or not use.nan, f"{name} has integers that are NaN")
 
 
 def _require(condition: bool, message: str) -> None:
@@ -157,6 +189,8 @@ class _FunctionVerifier:
         for param in function.params:
             if not isinstance(param.value.type, DType | PointerType):
                 self.fail(f"a kernel takes scalars and pointers, not {param.value}")
+            if param.by_value and getattr(param.value.type, "space", None) is not Space.GENERIC:
+                self.fail(f"{param.value} is passed by value, so it is a generic pointer")
 
     def body(self) -> None:
         """Verify every op, in program order; a region's definitions leave scope at its end."""

@@ -98,14 +98,15 @@ class Parameters:
     """The layout of a kernel's arguments in its parameter block.
 
     Attributes:
-        slots, size: the block; see ``core.artifact.Artifact``.
+        slots, size: the block; see ``core.artifact.Artifact``. Tensor maps, which drivers encode,
+            are left out.
         pieces: its numbers, arrays and records.
     """
 
     def __init__(self, slots: tuple[ParamSlot, ...], size: int) -> None:
-        self.slots, self.size = slots, size
+        self.slots, self.size = tuple([each for each in slots if not each.by_value]), size
         slots_by_item: dict[tuple[int, tuple[int, ...]], list[ParamSlot]] = {}
-        for slot in slots:
+        for slot in self.slots:
             slots_by_item.setdefault((slot.argument, _items(slot)), []).append(slot)
         self.pieces = tuple([Piece(*key, tuple(own)) for key, own in slots_by_item.items()])
 

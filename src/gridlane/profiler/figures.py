@@ -246,9 +246,9 @@ def _read(slot: ParamSlot, params: bytes) -> Any:
 
 
 def _flops(row: Kernels, module: Module | None) -> Flops | None:
-    if module is None or len(module.kernel.params) != len(row.bound.artifact.params):
+    slots = [each for each in row.bound.artifact.params if not each.by_value]
+    if module is None or len(module.kernel.params) != len(slots):
         return None
-    slots = row.bound.artifact.params
     block = (WARP, 1, 1) if module.program_warps else row.block
 
     @cache

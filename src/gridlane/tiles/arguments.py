@@ -18,6 +18,7 @@ from gridlane.core.argtypes import ArgType, ArrayType, ScalarType
 from gridlane.core.encoding import NotEncodable
 from gridlane.core.errors import ArgumentError
 from gridlane.core.numpy_types import from_numpy
+from gridlane.core.tensor_map import fits
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
 from gridlane.cuda.kernels.overlaps import Writebacks
 from gridlane.cuda.raw.arguments import on_device
@@ -348,14 +349,23 @@ def _of_wrapper(value: TensorWrapper, parameter: Parameter) -> Described:
 
 
 def _of_descriptor(value: TensorDescriptor, parameter: Parameter) -> Described:
-    block = Block(tuple(value.block_shape), value.padding)
     base = _described(value.base, parameter)
     assert isinstance(base.type, ArrayType)
     type_ = ArrayType(base.type.element, len(value.shape), "A")
     assert isinstance(base.type.element, argtypes.ScalarType)
     steps = [step * base.type.element.dtype.size for step in value.strides[:-1]]
     aligned = base.aligned and all(each % ALIGNMENT == 0 for each in (*steps, value.shape[-1]))
+    mapped = fits(_address_of(value.base), value.shape, steps)
+    block = Block(tuple(value.block_shape), value.padding, mapped)
     return Described(type_, aligned=aligned, block=block, element=base.element)
+
+
+def _address_of(base: Any) -> int:
+    """Where an array's memory begins; an aligned address for a type in place of one."""
+    memory = _memory_of(base)
+    if isinstance(memory, MockTensor):
+        return ALIGNMENT
+    return address_of(memory) if isinstance(memory, np.ndarray) else memory.address
 
 
 def _of_mock(value: MockTensor, parameter: Parameter) -> Described:
@@ -408,7 +418,7 @@ def packed_form(value: Any) -> Any:
         return tuple([packed_form(item) for item in value])
     if isinstance(value, TensorDescriptor):
         base = _memory_of(value.base)
-        address = address_of(base) if isinstance(base, np.ndarray) else base.address
+        address = _address_of(base)
         steps = tuple([step * base.dtype.itemsize for step in value.strides])
         return DescribedArray(address, tuple(value.shape), steps)
     return value.base if isinstance(value, TensorWrapper) else value

@@ -11,13 +11,9 @@ from gridlane.abi.calls.registry import implements
 from gridlane.abi.failure import INVALID_VALUE, NOT_SUPPORTED, fail
 from gridlane.abi.state import contexts
 from gridlane.abi.struct import Struct
-from gridlane.core.tensor_map import MOST_DIMENSIONS, Element, TensorMap
+from gridlane.core.tensor_map import ALIGN, MOST_DIMENSIONS, Element, TensorMap
 from gridlane.modules.native import compiles_ptx
 
-_ALIGN = 16
-"""Bytes that the address, the strides and a row of the box are multiples of."""
-_MOST_STRIDE = 1 << 40
-_MOST_SPAN, _MOST_STEP = 256, 8
 _PLAIN = Element.F32_FTZ, Element.TF32_FTZ
 _SWIZZLES = 4
 
@@ -59,11 +55,11 @@ def encode(
     element = Element(kind)
     if fill and not element.is_float:
         fail(INVALID_VALUE, "elements outside of a tensor of integers are 0")
-    description = TensorMap(
-        address, element, extents, strides, box, (1, *steps[1:]), swizzle, bool(fill)
-    )
-    _check_memory(description)
-    _check_box(description, steps)
+    described = address, element, extents, strides, box
+    problem = TensorMap(*described, steps, swizzle, bool(fill)).problem
+    if problem:
+        fail(INVALID_VALUE, problem)
+    description = TensorMap(*described, (1, *steps[1:]), swizzle, bool(fill))
     new_struct.fill(description.encode())
     return new_struct
 
@@ -79,29 +75,6 @@ def _check_numbers(kind: int, interleave: int, swizzle: int, promotion: int, fil
     ):
         if not 0 <= value < count:
             fail(INVALID_VALUE, f"{value} is no {name} of tensors")
-
-
-def _check_memory(of: TensorMap) -> None:
-    """Verify the tensor."""
-    if of.address % _ALIGN or not of.address:
-        fail(INVALID_VALUE, f"the address {of.address:#x}, which is null or no multiple of 16")
-    if any(not 1 <= extent <= 1 << 32 for extent in of.extents):
-        fail(INVALID_VALUE, f"the extents {of.extents}; each is 1 to 2**32")
-    if any(stride % _ALIGN or not 0 <= stride < _MOST_STRIDE for stride in of.strides):
-        fail(INVALID_VALUE, f"the strides {of.strides}; each is a multiple of 16 below 2**40")
-
-
-def _check_box(of: TensorMap, steps: tuple[int, ...]) -> None:
-    """Verify the box."""
-    if any(not 1 <= span <= _MOST_SPAN for span in of.box):
-        fail(INVALID_VALUE, f"the box {of.box}; each extent is 1 to {_MOST_SPAN}")
-    if any(not 1 <= step <= _MOST_STEP for step in steps):
-        fail(INVALID_VALUE, f"the steps {steps}; each is 1 to {_MOST_STEP}")
-    row = of.box[0] * of.element.size
-    if row % _ALIGN:
-        fail(INVALID_VALUE, f"a row of the box has {row} bytes, which is no multiple of 16")
-    if of.swizzle and row > 16 << of.swizzle:
-        fail(INVALID_VALUE, f"a row of the box has {row} bytes, the swizzle {16 << of.swizzle}")
 
 
 def _by_driver(
@@ -145,7 +118,7 @@ def replace_address(description: Struct | None, address: int) -> None:
         fail(INVALID_VALUE, "the description of a tensor is null")
     if compiles_ptx(contexts.current().device):
         fail(NOT_SUPPORTED, "descriptions of NVIDIA's driver: encode another one")
-    if address % _ALIGN or not address:
+    if address % ALIGN or not address:
         fail(INVALID_VALUE, f"the address {address:#x}, which is null or no multiple of 16")
     data = bytearray(bytes(description))
     data[:8] = address.to_bytes(8, "little")

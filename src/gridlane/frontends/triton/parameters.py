@@ -11,6 +11,7 @@ from gridlane.core.dtypes import DType, i64, u64
 from gridlane.core.errors import TypingError
 from gridlane.core.frozen import frozen
 from gridlane.core.parameters import array_members
+from gridlane.core.tensor_map import ALIGN
 from gridlane.frontends.triton.blocks import integers
 from gridlane.frontends.triton.descriptors import tensor_descriptor
 from gridlane.frontends.triton.types import checked_shape, dtype, int64, of_ir, pointer_type
@@ -27,11 +28,13 @@ Key = str | tuple[str | int, ...]
 
 @frozen
 class Block:
-    """What a host's tensor descriptor says besides its array: the shape of its blocks, and what is
-    read beyond the array, "zero" or "nan"."""
+    """What a host's tensor descriptor says besides its array: the shape of its blocks; what is
+    read beyond the array, "zero" or "nan"; and whether a tensor map describes it, so that the
+    address and the strides are multiples of 16 bytes and no extent is 0 (``core.tensor_map``)."""
 
     shape: tuple[int, ...]
     padding: str = "zero"
+    mapped: bool = False
 
 
 class Parameters:
@@ -97,15 +100,21 @@ class Parameters:
         values, aligned = dict[Path, Value](), self._aligned.get(key, 0)
         for scalar, member in array_members(kind.ndim):
             type_ = pointer(element) if scalar is None else scalar
-            known = member[0] != "shape" or member[1] == kind.ndim - 1
-            values[member] = self._add(
-                name, type_, argument, (*path, *member), aligned if known else 0
-            )
+            align = aligned
+            if member[0] == "shape":
+                align = aligned if member[1] == kind.ndim - 1 else 0
+            elif block.mapped:
+                align = ALIGN
+            values[member] = self._add(name, type_, argument, (*path, *member), align)
+        start = values[("data",)]
+        for param in self._b.function.params:
+            if param.value is start:
+                param.mapped = block.mapped
         axes = range(kind.ndim)
         size = self._b.const(element.size, i64)
         steps = [self._b.binary(Div, values["strides", axis], size) for axis in axes[:-1]]
         steps.append(self._b.const(1, i64))
-        base = tensor(values[("data",)], pointer_type(self._elements.get(key, of_ir(element))))
+        base = tensor(start, pointer_type(self._elements.get(key, of_ir(element))))
         shape = tuple([tensor(values["shape", axis], int64) for axis in axes])
         strides = tuple([tensor(step, int64) for step in steps])
         numbers = integers(shape, int64)

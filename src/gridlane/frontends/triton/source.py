@@ -66,7 +66,7 @@ class TileSource:
             for key, value in self.constants.items():
                 parts += [encode(key), constant_bytes(value)]
             for key, block in self.blocks.items():
-                parts += [encode(key), encode((block.shape, block.padding))]
+                parts += [encode(key), encode((block.shape, block.padding, block.mapped))]
             for key, bytes_ in self.aligned.items():
                 parts += [encode(key), encode(bytes_)]
             for key, kind in self.elements.items():

@@ -40,6 +40,7 @@ from gridlane.runtime.observing import COPIES, copy_on_caller, launch_on_caller,
 from gridlane.runtime.printing import line
 from gridlane.runtime.protocol import Limits
 from gridlane.runtime.queues.host_stream import together
+from gridlane.runtime.tensor_maps import TensorMaps
 
 _names = itertools.count()
 _Report = ctypes.c_int64 * REPORT
@@ -82,10 +83,13 @@ class CpuKernel(HostKernel):
         self._plan = plan
         self._plan_address = plan.ctypes.data
         self._run = self._pool.launch
+        self._maps = TensorMaps(artifact) if artifact.tensor_maps else None
 
     def launch(self, params: bytes, gx: int, gy: int, gz: int, shared: int) -> None:
         """Run a grid to its end; hot."""
         report = _Report()
+        if self._maps is not None:
+            params = self._maps.filled(params)
         code = self._run(self._plan_address, params, gx, gy, gz, shared, ctypes.addressof(report))
         if code:
             self._fail(code, report, gx, gy)

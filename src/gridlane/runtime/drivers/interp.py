@@ -203,9 +203,15 @@ def _ending(kernel: str, threads: set[int]) -> Unwanted:
 
 def _reader(slot: ParamSlot) -> Callable[[bytes], int | float | bool]:
     """A function that reads one parameter from the block."""
+    if slot.by_value:  # the interpreter has its own
+        return _nothing
     if slot.dtype is None:
         return partial(_pointer, slot.offset)
     return partial(_scalar, slot.dtype.numpy, slot.offset)
+
+
+def _nothing(params: bytes) -> int:
+    return 0
 
 
 def _pointer(offset: int, params: bytes) -> int:

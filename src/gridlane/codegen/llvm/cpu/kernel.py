@@ -203,6 +203,9 @@ def _prologue(state: Emission, slots: tuple[ParamSlot, ...]) -> None:
     for param, slot in zip(state.shapes.function.params, slots, strict=True):
         where = body.op(f"getelementptr i8, ptr %params, i64 {slot.offset}")
         type_ = param.value.type
+        if param.by_value:
+            state.set(param.value, Uniform(where))
+            continue
         name = body.op(f"load {memory_name(type_)}, ptr {where}, !invariant.load !0", "param")
         if scalar_name(type_) == "i1":
             name = body.op(f"icmp ne i8 {name}, 0")

@@ -133,6 +133,8 @@ def _parameter(state: Emission, param: Param, number: int) -> str:
     if not isinstance(type_, PointerType):
         word = exported.is_word(state, name)
         return f"{'i8' if name == 'i1' else 'i16' if word else name} %p{number}"
+    if param.by_value:  # the code takes its address, and nothing writes there
+        return f"{name} {state.overlay.by_value(param.by_value)} %p{number}"
     attributes = [name]
     if param.noalias:
         attributes.append("noalias")

@@ -64,6 +64,10 @@ class Overlay(ABC):
     def module_flags(self, options: KernelOptions) -> list[str]:
         """Metadata nodes of the module's flags."""
 
+    @abstractmethod
+    def by_value(self, size: int) -> str:
+        """The attributes of a pointer to bytes that a launch passes by value."""
+
     # ---- LLVM's names of the IR's types
 
     def space_name(self, space: Space) -> str:

@@ -13,7 +13,7 @@ shared memory.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gridlane.analysis.meeting import GridUniformity, Meeting, meeting_of
 from gridlane.core.dtypes import i32, u32
@@ -132,9 +132,7 @@ class _Part:
         for param in old.params:
             own = Value(param.value.type, None, param.value.name)
             self.values[param.value] = own
-            new_param = Param(own, param.argument, param.path, align=param.align)
-            new_param.noalias, new_param.readonly = param.noalias, param.readonly
-            function.params.append(new_param)
+            function.params.append(replace(param, value=own))
         last = max([param.argument for param in old.params], default=-1)
         base = Value(pointer(u32), None, "grid.memory")
         step = Value(u32, None, "grid.step")

@@ -88,17 +88,21 @@ def _place(
     """The operand of a tensor and the arguments in it, whose numbers begin with ``first``.
 
     Raises:
-        TargetError: the description is not in global memory, or the GPU is too old.
+        TargetError: the description is neither a parameter nor in global memory, or the GPU is too
+            old.
     """
     require(state, 90, op, op.name)
-    if space_of(op.map) not in (Space.GLOBAL, Space.CONSTANT):
+    params = (each.value for each in state.module.kernel.params if each.by_value)
+    if space_of(op.map) not in (Space.GLOBAL, Space.CONSTANT) and op.map not in params:
         space = space_of(op.map).name.lower()
         raise TargetError(
             f"{op.name}: the description of a tensor is in global memory on NVIDIA devices, not in "
             f"{space} memory: have the driver compile the PTX, or copy the description to an array",
             op.loc,
         )
-    pointer = state.body.op(f"addrspacecast {state.typed(op.map)} to ptr")
+    pointer = state.name(op.map)
+    if space_of(op.map) is not Space.GENERIC:
+        pointer = state.body.op(f"addrspacecast {state.typed(op.map)} to ptr")
     arguments = [("i64", state.body.op(f"ptrtoint ptr {pointer} to i64"))]
     arguments += [_word(state, value) for value in op.coordinates]
     numbers = ", ".join(f"${first + 1 + n}" for n in range(len(op.coordinates)))

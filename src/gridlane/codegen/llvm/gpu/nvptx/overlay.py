@@ -13,6 +13,7 @@ from gridlane.codegen.llvm.text import Body
 from gridlane.core.errors import TargetError
 from gridlane.core.frozen import frozen
 from gridlane.core.options import KernelOptions
+from gridlane.core.parameters import BY_VALUE_ALIGN
 from gridlane.ir.op import Op
 from gridlane.ir.ops import grid
 from gridlane.ir.ops.grid import Axis, GridQuery, MemoryScope
@@ -91,6 +92,9 @@ class Nvidia(Overlay):
         if options.max_registers:
             texts_of_attributes.append(f'"nvvm.maxnreg"="{options.max_registers}"')
         return texts_of_attributes
+
+    def by_value(self, size: int) -> str:
+        return f'byval([{size} x i8]) align {BY_VALUE_ALIGN} "nvvm.grid_constant"'
 
     def module_flags(self, options: KernelOptions) -> list[str]:
         return [f'!{{i32 4, !"nvvm-reflect-ftz", i32 {int(options.fastmath)}}}']
