@@ -48,6 +48,12 @@ class Suite:
         return re.sub(r"^.*\[(.*)\]$", r"\1", name).removeprefix("cupy_tests/").removesuffix(".py")
 
 
+def _tutorials(checkout: Path) -> list[str]:
+    file = _HERE / "tile_tutorials.py"
+    names = sorted(each.stem for each in checkout.glob("python/tutorials/0[1-8]-*.py"))
+    return [f"{file}::test_tutorial[{each}]" for each in names if not each.endswith("-cpu")]
+
+
 def _npbench(checkout: Path) -> list[str]:
     file = _HERE / "npbench_programs.py"
     names = sorted(each.stem for each in checkout.glob("bench_info/*.json"))
@@ -226,6 +232,21 @@ SUITES = {
         reasons=_OF_TILES,
         subject="tiles",
         parts={part: (_CORE, "-k", words) for part, words in _CORE_PARTS.items()},
+    ),
+    "triton-tutorials": Suite(
+        "Triton's tutorials",
+        "The tutorials 01 to 08 at {commit}, unmodified, on the device `cpu`: their own "
+        "comparisons, and of each benchmark one call of the smallest size.",
+        place="TRITON",
+        files=_tutorials,
+        options=("-c", "/dev/null", "--rootdir", ".", "-p", "triton_standins"),
+        reasons={
+            "set_stream": "`torch.cpu.set_stream`, which torch lacks",
+            "unknown backend": "a library of CUDA's or ROCm's by its path, on a device of neither",
+            "measure_time_with_hooks": "an option of benchmarks that Triton's fork for CPUs added",
+        },
+        has_table=False,
+        subject="tiles",
     ),
     "triton-interpreter": Suite(
         "Triton's interpreter",

@@ -1,0 +1,57 @@
+"""Each of Triton's tutorials as a test, unmodified: ``xp_suites`` runs it; ``TRITON`` names the
+checkout.
+
+A tutorial's own comparisons are the test. Of its benchmarks one call of the smallest size of each
+line runs: reference results of the largest sizes take PyTorch minutes on a processor.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import runpy
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gridlane import tiles
+
+FOLDER = Path(os.environ["TRITON"]) / "python/tutorials"
+NAMES = [each.stem for each in sorted(FOLDER.glob("0[1-8]-*.py")) if not each.stem.endswith("-cpu")]
+
+
+@pytest.fixture(autouse=True)
+def _one_call(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """Benchmarks of one size and one call, whose plots go to a folder of their own."""
+    benchmark = tiles.testing.Benchmark.__init__
+
+    @functools.wraps(benchmark)
+    def smallest(self: Any, x_names: Any, x_vals: Any, *args: Any, **keywords: Any) -> None:
+        benchmark(self, x_names, [*x_vals][:1], *args, **keywords)
+
+    def once(
+        fn: Callable[[], Any],
+        warmup: int = 25,
+        rep: int = 100,
+        grad_to_none: Any = None,
+        quantiles: Any = None,
+        return_mode: str = "mean",
+    ) -> Any:
+        fn()
+        return 1.0 if quantiles is None else (1.0,) * len(quantiles)
+
+    monkeypatch.setattr(tiles.testing.Benchmark, "__init__", smallest)
+    monkeypatch.setattr(tiles.testing, "do_bench", once)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(FOLDER), *sys.path])
+    yield
+
+
+@pytest.mark.parametrize("name", [each.stem for each in sorted(FOLDER.glob("*.py"))])
+def test_tutorial(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", [name])
+    runpy.run_path(str(FOLDER / f"{name}.py"), run_name="__main__")
