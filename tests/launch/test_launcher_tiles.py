@@ -347,6 +347,37 @@ def test_a_drivers_function(cls):
     assert failed == [1]
 
 
+def test_a_stream_of_each_launch(cls):
+    """A function returns it; its errors are the call's, and freeing the profile frees it."""
+    streams, handles = [], iter([0, 2**63 + 5, "none", 7])
+    prototype = ctypes.CFUNCTYPE(
+        ctypes.c_int, ctypes.c_void_p, *(ctypes.c_uint,) * 7, *(ctypes.c_void_p,) * 3
+    )
+
+    class Next:
+        def __call__(self):
+            handle = next(handles)
+            if handle == "none":
+                raise RuntimeError("no stream")
+            return handle
+
+    function = prototype(lambda *args: streams.append(args[8]) or 0)
+    launch, _ = made(cls, (*WHOLES, *OPTIONS), 24, NAMES, DEFAULTS, 3)
+    launch._forget()
+    address, reader = ctypes.cast(function, ctypes.c_void_p).value, Next()
+    gone, place = weakref.ref(reader), (24, address, 7, LIMITS, 0, 9, 0, 0, None, None, "done")
+    launch._install((*WHOLES, *OPTIONS), *place, reader)
+    del reader
+    assert launch._over(1)(1) == launch._over(1)(1) == "done"
+    with pytest.raises(RuntimeError, match="no stream"):
+        launch._over(1)(1)
+    assert launch._over(1)(1) == "done"
+    assert streams == [None, 2**63 + 5, 7]
+    launch._forget()
+    gc.collect()
+    assert gone() is None
+
+
 def test_what_is_no_launch(cls):
     launch, _ = made(cls, (*WHOLES, *OPTIONS), 24, NAMES, DEFAULTS, 3)
     if cls is launcher.PythonLauncher:

@@ -15,7 +15,7 @@
 
 #include "_external_arrays.h"
 
-#define INTERFACE 4 /* as in launcher.py: a build of another source is not used */
+#define INTERFACE 5 /* as in launcher.py: a build of another source is not used */
 #define MOST_PROFILES 32
 #define MOST_OVER 256 /* of a tile program, which has one launcher for all grids */
 #define MOST_PARAMETERS 4096 /* bytes, the least that every device takes */
@@ -72,6 +72,7 @@ typedef struct {
     PyObject *keep;             /* what the code and the stream belong to */
     PyObject *target;           /* launches in place of `launch`, or NULL */
     PyObject *result;           /* of a call of a tile program */
+    PyObject *streams;          /* returns what replaces `stream`, or NULL */
     Constant *constants;        /* the matchers of constants, which most profiles differ by */
     Py_ssize_t constant_count;
 } Profile;
@@ -208,7 +209,7 @@ static int matches(const Profile *profile, PyObject *const *values, Py_ssize_t c
     return 1;
 }
 
-static int run(Profile *profile, unsigned char *block, const unsigned *grid)
+static int run(Profile *profile, unsigned char *block, const unsigned *grid, void *stream)
 {
     void *extra[] = {(void *)1, block, (void *)2, &profile->size, (void *)0};
     const unsigned *b = profile->geometry + 3;
@@ -218,7 +219,7 @@ static int run(Profile *profile, unsigned char *block, const unsigned *grid)
     /* The driver may wait for room in the queue, and for a host function that needs the GIL. */
     Py_BEGIN_ALLOW_THREADS
     code = profile->launch(profile->function, grid[0], grid[1], grid[2], b[0], b[1], b[2],
-                           profile->shared, profile->stream, NULL, profile->size ? extra : NULL);
+                           profile->shared, stream, NULL, profile->size ? extra : NULL);
     Py_END_ALLOW_THREADS
     return code;
 }
@@ -244,7 +245,7 @@ static PyObject *call_profile(Launcher *self, PyObject *args)
             memmove(self->profiles + 1, self->profiles, n * sizeof(Profile *));
             self->profiles[0] = profile;
         }
-        int code = run(profile, block, profile->geometry);
+        int code = run(profile, block, profile->geometry, profile->stream);
         release(profile);
         if (code == 0)
             Py_RETURN_NONE;
@@ -352,13 +353,13 @@ static int read_matcher(Matcher *matcher, PyObject *item, size_t size)
 
 static PyObject *launcher_install(Launcher *self, PyObject *args)
 {
-    PyObject *matchers, *keep, *target = Py_None, *result = Py_None;
+    PyObject *matchers, *keep, *target = Py_None, *result = Py_None, *streams = Py_None;
     Py_ssize_t size;
     unsigned long long launch, function, stream, flag, sound;
     unsigned g[6], shared;
-    if (!PyArg_ParseTuple(args, "O!nKK(IIIIII)IKKKO|OO", &PyTuple_Type, &matchers, &size, &launch,
+    if (!PyArg_ParseTuple(args, "O!nKK(IIIIII)IKKKO|OOO", &PyTuple_Type, &matchers, &size, &launch,
                           &function, &g[0], &g[1], &g[2], &g[3], &g[4], &g[5], &shared, &stream,
-                          &flag, &sound, &keep, &target, &result))
+                          &flag, &sound, &keep, &target, &result, &streams))
         return NULL;
     if (size < 0 || size > MOST_PARAMETERS || (!launch && target == Py_None)) {
         PyErr_SetString(PyExc_ValueError, "not a profile");
@@ -393,6 +394,7 @@ static PyObject *launcher_install(Launcher *self, PyObject *args)
     made->keep = Py_NewRef(keep);
     made->target = target == Py_None ? NULL : Py_NewRef(target);
     made->result = Py_NewRef(result);
+    made->streams = streams == Py_None ? NULL : Py_NewRef(streams);
     if (add_constants(made) < 0 || make_room(self) < 0) {
         release(made);
         return PyErr_NoMemory();
@@ -466,6 +468,7 @@ static int launcher_traverse(Launcher *self, visitproc visit, void *arg)
         Py_VISIT(profile->keep);
         Py_VISIT(profile->target);
         Py_VISIT(profile->result);
+        Py_VISIT(profile->streams);
         int status = visit_matchers(profile->matchers, profile->count, visit, arg);
         if (status)
             return status;

@@ -20,6 +20,7 @@ class Launcher:
         keep: Any,
         target: Any = None,
         result: Any = None,
+        streams: Callable[[], int] | None = None,
         /,
     ) -> None: ...
     def _name(

@@ -21,6 +21,7 @@ static void release(Profile *profile)
     Py_XDECREF(profile->keep);
     Py_XDECREF(profile->target);
     Py_XDECREF(profile->result);
+    Py_XDECREF(profile->streams);
     PyMem_Free(profile);
 }
 

@@ -141,6 +141,19 @@ static int run_target(const Profile *profile, const unsigned char *block, const 
     return done != Py_NotImplemented;
 }
 
+/* The stream of a launch: 0, or -1 with an exception. */
+static int read_stream(const Profile *profile, void **stream)
+{
+    *stream = profile->stream;
+    if (profile->streams == NULL)
+        return 0;
+    PyObject *number = PyObject_CallNoArgs(profile->streams);
+    unsigned long long handle = number ? PyLong_AsUnsignedLongLong(number) : 0;
+    Py_XDECREF(number);
+    *stream = (void *)(uintptr_t)handle;
+    return PyErr_Occurred() ? -1 : 0;
+}
+
 /* Launch by a profile whose arguments match: 1, 0 where the slow path goes on, or -1. The result of
    a grid's function replaces `grid`. */
 static int run_over(Launcher *self, Profile *profile, PyObject **values, PyObject **grid,
@@ -158,9 +171,12 @@ static int run_over(Launcher *self, Profile *profile, PyObject **values, PyObjec
         return done;
     if (profile->target != NULL)
         return run_target(profile, block, numbers, values);
-    if (profile->sound && !*profile->sound) /* a grid's function may have ended it */
+    void *stream;
+    if (read_stream(profile, &stream) < 0)
+        return -1;
+    if (profile->sound && !*profile->sound) /* a function may have ended it */
         return 0;
-    int code = run(profile, block, numbers);
+    int code = run(profile, block, numbers, stream);
     if (code == 0)
         return 1;
     PyObject *number = PyLong_FromLong(code), *told = NULL;

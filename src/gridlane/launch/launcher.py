@@ -47,7 +47,7 @@ from gridlane.launch.launcher_tiles import PARTS, Names, Over
 MOST_PROFILES = 32
 MOST_OVER = 256
 """Of a tile program, which has one launcher for all grids."""
-INTERFACE = 4
+INTERFACE = 5
 """That of the native launcher with this file; it changes with the arguments of any of its methods,
 and with what a matcher wants."""
 
@@ -95,13 +95,16 @@ class PythonLauncher:
         keep: Any,
         target: Callable[..., Any] | None = None,
         result: Any = None,
+        streams: Callable[[], int] | None = None,
     ) -> None:
         """Add a profile."""
         call = target or _FUNCTION(launch)
         mark = (ctypes.c_ubyte * 1).from_address(flag) if flag else None
         alive = (ctypes.c_ubyte * 1).from_address(sound) if sound else b"\1"
         place = function, *geometry, shared, stream
-        profile = (matchers, size, call, place, mark, alive, keep, target is not None, result)
+        has_target = target is not None
+        ways = call, place, mark, alive, keep, has_target, result, streams
+        profile = matchers, size, *ways
         most = MOST_PROFILES if self._names is None else MOST_OVER
         self._profiles = [profile, *self._profiles[: most - 1]]
 
@@ -193,7 +196,8 @@ class PythonLauncher:
             done = profile[2](given, *numbers, tuple(values)) is not NotImplemented
         else:
             place = profile[3]
-            code = _run(profile, block, (place[0], *numbers, *place[4:]))
+            stream = place[8] if profile[9] is None else profile[9]()
+            code = _run(profile, block, (place[0], *numbers, *place[4:8], stream))
             done = code == 0
             if code:
                 self._failed(code, None)

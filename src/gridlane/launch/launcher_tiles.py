@@ -17,12 +17,13 @@ one of them is another object.
 profile goes to ``_launch_over(grid, args, keywords)``; where the grid was a function, it gets what
 that returned.
 
-A profile has two arguments of ``_install`` more, and the largest grid in place of the grid:
+A profile has three arguments of ``_install`` more, and the largest grid in place of the grid:
 
     target      launches in place of ``launch`` and ``function``: a function of the parameter block,
                 of the three numbers of programs and of the values; NotImplemented where the slow
                 path has to
     result      of the call
+    streams     returns the CUstream in place of ``stream``; None without a target
 
 The kinds of matchers, each with its wanted:
 

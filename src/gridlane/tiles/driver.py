@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -9,6 +10,7 @@ from typing import Any, NamedTuple
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
 from gridlane.runtime.protocol import Device
+from gridlane.tiles.streams import torchs_handles
 
 
 class GPUTarget(NamedTuple):
@@ -68,8 +70,12 @@ class ActiveDriver:
         return int(name.partition(":")[2] or 0)
 
     def get_current_stream(self, device: int | None = None) -> int:
-        """0: launches go to the device's default stream."""
-        return 0
+        """The stream of launches over torch's tensors: torch's current one; 0, the default one, if
+        the program has not imported torch, or on other devices than NVIDIA's."""
+        torch = sys.modules.get("torch")
+        if torch is None or current.kind() != "cuda" or not torch.cuda.is_available():
+            return 0
+        return torchs_handles(torch, self.get_current_device() if device is None else device)()
 
     def get_active_torch_device(self) -> Any:
         """The torch device whose tensors the current device uses: the CPU's, but for NVIDIA."""

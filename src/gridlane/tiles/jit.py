@@ -34,6 +34,7 @@ from gridlane.tiles.params import params_of
 from gridlane.tiles.profiles import Checked, profile_of
 from gridlane.tiles.programs import CompiledKernel, Options, Program
 from gridlane.tiles.signatures import program_of
+from gridlane.tiles.streams import handles_of
 from gridlane.tiles.wrappers import MockTensor
 from gridlane.tiles.wrappers import TensorWrapper as TensorWrapper
 from gridlane.tiles.wrappers import reinterpret as reinterpret
@@ -213,12 +214,14 @@ class JITFunction(Launchable, KernelInterface):
         if not all(shape):
             return kernel
         chosen = tuple([given[n] for n in program.runtime])
-        known, params = program.launch_converted(shape, chosen, back)
+        handles = handles_of(values, plan.device)
+        known, params = program.launch_converted(shape, chosen, back, handles)
         if launch is not None and launch.is_named and not back and not self.pre_run_hooks:
             asked = tuple([keywords.get(name, UNSET) for name in Options._fields])
-            self._remember(
-                launch, Checked(*known, values, described, self.parameters, asked, params, kernel)
+            checked = Checked(
+                *known, values, described, self.parameters, asked, params, kernel, handles
             )
+            self._remember(launch, checked)
         return kernel
 
     def programs(self) -> list[Program]:

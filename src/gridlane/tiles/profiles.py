@@ -38,6 +38,7 @@ from gridlane.launch.plan import Plan
 from gridlane.tiles.arguments import ALIGNMENT, Described, Parameter, TuplePart
 from gridlane.tiles.descriptors import TensorDescriptor
 from gridlane.tiles.launching import UNSET
+from gridlane.tiles.streams import Handles, stream_at
 from gridlane.tiles.wrappers import TensorWrapper
 
 _FIXED = frozenset((bool, int, float, str, type(None)))
@@ -65,6 +66,7 @@ class Checked(NamedTuple):
         options: the values of the options, UNSET for those that are not given.
         params: the parameter block.
         result: of the call.
+        handles: returns the CUstream of a launch; None for the default stream.
     """
 
     plan: Plan
@@ -75,6 +77,7 @@ class Checked(NamedTuple):
     options: tuple[Any, ...]
     params: bytes
     result: Any
+    handles: Handles | None = None
 
 
 class _Matching:
@@ -235,8 +238,9 @@ def profile_of(checked: Checked) -> tuple[Any, ...] | None:
         entry, attribute = bound.native_launch(plan.device.default_stream), bound.pointer_attribute
         if entry is None and is_alone and not bound.raises():
             return None
+    handles = checked.handles
     if prepare is None or not is_alone:
-        target = partial(_launched, plan)
+        target = partial(_launched, plan, handles)
     else:
         target = prepare(checked.pack, plan)
     matchers = _matchers(checked, attribute)
@@ -246,19 +250,29 @@ def profile_of(checked: Checked) -> tuple[Any, ...] | None:
         return None
     geometry = *plan.device.limits.max_grid, *plan.block
     shared = plan.kernel.artifact.own_dynamic
-    if entry is None:
+    # Other streams wait for the allocation of our arrays, which the driver's function does not.
+    if entry is None or (handles is not None and _has_own(matchers)):
         size = len(checked.params)
         return matchers, size, 0, 0, geometry, 0, 0, 0, 0, (plan,), target, checked.result
     # The driver refuses a block with the padding at its end.
     return (
         matchers, entry.param_size, entry.address, entry.function, geometry, shared, entry.stream,
-        entry.flag, entry.sound, (entry.keep, plan), None, checked.result,
+        entry.flag, entry.sound, (entry.keep, plan), None, checked.result, handles,
     )  # fmt: skip
 
 
-def _launched(plan: Plan, params: bytes, x: int, y: int, z: int, values: tuple[Any, ...]) -> None:
-    """Launch what needs more than the driver's function: a check, or to be waited for."""
-    plan.launch((x, y, z), params, keep=values)
+def _launched(
+    plan: Plan, handles: Handles | None, params: bytes, x: int, y: int, z: int, values: Any
+) -> None:
+    """Launch what needs more than the driver's function: a check, or to wait or be waited for."""
+    stream = stream_at(handles(), plan.device) if handles is not None else None
+    plan.launch((x, y, z), params, 0, stream, values)
+
+
+def _has_own(matchers: Sequence[Matcher]) -> bool:
+    return any(
+        each.kind == OWN or (each.kind == PARTS and _has_own(each.wanted[1])) for each in matchers
+    )
 
 
 def _matchers(checked: Checked, attribute: int) -> tuple[Matcher, ...] | None:

@@ -33,6 +33,7 @@ from gridlane.tiles.arguments import (
     packed_form,
 )
 from gridlane.tiles.grids import grid_of
+from gridlane.tiles.streams import Handles, handles_of, stream_at
 
 _LEAST_REGISTERS = 16
 
@@ -117,23 +118,28 @@ class Program:
 
     def launch(self, grid: Dim3, args: tuple[Any, ...]) -> None:
         """Launch on this thread's device; ``args`` has all arguments, constants too."""
-        back = Writebacks()
-        given = on_current_device(tuple([args[n] for n in self.runtime]), back)
-        self.launch_converted(grid, given, back)
+        back, values = Writebacks(), tuple([args[n] for n in self.runtime])
+        given = on_current_device(values, back)
+        self.launch_converted(grid, given, back, handles_of(values, current.device()))
 
     def launch_converted(
-        self, grid: Dim3, given: tuple[Any, ...], back: Writebacks
+        self, grid: Dim3, given: tuple[Any, ...], back: Writebacks, handles: Handles | None = None
     ) -> tuple[Launch, bytes]:
         """Launch with arrays that are on this thread's device already; return the code that was
-        launched, and its parameter block."""
+        launched, and its parameter block.
+
+        Args:
+            handles: returns the CUstream of the launch; None for the default stream.
+        """
         forms = tuple([packed_form(value) for value in given])
         device = current.device()
         known = self.launch_for(device, forms)
         params = known.pack(*forms)
         plan = self.kernel.fitting(known.plan, grid, params)
-        plan.launch(grid, params, 0, None, given)
+        stream = stream_at(handles(), device) if handles is not None else None
+        plan.launch(grid, params, 0, stream, given)
         if back or any(isinstance(value, np.ndarray) for value in _leaves(given)):
-            plan.device.default_stream.synchronize()
+            (stream or device.default_stream).synchronize()
             for write in back:
                 write()
         return Launch(plan, known.pack), params

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -165,3 +166,37 @@ def test_products_with_dynamic_shared_memory(machine, slow, kernels):
     c = cuda.to_device(np.zeros((128, 128), np.float32))
     launch = repeated(machine, slow, lambda: kernels.product[1](a, b, c, 256, M=128, num_stages=4))
     assert launch.shared > 48 << 10
+
+
+@pytest.fixture
+def torch(monkeypatch):
+    """A module like torch, with the number of its current stream."""
+    module = SimpleNamespace(Tensor=Tensor, handle=0)
+    module._C = SimpleNamespace(_cuda_getCurrentRawStream=lambda ordinal: module.handle)
+    module.cuda = SimpleNamespace(is_available=lambda: True)
+    monkeypatch.setitem(sys.modules, "torch", module)
+    return module
+
+
+def test_torchs_current_stream(machine, slow, kernels, torch):
+    """It has the launches over torch's tensors; where our arrays take part, it waits for them."""
+    device = get_device("cuda")
+    other, late = device.new_stream(), device.new_stream(True)
+    arrays = [cuda.to_device(np.zeros(64, np.float32)) for _ in range(2)]
+    x, out = map(Tensor, arrays)
+    for each in (x, arrays[0]):
+        repeated(machine, slow, lambda each=each: kernels.copied[(2,)](each, out, 64, BLOCK=32))
+        for handle in (other.handle, late.handle, 0):
+            torch.handle = handle
+            machine.clear_log()
+            assert tiles.runtime.driver.active.get_current_stream() == handle
+            kernels.copied[(2,)](each, out, 64, BLOCK=32)
+            assert machine.launches[-1].stream == handle and not slow
+            waits = "cuStreamWaitEvent" in machine.calls
+            assert waits is (each is not x and handle == late.handle)
+    torch.handle = late.handle
+    slow_kernel = tiles.jit(copied)
+    slow_kernel[(2,)](x, out, 64, BLOCK=32)
+    assert machine.launches[-1].stream == late.handle and slow
+    repeated(machine, slow, lambda: kernels.copied[(2,)](*arrays, 64, BLOCK=32))
+    assert machine.launches[-1].stream == 0
