@@ -195,8 +195,8 @@ def test_copies_ahead(kind, left, right, stages):
     assert sizes == {16}
 
 
-STAGE, BIAS = 2 * 32 * (64 + 16), 32 * 4
-"""Bytes of two factors, whose rows have 16 bytes more, and of the bias."""
+STAGE = 2 * 32 * (64 + 16)
+"""Bytes of two factors, whose rows have 16 bytes more."""
 
 
 def test_more_shared_memory_than_static_arrays_may_have():
@@ -208,7 +208,7 @@ def test_more_shared_memory_than_static_arrays_may_have():
     lower_tiles(changed, replace(machine, static=4096))
     changed.program_warps = 0
     verify(changed, KERNEL)
-    assert changed.own_dynamic == 3 * STAGE + BIAS
+    assert changed.own_dynamic == 3 * STAGE
     assert not changed.static_shared()
     outcome = run_on(
         "interp", changed, (1, 1, 1), (64, 1, 1), args[:4], (96, 32), changed.own_dynamic
@@ -226,8 +226,8 @@ def test_stages_are_as_many_as_fit():
     module, machine = program(product, args, 2, 9, **shape), machine_with_cores(backend("cuda"))
     for room, stages in ((9 * STAGE, 9), (9 * STAGE - 1, 8), (2 * STAGE, 2)):
         changed = copied(module)
-        lower_tiles(changed, replace(machine, shared=room + BIAS))
-        assert sum(item.size for item in changed.static_shared()) == stages * STAGE + BIAS
+        lower_tiles(changed, replace(machine, shared=room))
+        assert sum(item.size for item in changed.static_shared()) == stages * STAGE
 
 
 def test_shared_memory_of_processors():

@@ -36,7 +36,10 @@ def reduce(state: State, op: tiles.TileReduce) -> None:
     lines = (*shape[: op.axis], *shape[op.axis + 1 :]) or (1,)
     made = [
         state.allocate(
-            tile(lines, type_of(value).element), False, op.loc, result if len(shape) > 1 else None
+            tile(lines, type_of(value).element),
+            state.placement.stored.get(result, False),
+            op.loc,
+            result if len(shape) > 1 else None,
         )
         for value, result in zip(op.arguments, op.results, strict=True)
     ]

@@ -6,7 +6,7 @@ from gridlane.core.dtypes import i32
 from gridlane.ir.ops import tiles
 from gridlane.ir.values import Value
 from gridlane.passes.tiles.elements import call, element, type_of
-from gridlane.passes.tiles.exchanges import combine_cells, moved, write_all
+from gridlane.passes.tiles.exchanges import combine_cells, combine_cells_of, moved, write_all
 from gridlane.passes.tiles.indices import (
     ZERO,
     BitIndex,
@@ -40,13 +40,22 @@ def reduce_in_layout(
                 others = [moved(state, value, 1 << bit) for value in values]
                 values = [*call(state, op.callee, [*values, *others])]
             at = line.of(state, registers[0])
+            if made[0].layout is not None and not cells:
+                write_all(state, made, at, values)  # all lanes have the whole line's
+                continue
             with state.where(_has_no(state, lanes)):
                 if cells:
                     _store_cells(state, cells, at, made, warps, values)
                     continue
                 write_all(state, made, at, values)
-    if cells:
+    if not cells:
+        return
+    if made[0].layout is None:
         combine_cells(state, op, each, cells, made)
+        return
+    with state.together():
+        for registers in line.groups():
+            combine_cells_of(state, op, each, cells, made, line.of(state, registers[0]))
 
 
 class _Lines:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gridlane.core.dtypes import DType, i8, u8, u32
-from gridlane.ir.ops import tiles
+from gridlane.core.dtypes import DType, i8, u8, u16, u32
+from gridlane.ir.ops import arith, tiles
 from gridlane.ir.ops.matrix import DEPTHS
 from gridlane.ir.ops.matrix_instructions import FACTORS
 from gridlane.ir.ops.mma_memory import MmaLoad
@@ -27,7 +27,9 @@ _UNROLLED = 8
 
 def dot_by_cores(state: State, op: tiles.TileDot, storage: Storage, schedule: Schedule) -> None:
     """Compute a product by ``mma``; all warps run it together."""
-    factors = _Factor(state, op.lhs, Role.A), _Factor(state, op.rhs, Role.B)
+    held = in_registers(state, op.lhs)
+    left = _Held(state, held, type_of(op.lhs).shape[-1]) if held else _Factor(state, op.lhs, Role.A)
+    factors = left, _Factor(state, op.rhs, Role.B)
     shape, layout, b = storage.type.shape, schedule.layout, state.b
     type_ = sum_type(op)
     with state.together():
@@ -78,6 +80,22 @@ class _Factor:
         return b.emit(MmaLoad(start, stride, matrix, by_columns, aligned)).results
 
 
+class _Held:
+    """A left factor in registers."""
+
+    def __init__(self, state: State, storage: Storage, depth: int) -> None:
+        self.state, self.storage, self.depth = state, storage, depth
+
+    def registers(self, line: Index, inner: Index, extent: int, depth: int) -> tuple[Value, ...]:
+        """The registers of ``extent`` rows of this warp, and 16 inner places from a known one."""
+        assert isinstance(inner, BitIndex) and not inner.parts
+        words: list[Value] = []
+        for row in range(extent // _HIGH):
+            first = (row * self.depth + inner.constant) // 2
+            words += words_of(self.state, self.storage, first)
+        return tuple(words)
+
+
 def _divisor(index: Index) -> int:
     """A power of two that divides an index."""
     if not isinstance(index, BitIndex):
@@ -90,6 +108,28 @@ def type_of_storage(storage: Storage) -> DType:
     """The type of a stored tile's elements."""
     assert isinstance(storage.type.element, DType)
     return storage.type.element
+
+
+def in_registers(state: State, value: Value) -> Storage | None:
+    """The registers that hold a left factor (``following.left_layout``); None where none do."""
+    stored = state.stored.get(value)
+    if stored is None and value.op is not None:
+        stored = state.variable_of(value.op)
+    return stored if stored is not None and stored.own and stored.layout is not None else None
+
+
+def words_of(state: State, storage: Storage, first: int) -> tuple[Value, ...]:
+    """The registers of 16 rows of A and 16 items of 16 bits, which are 8 elements from ``first``
+    on of a thread: a word is two neighbours."""
+    b = state.b
+    values = [b.read(var) for var in storage.registers[first : first + 8]]
+    bits = [b.cast(b.bitcast(value, u16), u32) for value in values]
+    return tuple(
+        [
+            b.or_(low, b.binary(arith.Shl, high, b.const(16, u32)))
+            for low, high in zip(bits[::2], bits[1::2], strict=True)
+        ]
+    )
 
 
 def in_shared(state: State, value: Value) -> tuple[Storage, bool] | None:
@@ -131,7 +171,7 @@ def _warp_place(state: State, schedule: Schedule) -> tuple[BitIndex, BitIndex]:
 def _sums(
     state: State,
     op: tiles.TileDot,
-    factors: tuple[_Factor, _Factor],
+    factors: tuple[_Factor | _Held, _Factor],
     schedule: Schedule,
     totals: list[Var],
 ) -> None:
@@ -144,7 +184,7 @@ def _sums(
     down, across = _warp_place(state, schedule)
     first_row = down.joined(BitIndex(), log2(rows) or 0)
     first_column = across.joined(BitIndex(), log2(columns) or 0)
-    written = min(steps, _UNROLLED)
+    written = steps if isinstance(factors[0], _Held) else min(steps, _UNROLLED)
     assert steps % written == 0
     with state.counted(steps // written, "k") as counter:
         outer = source(counter, steps // written)

@@ -37,7 +37,7 @@ def _staged(state: State, op: Op, value: Value) -> None:
 def store(state: State, op: tile_memory.TileStore) -> None:
     """Store the elements of a tile."""
     _staged(state, op, op.value)
-    with state.together():
+    with state.together(), state.where(state.sole()):
         for at in state.own_elements(type_of(op.value).shape):
             group = group_of(state, op, at)
             if group is not None and group.index:
@@ -54,7 +54,7 @@ def store(state: State, op: tile_memory.TileStore) -> None:
 def store_block(state: State, op: tile_memory.TileStoreBlock) -> None:
     """Store a tile to a block of an array."""
     _staged(state, op, op.value)
-    with state.together():
+    with state.together(), state.where(state.sole()):
         for at in state.own_elements(type_of(op.value).shape):
             value = element(state, op.value, at)
             pointer, inside = block_element(state, op, at)

@@ -30,15 +30,27 @@ def combine_cells(
     state: State, op: tiles.TileReduce, each: int, cells: list[str], made: list[Storage]
 ) -> None:
     """Combine the values of the warps of each line, in order."""
-    b, shape = state.b, made[0].type.shape
-    with state.together(), state.elements(shape) as at:
-        first = b.mul(as_value(b, flattened(b, at, shape)), b.const(each, i32))
-        totals: list[Value] = []
-        for number in range(each):
-            values: list[Value] = []
-            for symbol in cells:
-                state.touch(symbol)
-                place = b.add(first, b.const(number, i32))
-                values.append(b.load(b.offset(state.pointer_to(symbol), place)))
-            totals = [*call(state, op.callee, [*totals, *values])] if totals else values
-        write_all(state, made, at, totals)
+    with state.together(), state.elements(made[0].type.shape) as at:
+        combine_cells_of(state, op, each, cells, made, at)
+
+
+def combine_cells_of(
+    state: State,
+    op: tiles.TileReduce,
+    each: int,
+    cells: list[str],
+    made: list[Storage],
+    at: Coordinates,
+) -> None:
+    """Combine those of one line."""
+    b = state.b
+    first = b.mul(as_value(b, flattened(b, at, made[0].type.shape)), b.const(each, i32))
+    totals: list[Value] = []
+    for number in range(each):
+        values: list[Value] = []
+        for symbol in cells:
+            state.touch(symbol)
+            place = b.add(first, b.const(number, i32))
+            values.append(b.load(b.offset(state.pointer_to(symbol), place)))
+        totals = [*call(state, op.callee, [*totals, *values])] if totals else values
+    write_all(state, made, at, totals)

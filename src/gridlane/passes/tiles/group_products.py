@@ -19,7 +19,13 @@ from gridlane.ir.ops.warpgroups import (
 )
 from gridlane.ir.types import Space, pointer
 from gridlane.ir.values import Value
-from gridlane.passes.tiles.core_products import in_shared, staged, type_of_storage
+from gridlane.passes.tiles.core_products import (
+    in_registers,
+    in_shared,
+    staged,
+    type_of_storage,
+    words_of,
+)
 from gridlane.passes.tiles.elements import element, type_of
 from gridlane.passes.tiles.flights import is_alone
 from gridlane.passes.tiles.indices import BitIndex, Bits, log2, unflattened
@@ -33,7 +39,7 @@ _GROUP_BITS = LANE_BITS + 2
 
 def dot_by_groups(state: State, op: tiles.TileDot, storage: Storage, schedule: Schedule) -> None:
     """Compute a product by ``warpgroup_mma``; all warpgroups run it together."""
-    left = _matrix(state, op.lhs, is_left=True)
+    left = in_registers(state, op.lhs) or _matrix(state, op.lhs, is_left=True)
     right = _matrix(state, op.rhs, is_left=False)
     shape, layout, b = storage.type.shape, schedule.layout, state.b
     type_ = sum_type(op)
@@ -44,7 +50,7 @@ def dot_by_groups(state: State, op: tiles.TileDot, storage: Storage, schedule: S
         ]
         sums = [b.cast(element(state, op.acc, at), type_) for at in places]
         for each in (left, right):
-            if each.storage.start is None:
+            if isinstance(each, _Matrix) and each.storage.start is None:
                 state.touch(each.storage.symbol)
         sums = _sums(state, op, (left, right), schedule, sums)
         for at, total in zip(places, sums, strict=True):
@@ -108,7 +114,7 @@ def _matrix(state: State, value: Value, is_left: bool) -> _Matrix:
 def _sums(
     state: State,
     op: tiles.TileDot,
-    factors: tuple[_Matrix, _Matrix],
+    factors: tuple[_Matrix | Storage, _Matrix],
     schedule: Schedule,
     sums: list[Value],
 ) -> list[Value]:
@@ -116,24 +122,27 @@ def _sums(
     b, groups = state.b, schedule.groups
     assert groups is not None
     (left, right), kind = factors, _factor_of(op)
-    rows, columns = left.lines // groups.down, right.lines // groups.across
+    rows, columns = type_of(op.lhs).shape[0] // groups.down, right.lines // groups.across
     across, down = log2(groups.across) or 0, log2(groups.down) or 0
     whole = _GROUP_BITS + across + down
     row = _bits(state, _GROUP_BITS + across, down, whole).joined(BitIndex(), log2(rows) or 0)
     column = _bits(state, _GROUP_BITS, across, whole).joined(BitIndex(), log2(columns) or 0)
-    layouts = [b.const(each.layout, u64) for each in factors]
-    true, in_block = b.const(True, b1), columns // 2
+    layout, true, in_block = b.const(right.layout, u64), b.const(True, b1), columns // 2
+    words = _words(state, left, rows, right.depth) if isinstance(left, Storage) else {}
     b.emit(WarpgroupFence())
-    for item in range(0, left.depth, depth_of(kind)):
+    for item in range(0, right.depth, depth_of(kind)):
         second = right.start(state, column, item)
         for block in range(rows // ROWS):
-            line = BitIndex(row.constant + block * ROWS, row.parts)
-            first = left.start(state, line, item)
-            mine = slice(block * in_block, (block + 1) * in_block)
+            line, mine = block * ROWS, slice(block * in_block, (block + 1) * in_block)
+            if isinstance(left, Storage):
+                first, is_across = words[line, item], False
+            else:
+                place = left.start(state, BitIndex(row.constant + line, row.parts), item)
+                first, is_across = (place, b.const(left.layout, u64)), left.across
             sums[mine] = b.emit(
                 WarpgroupMma(
-                    columns, kind, kind, False, False, left.across, right.across, False,
-                    (first, layouts[0]), second, layouts[1], true, tuple(sums[mine]),
+                    columns, kind, kind, False, False, is_across, right.across, False,
+                    first, second, layout, true, tuple(sums[mine]),
                 )
             ).results  # fmt: skip
     b.emit(WarpgroupCommit())
@@ -144,6 +153,18 @@ def _sums(
     if pending:
         b.write(state.flights[op], true)
     return list(b.emit(WarpgroupWait(pending, is_alone(state), tuple(sums))).results)
+
+
+def _words(
+    state: State, left: Storage, rows: int, depth: int
+) -> dict[tuple[int, int], tuple[Value, ...]]:
+    """The registers of a left factor, by the row and the item."""
+    step = depth_of(Factor.F16)
+    return {
+        (line, item): words_of(state, left, (line // ROWS * depth + item) // 2)
+        for line in range(0, rows, ROWS)
+        for item in range(0, depth, step)
+    }
 
 
 def _factor_of(op: tiles.TileDot) -> Factor:

@@ -9,7 +9,6 @@ small or too many, or another op of its links needs elements in the order of row
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator
 
 from gridlane.core.dtypes import DType
@@ -22,6 +21,7 @@ from gridlane.ir.types import TileType
 from gridlane.ir.values import Module, Value, Var
 from gridlane.passes.tiles.contiguity import Contiguity
 from gridlane.passes.tiles.factors import factor_of
+from gridlane.passes.tiles.following import follow
 from gridlane.passes.tiles.group_divisions import division_of
 from gridlane.passes.tiles.indices import log2
 from gridlane.passes.tiles.layouts import (
@@ -31,6 +31,7 @@ from gridlane.passes.tiles.layouts import (
     group_layout,
     warps_of,
 )
+from gridlane.passes.tiles.links import Links
 from gridlane.passes.tiles.machine import WARP, TileMachine
 from gridlane.passes.tiles.order import Order
 from gridlane.passes.tiles.placement import LOADS, Placement, Schedule
@@ -68,6 +69,7 @@ def placed(module: Module, machine: TileMachine) -> Placement:
             if wrong:
                 refused |= wrong
                 continue
+            follow(placement)
         else:
             placement.decide()
         return placement
@@ -148,32 +150,8 @@ def _reductions(
 # ---- links
 
 
-class _Links:
-    """Sets of ops, tiles and variables whose elements lie alike."""
-
-    def __init__(self) -> None:
-        self._above: dict[object, object] = {}
-
-    def set_of(self, item: object) -> object:
-        """The representative of an item's set."""
-        while (above := self._above.setdefault(item, item)) is not item:
-            item = above
-        return item
-
-    def join(self, one: object, other: object) -> None:
-        """Make one set of two."""
-        self._above[self.set_of(one)] = self.set_of(other)
-
-    def sets(self) -> list[set[object]]:
-        """All sets."""
-        members: dict[object, set[object]] = defaultdict(set)
-        for item in self._above:
-            members[self.set_of(item)].add(item)
-        return [*members.values()]
-
-
-def _links(placement: Placement) -> _Links:
-    links = _Links()
+def _links(placement: Placement) -> Links:
+    links = Links()
     for value, uses in placement.uses.items():
         op = value.op
         assert op is not None

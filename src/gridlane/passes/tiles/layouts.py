@@ -50,15 +50,29 @@ class Layout:
         single = all(step and log2(step) is not None for step in steps)
         return single and len({*steps}) == len(steps) == self.bits
 
+    def is_sole(self) -> bool:
+        """Whether each element is in one thread."""
+        return all(self.threads)
+
+    def register(self, constant: int) -> int:
+        """The register whose bits add a constant to the element's number, where each has a bit of
+        it."""
+        result = sum(1 << bit for bit, step in enumerate(self.registers) if constant & step)
+        assert self.place(result, 0) == constant
+        return result
+
     def holder(self, number: int) -> tuple[int, int]:
         """The register and the thread that hold an element; the inverse of ``place``."""
         both = mapped(inverse((*self.registers, *self.threads)), number)
         return both & (self.count - 1), both >> len(self.registers)
 
     def at(self, register: int, thread: Value) -> BitIndex:
-        """The number of the element of a register of this thread, of a whole layout."""
+        """The number of the element of a register of this thread, of which bits are those of
+        registers and threads; see ``is_whole``."""
         parts: list[Bits] = []
         for bit, step in sorted(enumerate(self.threads), key=lambda each: each[1]):
+            if not step:
+                continue
             place, last = log2(step) or 0, parts[-1] if parts else None
             whole = bit == len(self.threads) - 1
             if last and last.low + last.count == bit and last.at + last.count == place:

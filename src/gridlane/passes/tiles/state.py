@@ -315,9 +315,9 @@ class State:
         """The variable of an element of this thread."""
         layout, number = storage.layout, flattened(self.b, at, storage.type.shape)
         assert layout is not None and isinstance(number, BitIndex)
-        register, thread = layout.holder(number.constant)
+        register = layout.register(number.constant)
         own = layout.at(register, self.thread)
-        assert thread == 0 and is_same(own, number), "a thread reads its own elements"
+        assert is_same(own, number), "a thread reads its own elements"
         return storage.registers[register]
 
     # ---- threads
@@ -407,6 +407,15 @@ class State:
                 yield at
             return
         yield from self.places(layout, shape)
+
+    def sole(self) -> Value | None:
+        """Whether this thread has the current op's elements, of those that have the same; None
+        where no others have."""
+        layout, b = self.placement.layouts.get(self.op), self.b
+        if layout is None or layout.is_sole():
+            return None
+        copies = sum(1 << bit for bit, step in enumerate(layout.threads) if not step)
+        return b.eq(b.and_(self.thread, b.const(copies, i32)), b.const(0, i32))
 
     def places(self, layout: Layout, shape: tuple[int, ...]) -> Iterator[Coordinates]:
         """The coordinates of this thread's registers, for each of which code is written."""
