@@ -114,6 +114,7 @@ DIVIDE_WHOLE = _pass("optimise.whole_divisions.divide_whole")
 COPY_AT_ONCE = _pass("legalise.copy_at_once.copy_at_once")
 FRAGMENTS = _pass("legalise.fragments.fragments_by_products")
 FRAGMENTS_BY_LOOPS = _pass("legalise.fragments.fragments_by_loops")
+FRAGMENTS_BY_SUBGROUPS = _pass("legalise.subgroup_fragments.fragments_by_subgroups")
 MATRIX_ACCESSES = _pass("legalise.matrix_accesses.matrices_by_elements")
 OTHER_MATRIX_ACCESSES = _pass("legalise.matrix_accesses.others_by_elements")
 """Where ``ldmatrix`` loads whole lines of shared memory."""

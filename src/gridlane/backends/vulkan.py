@@ -8,7 +8,7 @@ from gridlane.backends.record import Backend, Fact, Subnormals
 from gridlane.core.compact import Variant
 from gridlane.core.extras import install
 from gridlane.core.features import Feature
-from gridlane.ir.families import LANES, REPORTS
+from gridlane.ir.families import LANES, MATRIX, REPORTS
 
 # Features of lavapipe and of the drivers of desktop GPUs, and their defects.
 _USUAL = frozenset((
@@ -18,7 +18,7 @@ _USUAL = frozenset((
     Feature.LOSES_MINUS_ZERO,
 ))  # fmt: skip
 _OTHERS = frozenset((
-    Feature.SUBGROUP32, Feature.FLOAT32_ATOMIC_ADD, Feature.FMA,
+    Feature.SUBGROUP32, Feature.MATRIX_HALVES, Feature.FLOAT32_ATOMIC_ADD, Feature.FMA,
     Feature.DENORM16, Feature.DENORM32, Feature.DENORM64,
     Feature.SOFTWARE, Feature.SHORT_LOOPS, Feature.SWAPS_SELECTS,
     Feature.LONE_BARRIERS, Feature.FENCES_WAIT, Feature.MISREADS_UNITS,
@@ -33,7 +33,8 @@ BACKEND = Backend(
     codegen="gridlane.codegen.spirv",
     pipeline=(
         passes.LOWER_TILES,
-        passes.FRAGMENTS_BY_LOOPS,
+        passes.FRAGMENTS_BY_LOOPS.unless(Feature.MATRIX_HALVES),
+        passes.FRAGMENTS_BY_SUBGROUPS.when(Feature.MATRIX_HALVES),
         passes.PRODUCTS,
         passes.FUNCTIONS,
         passes.FUSE_F64.unless(Feature.FMA),
@@ -64,7 +65,7 @@ BACKEND = Backend(
     ),
     legal=REPORTS,
     absent=LANES,
-    legal_with={Feature.SUBGROUP32: LANES},
+    legal_with={Feature.SUBGROUP32: LANES, Feature.MATRIX_HALVES: MATRIX},
     reasons={
         **reasons.WITHOUT_GRIDS,
         **reasons.WITHOUT_CLUSTERS,

@@ -22,6 +22,10 @@ class Feature(StrEnum):
     SUBGROUP32 = "subgroup32"
     """Subgroups are 32 consecutive threads, all of them full."""
 
+    MATRIX_HALVES = "matrix_halves"
+    """Subgroups, which are warps, multiply matrices of 16x16 f16 and add them to those of f16 and
+    f32; blocks have 48 KiB of shared memory."""
+
     FLOAT32_ATOMIC_ADD = "float32_atomic_add"
 
     FMA = "fma"

@@ -146,6 +146,24 @@ def test_each_feature_is_of_its_structure():
         assert all(getattr(made, field) == 0 for field in fields)
 
 
+@pytest.mark.parametrize("shape, scope, is_known", [(16, 3, True), (8, 3, False), (16, 5, False)])
+def test_products_of_subgroups(shape, scope, is_known):
+    """Of 16x16 f16, with sums of both types."""
+
+    class Driver:
+        def vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR(self, physical, count, items):
+            count[0] = 2
+            for item, sums in zip(items or (), (0, 1)):
+                assert item.sType == 1000506001
+                item.MSize = item.NSize = item.KSize = shape
+                item.AType = item.BType = 0
+                item.CType = item.ResultType = sums
+                item.scope = scope
+            return 0
+
+    assert features._multiplies(Driver(), None) is is_known
+
+
 # --- the pipeline cache ---
 
 

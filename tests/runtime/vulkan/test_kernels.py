@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -179,6 +180,13 @@ def test_warps_are_subgroups_only_where_that_is_known(device):
     for width in (32, 33):
         loaded.bind((width, 1, 1)).launch(params(artifact, data), 1, 1, 1, 0)
         assert words(device, data)[0] == (there and width == 32)
+
+
+def test_matrices_need_rows_of_warps(device):
+    loaded = device.load(kernel(*ADD_ONE))
+    loaded.facts = replace(loaded.facts, capabilities=(*loaded.facts.capabilities, 6022))
+    with pytest.raises(DeviceError, match=r"\(16, 2, 1\): its matrices need rows of"):
+        loaded.pipeline((16, 2, 1), 0)
 
 
 def test_a_dropped_kernel_finishes_first(device, living):

@@ -190,25 +190,43 @@ def word_pointer(state: Emission, spot: Spot) -> int:
     return code.result(Opcode.AccessChain, type_, array, quad, lane)
 
 
-def load_quad(state: Emission, spot: Spot) -> list[int]:
-    """Load four words of a place with groups of four."""
+def place_pointer(state: Emission, spot: Spot) -> tuple[int, int]:
+    """A pointer to an item of a place's array, at a multiple of 16 bytes, and the item's bytes."""
+    place = spot.place
+    assert place is not None
+    if place.quads:
+        return _quad_pointer(state, spot), 16
+    return word_pointer(state, spot), place.bits // 8
+
+
+def _quad_pointer(state: Emission, spot: Spot) -> int:
+    """A pointer to four words of a place with groups of four."""
     code, place = state.code, spot.place
     assert place is not None and place.quads
     index = spot.word or code.shifted_down(u32, spot.at, 2)
     index = _within(state, place, index, 4)
-    type_ = _quad(code)
-    pointer = code.result(
-        Opcode.AccessChain,
-        code.pointer_type(_STORAGE[place.space], type_),
-        array_of(state, place),
-        code.shifted_down(u32, index, 2),
-    )
-    quad = code.result(Opcode.Load, type_, pointer, *_flags(spot))
+    type_ = code.pointer_type(_STORAGE[place.space], quad_type(code))
+    quad = code.shifted_down(u32, index, 2)
+    return code.result(Opcode.AccessChain, type_, array_of(state, place), quad)
+
+
+def load_quad(state: Emission, spot: Spot) -> list[int]:
+    """Load four words of a place with groups of four."""
+    code = state.code
+    quad = code.result(Opcode.Load, quad_type(code), _quad_pointer(state, spot), *_flags(spot))
     word = code.scalar(u32)
     return [code.result(Opcode.CompositeExtract, word, quad, at) for at in range(4)]
 
 
-def _quad(code: Code) -> int:
+def store_quad(state: Emission, spot: Spot, words: list[int]) -> None:
+    """Store four words of a place with groups of four."""
+    code = state.code
+    quad = code.result(Opcode.CompositeConstruct, quad_type(code), *words)
+    code.do(Opcode.Store, _quad_pointer(state, spot), quad, *_flags(spot))
+
+
+def quad_type(code: Code) -> int:
+    """The type of four words."""
     return code.type(Opcode.TypeVector, code.scalar(u32), 4)
 
 
@@ -249,7 +267,7 @@ def array_of(state: Emission, place: Place) -> int:
 
 def _declared(state: Emission, place: Place) -> int:
     code = state.code
-    element = _quad(code) if place.quads else code.scalar(unsigned(place.bits))
+    element = quad_type(code) if place.quads else code.scalar(unsigned(place.bits))
     length = code.const(_count(place), u32)
     if place.dynamic:
         length = _dynamic_length(state, place)

@@ -10,6 +10,7 @@ from gridlane.codegen.chosen_units import Users, is_misread
 from gridlane.codegen.emitters import Emitters
 from gridlane.codegen.spirv import scalars
 from gridlane.codegen.spirv.code import Code
+from gridlane.codegen.spirv.matrix_types import matrix_type
 from gridlane.codegen.spirv.opcodes import Opcode
 from gridlane.codegen.spirv.pointer_provenance import Place, Places
 from gridlane.core.dtypes import DType, u32, u64
@@ -18,7 +19,7 @@ from gridlane.core.options import KernelOptions
 from gridlane.ir.op import Op
 from gridlane.ir.ops.arith import Const
 from gridlane.ir.ops.memory import part_types
-from gridlane.ir.types import PointerType, Space, Type
+from gridlane.ir.types import FragmentType, PointerType, Space, Type
 from gridlane.ir.values import Module, Value, Var
 
 Emitter = Callable[["Emission", Op], None]
@@ -105,6 +106,8 @@ class Emission:
             return self.code.scalar(type_)
         if isinstance(type_, PointerType):
             return self.code.scalar(address_type(type_))
+        if isinstance(type_, FragmentType):
+            return matrix_type(self.code, type_)
         parts = [self.register_type(part) for part in part_types(type_)]
         return self.code.type(Opcode.TypeStruct, *parts)
 

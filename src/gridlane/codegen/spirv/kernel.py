@@ -6,9 +6,19 @@ from functools import partial
 
 from gridlane.analysis.crossings import Crossings
 from gridlane.codegen.chosen_units import users_of_constants
-from gridlane.codegen.spirv import atomics, control, fused, gridops, memory, report, warps
+from gridlane.codegen.spirv import (
+    atomics,
+    control,
+    fused,
+    gridops,
+    matrices,
+    memory,
+    report,
+    warps,
+)
 from gridlane.codegen.spirv.bit_access import array_of, global_pointer, narrow_storage
 from gridlane.codegen.spirv.emission import Emission, address_type
+from gridlane.codegen.spirv.matrix_types import matrix_zero
 from gridlane.codegen.spirv.opcodes import Access, Capability, Mode, Opcode
 from gridlane.codegen.spirv.pointer_provenance import Places
 from gridlane.core.artifact import ParamSlot
@@ -17,10 +27,10 @@ from gridlane.core.frozen import frozen
 from gridlane.core.options import KernelOptions
 from gridlane.ir.op import Op
 from gridlane.ir.rewriting import uses
-from gridlane.ir.types import PointerType, Space
+from gridlane.ir.types import FragmentType, PointerType, Space
 from gridlane.ir.values import Function, Module, Param
 
-FAMILIES = (atomics, fused, gridops, memory, report, warps)
+FAMILIES = (atomics, fused, gridops, matrices, memory, report, warps)
 """Imported for the emitters that they register."""
 
 _ALWAYS = (
@@ -135,4 +145,8 @@ def _declare_variables(state: Emission, kernel: Function) -> None:
     for var in kernel.variables:
         type_ = state.register_type(var.type)
         state.slots[var] = state.code.variable(type_)
-        state.code.set(state.slots[var], state.code.null(type_))
+        if isinstance(var.type, FragmentType):
+            zero = matrix_zero(state.code, var.type)
+        else:
+            zero = state.code.null(type_)
+        state.code.set(state.slots[var], zero)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 from gridlane.analysis.alignment import alignment
 from gridlane.codegen.spirv.bit_access import (
     Spot,
@@ -12,6 +14,7 @@ from gridlane.codegen.spirv.bit_access import (
     load_quad,
     narrow_storage,
     store_bits,
+    store_quad,
 )
 from gridlane.codegen.spirv.code import unsigned
 from gridlane.codegen.spirv.emission import Emission, address_type, emits
@@ -54,6 +57,8 @@ def _load(state: Emission, spot: Spot, type_: Type) -> int:
         assert isinstance(type_, VectorType)
         elements = [code.from_bits(word, type_.element) for word in load_quad(state, spot)]
         return code.result(Opcode.CompositeConstruct, state.register_type(type_), *elements)
+    if _is_vector(type_, spot):
+        return _load_vector(state, spot, type_)
     parts = [_load(state, spot.further(state.code, at), part) for at, part in fields(type_)]
     return code.result(Opcode.CompositeConstruct, state.register_type(type_), *parts)
 
@@ -83,9 +88,43 @@ def _store(state: Emission, spot: Spot, value: int, type_: Type) -> None:
     if isinstance(type_, PointerType):
         store_bits(state, spot, code.resized(value, address_type(type_), u64), 64)
         return
-    for index, (offset, part_type) in enumerate(fields(type_)):
-        item = code.result(Opcode.CompositeExtract, state.register_type(part_type), value, index)
+    items = [
+        code.result(Opcode.CompositeExtract, state.register_type(part_type), value, index)
+        for index, (_, part_type) in enumerate(fields(type_))
+    ]
+    if spot.place is not None and spot.place.quads and is_quad(type_):
+        assert isinstance(type_, VectorType)
+        store_quad(state, spot, [code.bits(item, type_.element) for item in items])
+        return
+    if _is_vector(type_, spot):
+        _store_vector(state, spot, type_, items)
+        return
+    for item, (offset, part_type) in zip(items, fields(type_), strict=True):
         _store(state, spot.further(state.code, offset), item, part_type)
+
+
+def _is_vector(type_: Type, spot: Spot) -> TypeGuard[VectorType]:
+    """Whether a vector of global memory has a load and a store of its own."""
+    if spot.place is not None or not isinstance(type_, VectorType) or type_.count not in (2, 4):
+        return False
+    return type_.element.bits == 32 and spot.align >= type_.size
+
+
+def _load_vector(state: Emission, spot: Spot, type_: VectorType) -> int:
+    code, element = state.code, state.code.scalar(type_.element)
+    vector = code.type(Opcode.TypeVector, element, type_.count)
+    pointer = global_pointer(state, spot.at, vector)
+    whole = code.result(Opcode.Load, vector, pointer, *access(type_.size, spot.volatile))
+    parts = [code.result(Opcode.CompositeExtract, element, whole, n) for n in range(type_.count)]
+    return code.result(Opcode.CompositeConstruct, state.register_type(type_), *parts)
+
+
+def _store_vector(state: Emission, spot: Spot, type_: VectorType, items: list[int]) -> None:
+    code = state.code
+    vector = code.type(Opcode.TypeVector, code.scalar(type_.element), type_.count)
+    pointer = global_pointer(state, spot.at, vector)
+    whole = code.result(Opcode.CompositeConstruct, vector, *items)
+    code.do(Opcode.Store, pointer, whole, *access(type_.size, spot.volatile))
 
 
 def fields(type_: Type) -> list[tuple[int, Type]]:

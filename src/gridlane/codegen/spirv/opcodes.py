@@ -29,6 +29,7 @@ class Opcode(IntEnum):
     TypeFloat = 22
     TypeVector = 23
     TypeArray = 28
+    TypeRuntimeArray = 29
     TypeStruct = 30
     TypePointer = 32
     TypeFunction = 33
@@ -71,6 +72,7 @@ class Opcode(IntEnum):
     UDiv = 134
     SDiv = 135
     FDiv = 136
+    MatrixTimesScalar = 143
     LogicalEqual = 164
     LogicalNotEqual = 165
     LogicalOr = 166
@@ -130,6 +132,10 @@ class Opcode(IntEnum):
     ExecutionModeId = 331
     GroupNonUniformBallot = 339
     GroupNonUniformShuffle = 345
+    TypeCooperativeMatrixKHR = 4456
+    CooperativeMatrixLoadKHR = 4457
+    CooperativeMatrixStoreKHR = 4458
+    CooperativeMatrixMulAddKHR = 4459
     AtomicFAddEXT = 6035
 
 
@@ -174,7 +180,23 @@ class Capability(IntEnum):
     VulkanMemoryModel = 5345
     VulkanMemoryModelDeviceScope = 5346
     PhysicalStorageBufferAddresses = 5347
+    CooperativeMatrixKHR = 6022
     AtomicFloat32AddEXT = 6033
+
+
+class Use(IntEnum):
+    """Uses of cooperative matrices."""
+
+    MatrixA = 0
+    MatrixB = 1
+    MatrixAccumulator = 2
+
+
+class Lines(IntEnum):
+    """Layouts of cooperative matrices in memory."""
+
+    RowMajor = 0
+    ColumnMajor = 1
 
 
 class Storage(IntEnum):
@@ -193,6 +215,7 @@ class Decoration(IntEnum):
 
     SpecId = 1
     Block = 2
+    ArrayStride = 6
     BuiltIn = 11
     Offset = 35
     NoContraction = 42
@@ -264,6 +287,10 @@ LAYOUTS: dict[Opcode, str] = {
     Opcode.TypeFloat: "rl",
     Opcode.TypeVector: "ril",
     Opcode.TypeArray: "rii",
+    Opcode.TypeRuntimeArray: "ri",
+    Opcode.TypeCooperativeMatrixKHR: "riiiii",
+    Opcode.CooperativeMatrixLoadKHR: "triiiw",
+    Opcode.CooperativeMatrixStoreKHR: "iiiiw",
     Opcode.TypeStruct: "rn",
     Opcode.TypePointer: "rli",
     Opcode.TypeFunction: "rn",

@@ -22,6 +22,7 @@ from gridlane.core.errors import TargetError
 from gridlane.ir.op import Op
 from gridlane.ir.ops import memory
 from gridlane.ir.ops.atomic import Atomic, AtomicCas
+from gridlane.ir.ops.matrix import FragmentLoad, FragmentStore
 from gridlane.ir.types import PointerType, Space, StructType, Type, VectorType
 from gridlane.ir.values import Module, Value
 
@@ -46,7 +47,8 @@ class Place:
         size: bytes without the dynamic shared memory, which follows them.
         dynamic: the dynamic shared memory is in it.
         atomic: it has atomics, or words that narrower values share.
-        quads: its words are in groups of four, since some loads take four.
+        quads: its words are in groups of four, since some loads take four, or some stores do
+            beside matrices.
     """
 
     space: Space
@@ -69,6 +71,8 @@ class _Uses:
     least: int = 64
     atomic: int = 0
     quads: bool = False
+    quad_stores: bool = False
+    matrices: bool = False
 
     def add(self, bits: int) -> None:
         self.least = min(self.least, bits)
@@ -198,9 +202,14 @@ class Places:
             noted = uses.setdefault(place, _Uses())
             assert isinstance(op.pointer.type, PointerType)
             element = op.pointer.type.element
+            if isinstance(op, FragmentLoad | FragmentStore):
+                noted.add(_MATRICES)
+                noted.matrices = True
+                continue
             for bits, align in leaves(element, alignment(op.pointer)):
                 noted.add(min(bits, 8 * align))
             noted.quads |= isinstance(op, memory.Load) and is_quad(element)
+            noted.quad_stores |= isinstance(op, memory.Store) and is_quad(element)
             if isinstance(op, Atomic | AtomicCas) and place.space is Space.SHARED:
                 assert isinstance(element, DType)
                 noted.atomic = max(noted.atomic, element.bits, 32)
@@ -210,10 +219,13 @@ class Places:
                 place.bits = max(place.bits, self._least_local)
             place.atomic = noted.atomic > 0
             alone = place.space is Space.SHARED and not place.dynamic and not place.atomic
-            place.quads = noted.quads and alone and place.bits == 32
+            quads = noted.quads or (noted.matrices and noted.quad_stores)
+            place.quads = quads and alone and place.bits == 32
 
 
-_ACCESSES = (memory.Load, memory.Store, Atomic, AtomicCas)
+_ACCESSES = (memory.Load, memory.Store, Atomic, AtomicCas, FragmentLoad, FragmentStore)
+_MATRICES = 32
+"""The widest words of a place with matrices, which are read of any."""
 
 
 def _what(root: Root) -> str:

@@ -146,11 +146,17 @@ def check(result: int, what: str) -> None:
         raise failure(result, what)
 
 
-def listed(function: Callable[..., Any], kind: str, *owner: Any) -> Any:
-    """The C array of a Vulkan query that is called twice, for the number and for the items."""
+def listed(function: Callable[..., Any], kind: str, *owner: Any, typed: bool = False) -> Any:
+    """The C array of a Vulkan query that is called twice, for the number and for the items.
+
+    Args:
+        typed: the items have the field sType.
+    """
     count = new("uint32_t *")
     check(function(*owner, count, null()) or SUCCESS, kind)
     items = new(f"{kind}[]", count[0])
+    for item in items if typed else ():
+        item.sType = _type_number(kind)
     check(function(*owner, count, items) or SUCCESS, kind)
     return items
 

@@ -8,17 +8,19 @@ from typing import Any
 
 from gridlane.core.features import Feature
 from gridlane.core.frozen import frozen
-from gridlane.runtime.drivers.vulkan.api import Functions, new, struct
+from gridlane.runtime.drivers.vulkan.api import Functions, listed, new, struct
 
 CORE, V11 = "VkPhysicalDeviceFeatures2", "VkPhysicalDeviceVulkan11Features"
 V12, V13 = "VkPhysicalDeviceVulkan12Features", "VkPhysicalDeviceVulkan13Features"
 ATOMIC_FLOAT = "VkPhysicalDeviceShaderAtomicFloatFeaturesEXT"
 EXPLICIT_SHARED = "VkPhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR"
+MATRICES = "VkPhysicalDeviceCooperativeMatrixFeaturesKHR"
 
 # Structures that belong to an extension, which must be enabled with them.
 EXTENSIONS = {
     ATOMIC_FLOAT: "VK_EXT_shader_atomic_float",
     EXPLICIT_SHARED: "VK_KHR_workgroup_memory_explicit_layout",
+    MATRICES: "VK_KHR_cooperative_matrix",
 }
 
 # Name: the structure, and the fields that it requires.
@@ -45,6 +47,7 @@ FEATURES: dict[str, tuple[str, tuple[str, ...]]] = {
     "shared_float32_atomic_add": (ATOMIC_FLOAT, ("shaderSharedFloat32AtomicAdd",)),
     "float64_atomic_add": (ATOMIC_FLOAT, ("shaderBufferFloat64AtomicAdd",)),
     "shared_float64_atomic_add": (ATOMIC_FLOAT, ("shaderSharedFloat64AtomicAdd",)),
+    "matrices": (MATRICES, ("cooperativeMatrix",)),
     "explicit_shared": (
         EXPLICIT_SHARED,
         (
@@ -69,6 +72,7 @@ FOR_CODE: dict[Feature, tuple[str, ...]] = {
     Feature.ATOMIC64: ("atomic64", "shared_atomic64"),
     Feature.FLOAT32_ATOMIC_ADD: ("float32_atomic_add", "shared_float32_atomic_add"),
     Feature.SUBGROUP32: ("subgroup32",),
+    Feature.MATRIX_HALVES: ("matrix_halves", "subgroup32", "float16", "storage16", "int16"),
     Feature.LONE_BARRIERS: ("lone_barriers",),
     Feature.DENORM16: ("denormals16",),
     Feature.DENORM32: ("denormals32",),
@@ -99,6 +103,15 @@ SUBGROUP_OPERATIONS = {
     "shuffle_relative": 32,
 }
 _COMPUTE_STAGE = 0x20
+
+_F16, _F32 = 0, 1  # VkComponentTypeKHR
+_SUBGROUP = 3  # VkScopeKHR
+_PRODUCTS = {(_F16, _F16, _F16, _F16), (_F16, _F16, _F32, _F32)}
+"""The types of A, B, C and the result of ``Feature.MATRIX_HALVES``."""
+
+_SHARED = 48 << 10
+"""Bytes of shared memory of ``Feature.MATRIX_HALVES``."""
+
 _WARP = 32
 
 # VkDriverId of drivers that number a subgroup's lanes by the thread's linear index, which Vulkan
@@ -178,6 +191,9 @@ def find(
         names.add("subgroup32")
     if v12.driverID == _NVIDIA:  # its barriers have CUDA's meaning
         names.add("lone_barriers")
+    shared = properties[0].properties.limits.maxComputeSharedMemorySize
+    if "matrices" in names and shared >= _SHARED and _multiplies(instance, physical):
+        names.add("matrix_halves")
     used = {FEATURES[name][0] for name in names if name in FEATURES}
     enabled = tuple(EXTENSIONS[name] for name in sorted(used) if name in EXTENSIONS)
     return Found(frozenset(names), enabled, v13.minSubgroupSize != v13.maxSubgroupSize)
@@ -191,6 +207,22 @@ def _has_warps(driver: int, v13: Any, names: set[str]) -> bool:
         return True
     allowed = v13.minSubgroupSize <= _WARP <= v13.maxSubgroupSize
     return allowed and bool(v13.requiredSubgroupSizeStages & _COMPUTE_STAGE)
+
+
+def _multiplies(instance: Functions, physical: Any) -> bool:
+    """Whether subgroups multiply matrices of 16x16 f16."""
+    shapes = listed(
+        instance.vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR,
+        "VkCooperativeMatrixPropertiesKHR",
+        physical,
+        typed=True,
+    )
+    there = {
+        (each.AType, each.BType, each.CType, each.ResultType)
+        for each in shapes
+        if (each.MSize, each.NSize, each.KSize, each.scope) == (16, 16, 16, _SUBGROUP)
+    }
+    return there >= _PRODUCTS
 
 
 def enabling(support: Found) -> list[Any]:

@@ -106,6 +106,9 @@ class VulkanKernel(HostDrivenKernel[Device]):
         if fixed is not None and fixed != block:
             what = f"kernel {self.name}, block {block}"
             fail(INVALID_VALUE, f"{what}: its code is for blocks of {fixed}")
+        if spirv.MATRICES in self.facts.capabilities and not self._has_warps(block):
+            what = f"kernel {self.name}, block {block}"
+            fail(INVALID_VALUE, f"{what}: its matrices need rows of whole warps of {WARP} threads")
         self.check_shared(self.artifact.static_shared, shared)
 
     def _make(self, block: Block, shared: int) -> Any:

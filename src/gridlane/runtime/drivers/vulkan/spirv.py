@@ -24,6 +24,9 @@ _CONSTANT, _COMPOSITE, _SPEC_COMPOSITE, _FUNCTION, _FUNCTION_END = 43, 44, 51, 5
 _DECORATE, _SPEC_ID = 71, 1
 _COMPUTE, _LOCAL_SIZE, _LOCAL_SIZE_ID, _BUILTIN, _WORKGROUP_SIZE = 5, 17, 38, 11, 25
 
+MATRICES = 6022
+"""The capability of products by subgroups, which are whole."""
+
 # Capability: its name, and the feature of FEATURES that it requires ("" for every device).
 CAPABILITIES: dict[int, tuple[str, str]] = {
     0: ("Matrix", ""),
@@ -56,6 +59,7 @@ CAPABILITIES: dict[int, tuple[str, str]] = {
     5345: ("VulkanMemoryModel", "memory_model"),
     5346: ("VulkanMemoryModelDeviceScope", "memory_model"),
     5347: ("PhysicalStorageBufferAddresses", "device_address"),
+    MATRICES: ("CooperativeMatrixKHR", "matrices"),
     6033: ("AtomicFloat32AddEXT", "float32_atomic_add"),
     6034: ("AtomicFloat64AddEXT", "float64_atomic_add"),
 }
