@@ -20,14 +20,28 @@ def product(a, b, c, m, n, k, SUMS: tl.constexpr, PRECISION: tl.constexpr,
     right = b + j[None, :] * k + s[:, None]
     total = tl.zeros((M, N), dtype=SUMS)
     for at in range(0, k, K):
-        x = tl.load(left, mask=s[None, :] < k - at, other=0)
-        y = tl.load(right, mask=s[:, None] < k - at, other=0)
-        total = tl.dot(x, y, total, input_precision=PRECISION)
+        x = tl.load(left, mask=s[None, :] < k - at, other=0.0)
+        y = tl.load(right, mask=s[:, None] < k - at, other=0.0)
+        total = tl.dot(x, y, total, input_precision=PRECISION, out_dtype=SUMS)
         left += K
         right += K
     i, j = row * M + tl.arange(0, M), column * N + tl.arange(0, N)
     inside = (i[:, None] < m) & (j[None, :] < n)
     tl.store(c + i[:, None] * n + j[None, :], total.to(c.dtype.element_ty), mask=inside)
+
+
+@triton.jit
+def nothing():
+    pass
+
+
+@triton.jit
+def many(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, n0, n1, n2, n3, n4, n5, n6, n7, n8):
+    """Nineteen arguments, which are all read where ``n0`` is negative."""
+    if n0 < 0:
+        total = n1 + n2 + n3 + n4 + n5 + n6 + n7 + n8
+        total += tl.load(a1) + tl.load(a2) + tl.load(a3) + tl.load(a4) + tl.load(a5)
+        tl.store(a0, total + tl.load(a6) + tl.load(a7) + tl.load(a8) + tl.load(a9))
 
 
 @triton.jit
