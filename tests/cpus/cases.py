@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -36,15 +37,21 @@ def expected(case: Case) -> Outcome:
 
 
 def require(processor: str) -> None:
-    """Skip a test on a host that cannot run a processor's code."""
-    lacks = missing(machine_for(Target("cpu", processor=processor)).needs)
+    """Skip a test on a host that cannot run the code of a processor, ``NAME[,+feature...]``."""
+    lacks = missing(machine_for(target_of(processor)).needs)
     if lacks:
         pytest.skip(f"this processor is no {processor}: it lacks {', '.join(lacks)}")
 
 
+def target_of(processor: str) -> Target:
+    """The target of a processor, ``NAME[,+feature...]``."""
+    name, _, changes = processor.partition(",")
+    return Target("cpu", processor=name, attributes=changes)
+
+
 def run(case: Case, processor: str, options: KernelOptions) -> Outcome:
     """A case as compiled for a processor, on this one."""
-    target = Target("cpu", block=case.block, processor=processor)
+    target = replace(target_of(processor), block=case.block)
     artifact = generate(case.module, target, options)
     copies = [np.array(array) for array in case.arrays]
     launch = (case.grid, case.block, copies, (), case.shared)

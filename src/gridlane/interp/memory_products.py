@@ -18,17 +18,19 @@ def _product(
     frame: Frame, op: WarpProduct, mask: Array, left: Array, right: Array, sums: Array
 ) -> None:
     memory, dtype = frame.block.launch.memory, numpy_of(element_of(op, op.sums))
+    factor = numpy_of(element_of(op, op.left))
 
-    def places(first: Array, rows: int, columns: int) -> Array:
-        return first + np.arange(rows * columns, dtype=ADDRESS) * ADDRESS.type(dtype.itemsize)
+    def places(first: Array, rows: int, columns: int, of: np.dtype) -> Array:
+        return first + np.arange(rows * columns, dtype=ADDRESS) * ADDRESS.type(of.itemsize)
 
     for warp in warps_of(mask, left, right, sums):
         lane = warp * WARP
-        a = memory.gather(places(left[lane], op.rows, op.depth), dtype)
-        b = memory.gather(places(right[lane], op.depth, op.columns), dtype)
-        where = places(sums[lane], op.rows, op.columns)
+        a = memory.gather(places(left[lane], op.rows, op.depth, factor), factor)
+        b = memory.gather(places(right[lane], op.depth, op.columns, factor), factor)
+        where = places(sums[lane], op.rows, op.columns, dtype)
         total = memory.gather(where, dtype).reshape(op.rows, op.columns)
-        a, b = a.reshape(op.rows, op.depth), b.reshape(op.depth, op.columns)
+        a = a.astype(dtype).reshape(op.rows, op.depth)
+        b = b.astype(dtype).reshape(op.depth, op.columns)
         with np.errstate(all="ignore"):
             for k in range(op.depth):
                 total = total + a[:, k, None] * b[k]

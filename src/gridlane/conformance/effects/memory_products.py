@@ -12,31 +12,37 @@ from gridlane.conformance.kernels import Kernel
 from gridlane.core.dtypes import DType, i32, u32
 from gridlane.ir.ops import arith, memory
 from gridlane.ir.ops.grid import SyncWarp
-from gridlane.ir.ops.memory_products import ELEMENTS, WarpProduct
+from gridlane.ir.ops.memory_products import FACTORS, WarpProduct
 from gridlane.ir.types import Space, pointer
 from gridlane.ir.values import Global, Value
 
-SHAPES = ((1, 1, 1), (6, 4, 16), (13, 5, 33), (64, 16, 32), (7, 48, 3), (7, 16, 128), (16, 3, 55))
-"""Rows, depth and columns: whole panels, narrower ones, single columns, panels that are copied."""
+SHAPES = (
+    *((1, 1, 1), (6, 4, 16), (13, 5, 33), (64, 16, 32), (7, 48, 3), (7, 16, 128), (16, 3, 55)),
+    *((9, 6, 48), (30, 20, 40)),
+)
+"""Rows, depth and columns: whole panels, narrower ones, single columns, panels that are copied,
+bytes that are multiplied by twos and fours."""
 
 
 def memory_products() -> Iterator[Case]:
     """Each element and shape, and a product in a branch."""
-    for element in ELEMENTS:
-        for shape in SHAPES:
-            yield _case(element, shape, False)
-        yield _case(element, (8, 8, 32), True)
+    for element, factors in FACTORS.items():
+        for factor in factors:
+            for shape in SHAPES:
+                yield _case(element, factor, shape, False)
+            yield _case(element, factor, (8, 8, 32), True)
 
 
-def _case(element: DType, shape: tuple[int, int, int], in_branch: bool) -> Case:
+def _case(element: DType, factor: DType, shape: tuple[int, int, int], in_branch: bool) -> Case:
     rows, depth, columns = shape
     counts = {"left": rows * depth, "right": depth * columns, "sums": rows * columns}
+    types = {"left": factor, "right": factor, "sums": element}
 
     def fill(kernel: Kernel) -> list[np.ndarray]:
         b = kernel.builder
-        arrays = [kernel.array(element) for _ in counts]
+        arrays = [kernel.array(types[name]) for name in counts]
         wanted = kernel.array(i32)
-        tiles = {name: _shared(kernel, name, element, count) for name, count in counts.items()}
+        tiles = {name: _shared(kernel, name, types[name], count) for name, count in counts.items()}
         for array, (name, count) in zip(arrays, counts.items(), strict=True):
             _moved(kernel, array, tiles[name], count)
         product = WarpProduct(tiles["left"], tiles["right"], tiles["sums"], *shape)
@@ -46,14 +52,19 @@ def _case(element: DType, shape: tuple[int, int, int], in_branch: bool) -> Case:
         else:
             b.emit(product)
         _moved(kernel, tiles["sums"], arrays[2], counts["sums"])
-        # Small integers, whose sums are exact however they are rounded.
-        given = [
-            (np.arange(count) * 7 % 23 - 11).astype(element.numpy) for count in counts.values()
-        ]
+        given = [_elements(types[name], count) for name, count in counts.items()]
         return [*given, np.ones(1, np.int32)]
 
-    label = f"{element}-{'-'.join(map(str, shape))}{'-branch' * in_branch}"
+    kinds = f"{element}" if factor is element else f"{factor}-{element}"
+    label = f"{kinds}-{'-'.join(map(str, shape))}{'-branch' * in_branch}"
     return case(WarpProduct.name, label, fill, (32, 1, 1), (1, 1, 1))
+
+
+def _elements(dtype: DType, count: int) -> np.ndarray:
+    """Small integers, whose sums are exact however they are rounded; of bytes the whole range."""
+    if dtype.size > 1:
+        return (np.arange(count) * 7 % 23 - 11).astype(dtype.numpy)
+    return (np.arange(count) * 37 % 256).astype(np.uint8).view(dtype.numpy)
 
 
 def _shared(kernel: Kernel, name: str, element: DType, count: int) -> Value:

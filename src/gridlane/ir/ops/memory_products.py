@@ -3,14 +3,14 @@ matrix instructions."""
 
 from __future__ import annotations
 
-from gridlane.core.dtypes import f32, f64, i32
+from gridlane.core.dtypes import DType, f32, f64, i8, i32, u8
 from gridlane.ir.op import Op, Scope, operation
 from gridlane.ir.ops.memory import element_of, space_of
 from gridlane.ir.types import Space
 from gridlane.ir.values import Value
 
-ELEMENTS = (f32, f64, i32)
-"""Elements of the matrices."""
+FACTORS: dict[DType, tuple[DType, ...]] = {f32: (f32,), f64: (f64,), i32: (i32, i8, u8)}
+"""Elements of the factors, by the element of the sums."""
 
 
 @operation("warp_product")
@@ -20,7 +20,7 @@ class WarpProduct(Op):
     All 32 lanes of a warp run it together, with the same pointers. The matrices are in shared
     memory, each row behind the other; the sums lie in none of the factors. Products are added one
     after the other, in the order of ``depth``; those of floats may be fused with the addition, and
-    integers wrap.
+    integers are those of the sums' type, which wrap.
 
     Attributes:
         left: the first element of ``rows`` times ``depth``.
@@ -38,9 +38,8 @@ class WarpProduct(Op):
 
     def check(self, scope: Scope) -> None:
         self.require(min(self.rows, self.depth, self.columns) > 0, "matrices have elements")
-        matrices = self.left, self.right, self.sums
-        kinds = {element_of(self, each) for each in matrices}
-        known = len(kinds) == 1 and kinds <= set(ELEMENTS)
-        self.require(known, f"matrices are of one type of {', '.join(map(str, ELEMENTS))}")
-        shared = all(space_of(each) is Space.SHARED for each in matrices)
+        kind, *factors = (element_of(self, each) for each in (self.sums, self.left, self.right))
+        known = factors[0] == factors[1] and factors[0] in FACTORS.get(kind, ())  # type: ignore[arg-type]  # a pointer is in no table
+        self.require(known, f"no products of {factors[0]} and {factors[1]} in {kind}")
+        shared = all(space_of(each) is Space.SHARED for each in (self.left, self.right, self.sums))
         self.require(shared, "matrices are in shared memory")

@@ -3,7 +3,7 @@ lane has every 32nd of the sums."""
 
 from __future__ import annotations
 
-from gridlane.core.dtypes import f32, f64, i32
+from gridlane.core.dtypes import DType, f32, f64, i32
 from gridlane.ir.builder import Builder
 from gridlane.ir.op import FastMath
 from gridlane.ir.ops import arith
@@ -44,7 +44,9 @@ def _product(b: Builder, op: WarpProduct) -> None:
         columns = b.const(op.columns, i32)
         row, column = b.div(now, columns), b.rem(now, columns)
         place = b.offset(op.sums, now)
-        total = b.variable("total", element_of(op, op.sums))
+        kind = element_of(op, op.sums)
+        assert isinstance(kind, DType)
+        total = b.variable("total", kind)
         b.write(total, b.load(place))
         k = b.variable("k", i32)
         b.write(k, b.const(0, i32))
@@ -53,7 +55,8 @@ def _product(b: Builder, op: WarpProduct) -> None:
             b.break_if(b.value(arith.Ge(at, b.const(op.depth, i32))))
             left = b.offset(op.left, b.add(b.mul(row, b.const(op.depth, i32)), at))
             right = b.offset(op.right, b.add(b.mul(at, columns), column))
-            b.write(total, _sum(b, b.read(total), b.load(left), b.load(right)))
+            factors = [b.cast(b.load(each), kind) for each in (left, right)]
+            b.write(total, _sum(b, b.read(total), *factors))
         with b.inside(inner.step):
             b.write(k, b.add(b.read(k), b.const(1, i32)))
         b.store(place, b.read(total))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gridlane.core.dtypes import DType
 from gridlane.ir.ops import tiles
-from gridlane.ir.ops.memory_products import WarpProduct
+from gridlane.ir.ops.memory_products import FACTORS, WarpProduct
 from gridlane.ir.types import tile
 from gridlane.ir.values import Value
 from gridlane.passes.tiles.elements import element, type_of
@@ -33,9 +33,14 @@ def dot_on_processor(state: State, op: tiles.TileDot) -> Storage:
     return result
 
 
-def _packed(state: State, value: Value, element_type: DType) -> Storage:
-    """A factor as rows of the accumulator's type in memory."""
+def _packed(state: State, value: Value, sums: DType) -> Storage:
+    """A factor as rows in memory: of its own type, if sums of a type take that, else of theirs."""
     stored, type_ = state.stored.get(value), type_of(value)
+    if type_.element in FACTORS[sums]:
+        assert isinstance(type_.element, DType)
+        element_type = type_.element
+    else:
+        element_type = sums
     if stored is not None and not stored.own and type_.element is element_type:
         return stored
     packed = state.allocate(tile(type_.shape, element_type), False, state.b.loc)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from gridlane.codegen.llvm.cpu.dispatch import emits
 from gridlane.codegen.llvm.cpu.gridops import first_thread
 from gridlane.codegen.llvm.cpu.lanes import Emission
-from gridlane.codegen.llvm.cpu.memory_products import Loop
+from gridlane.codegen.llvm.cpu.loops import Loop
 from gridlane.codegen.llvm.cpu.mma_memory import first
 from gridlane.codegen.llvm.cpu.products import added, element, narrowed, widened
 from gridlane.codegen.llvm.cpu.registers import registers_of, vector_of
