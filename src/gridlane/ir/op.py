@@ -32,7 +32,8 @@ class FastMath(IntFlag):
     """How one floating-point op differs from IEEE 754: freedoms that it allows, as in LLVM, and
     FTZ, which is a requirement: a subnormal f32 is 0 of its sign, as an operand and as a result,
     which counts as subnormal if it is so when rounded to 24 bits. With ROUGH a result may have the
-    error that PTX allows its approximate instruction, on targets that have it."""
+    error that PTX allows its approximate instruction, on targets that have it; with FLUSHABLE a
+    subnormal f32 may be 0 of its sign, where that is quicker."""
 
     NONE = 0
     NNAN = 1
@@ -45,6 +46,7 @@ class FastMath(IntFlag):
     FAST = 127
     FTZ = 128
     ROUGH = 256
+    FLUSHABLE = 512
 
 
 _KINDS = {

@@ -9,13 +9,19 @@ import numpy as np
 import pytest
 from tests.frontends.triton.running import jit
 from tests.passes.tiles.test_groups import by_groups, results
-from tests.passes.tiles.test_products import attention, by_threads, by_turns, program
+from tests.passes.tiles.test_products import OPTIONS, attention, by_threads, by_turns, program
 
+from gridlane import cuda
+from gridlane.compiler import cuda as compiler
+from gridlane.compiler.generation import copied
 from gridlane.core.dtypes import DType
+from gridlane.core.options import Target
 from gridlane.frontends.triton import language as tl
 from gridlane.ir.ops import grid, memory, warpgroups
 from gridlane.ir.types import PointerType, Space
 from gridlane.ir.values import Module
+from gridlane.launch import current
+from gridlane.launch.devices import get_device
 
 RNG = np.random.default_rng(8)
 
@@ -105,6 +111,27 @@ def test_attention_is_in_registers(is_group):
 
 
 @jit
+def powers_of_2(q, k, v, out, length, M: tl.constexpr, N: tl.constexpr, WIDTH: tl.constexpr):
+    i, j, d = tl.program_id(0) * M + tl.arange(0, M), tl.arange(0, N), tl.arange(0, WIDTH)
+    mine = tl.load(q + i[:, None] * WIDTH + d[None, :])
+    largest = tl.full((M,), -float("inf"), tl.float32)
+    weight = tl.zeros((M,), tl.float32)
+    total = tl.zeros((M, WIDTH), tl.float32)
+    for at in range(0, length, N):
+        keys = tl.load(k + (at + j)[:, None] * WIDTH + d[None, :])
+        scores = tl.dot(mine, tl.trans(keys))
+        higher = tl.maximum(largest, tl.max(scores, 1) * 0.25)
+        powers = tl.exp2(scores * 0.25 - higher[:, None])
+        less = tl.exp2(largest - higher)
+        weight = weight * less + tl.sum(powers, 1)
+        values = tl.load(v + (at + j)[:, None] * WIDTH + d[None, :])
+        total = tl.dot(powers.to(values.dtype), values, total * less[:, None])
+        largest = higher
+    result = total * (1 / weight)[:, None]
+    tl.store(out + i[:, None] * WIDTH + d[None, :], result.to(out.dtype.element_ty))
+
+
+@jit
 def chained(x, y, z, out, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
     i, j, s = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
     a = tl.load(x + i[:, None] * K + s[None, :])
@@ -131,3 +158,23 @@ def test_left_factors(m, n, warps, is_group):
     got = (results if is_group else by_turns)(changed, args, threads)[3]
     scores = (x.astype(np.float32) @ y.astype(np.float32) * 0.125).astype(np.float16)
     np.testing.assert_array_equal(got, scores.astype(np.float32) @ z.astype(np.float32))
+
+
+def test_their_ptx():
+    """Two sums become halves at once, powers of 2 are one instruction each; the PTX, read by the
+    frontend of PTX, computes the same."""
+    q, k, v = (RNG.standard_normal((128, 64)).astype(np.float16) for _ in range(3))
+    args = [q, k, v, np.zeros_like(q), 128]
+    module = program(powers_of_2, args, 4, 2, M=64, N=64, WIDTH=64)
+    artifact = compiler.generate(copied(module), Target("cuda", processor="sm_90a"), OPTIONS)
+    text = artifact.code.decode()
+    assert text.count("cvt.rn.f16x2.f32") == 64 // 2 // 2 + 64 // 4  # powers, and the result
+    assert text.count("ex2.approx.ftz.f32") == text.count("ex2.") == 64 // 2 + 2
+    assert "st.shared.b16" not in text and ".local" not in text
+    current.choose(get_device("interp"))
+    function = cuda.RawModule(code=text).get_function("powers_of_2")
+    function((2,), (128,), (*args[:4], np.int32(128)), shared_mem=artifact.own_dynamic)
+    scores = q.astype(float) @ k.astype(float).T * 0.25
+    powers = np.exp2(scores - scores.max(1, keepdims=True))
+    want = powers @ v.astype(float) / powers.sum(1, keepdims=True)
+    np.testing.assert_allclose(args[3], want, atol=2e-3)

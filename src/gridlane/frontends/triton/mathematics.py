@@ -17,7 +17,8 @@ from gridlane.frontends.triton.types import require_arithmetic
 from gridlane.frontends.triton.values import member, tensor
 from gridlane.ir.builder import Builder
 from gridlane.ir.libdevice import ONE
-from gridlane.ir.ops import arith
+from gridlane.ir.op import FastMath, Op
+from gridlane.ir.ops import arith, math
 from gridlane.ir.values import Value
 
 FLOATS = ("fp32", "fp64")
@@ -31,6 +32,15 @@ def _require(kinds: tuple[str, ...], *values: Any) -> None:
             raise ValueError(f"Expected dtype {[*kinds]} but got {plain.dtype.name}")
 
 
+def _unary(b: Builder, cls: type[Op], value: Value) -> Value:
+    """A function of one float; subnormal powers of 2 may be 0, as in Triton, as NVIDIA's
+    instruction for others takes three more."""
+    result = b.unary(cls, value)
+    if isinstance(result.op, math.Exp2):
+        result.op.fast |= FastMath.FLUSHABLE
+    return result
+
+
 def _of_one(name: str, kinds: tuple[str, ...] = FLOATS, op: str = "") -> Callable[..., tensor]:
     """A function of one float."""
     cls = ONE[op or name]
@@ -40,7 +50,7 @@ def _of_one(name: str, kinds: tuple[str, ...] = FLOATS, op: str = "") -> Callabl
         value = to_tensor(x)
         if not value.dtype.is_floating():
             raise ValueError(f"Expected dtype {[*kinds]} but got {value.dtype.name}")
-        return apply(op or name, lambda b, v: b.unary(cls, v), [value], value.dtype)
+        return apply(op or name, lambda b, v: _unary(b, cls, v), [value], value.dtype)
 
     function.__name__ = name
     function.__doc__ = f"The {name} of each element."

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gridlane.core.dtypes import DType, i8, u8, u16, u32
-from gridlane.ir.ops import arith, tiles
+from gridlane.core.dtypes import DType, i8, u8, u32
+from gridlane.ir.ops import tiles
 from gridlane.ir.ops.matrix import DEPTHS
 from gridlane.ir.ops.matrix_instructions import FACTORS
 from gridlane.ir.ops.mma_memory import MmaLoad
@@ -17,6 +17,7 @@ from gridlane.passes.tiles.layouts import LANE_BITS
 from gridlane.passes.tiles.placement import Schedule
 from gridlane.passes.tiles.state import State, Storage
 from gridlane.passes.tiles.sums import rounded, sum_type
+from gridlane.passes.tiles.vectors import pair
 
 _HIGH = 16
 """Rows of an instruction's sums."""
@@ -121,15 +122,8 @@ def in_registers(state: State, value: Value) -> Storage | None:
 def words_of(state: State, storage: Storage, first: int) -> tuple[Value, ...]:
     """The registers of 16 rows of A and 16 items of 16 bits, which are 8 elements from ``first``
     on of a thread: a word is two neighbours."""
-    b = state.b
-    values = [b.read(var) for var in storage.registers[first : first + 8]]
-    bits = [b.cast(b.bitcast(value, u16), u32) for value in values]
-    return tuple(
-        [
-            b.or_(low, b.binary(arith.Shl, high, b.const(16, u32)))
-            for low, high in zip(bits[::2], bits[1::2], strict=True)
-        ]
-    )
+    values = [state.b.read(var) for var in storage.registers[first : first + 8]]
+    return tuple([pair(state.b, *each) for each in zip(values[::2], values[1::2], strict=True)])
 
 
 def in_shared(state: State, value: Value) -> tuple[Storage, bool] | None:

@@ -143,6 +143,8 @@ def _elements(b: Builder, group: Group, words: Sequence[Value]) -> list[Value]:
 def _packed(b: Builder, group: Group, values: Sequence[Value]) -> list[Value]:
     """Words of elements."""
     size, plain = group.element.size, _WORDS[group.element.size]
+    if size == 2 and group.element.is_float:
+        return [pair(b, *each) for each in zip(values[::2], values[1::2], strict=True)]
     bits = [b.bitcast(value, plain) for value in values]
     if size == 8:
         words: list[Value] = []
@@ -158,3 +160,10 @@ def _packed(b: Builder, group: Group, values: Sequence[Value]) -> list[Value]:
             total = b.or_(total, b.binary(arith.Shl, wide, b.const(8 * size * n, u32)))
         words.append(total)
     return words
+
+
+def pair(b: Builder, low: Value, high: Value) -> Value:
+    """The word of two floats of 16 bits: as a vector, of which code generators convert both at
+    once."""
+    assert isinstance(low.type, DType)
+    return b.bitcast(b.value(memory.Pack((low, high), vector(low.type, 2))), u32)

@@ -39,6 +39,8 @@ def own_instruction(state: Emission, op: Op) -> bool:
     """Emit an f32 op that flushes or may be rough as PTX's instruction; False if it is neither."""
     fast: FastMath = getattr(op, "fast", FastMath.NONE)
     flushes, rough = bool(fast & FastMath.FTZ), bool(fast & FastMath.ROUGH)
+    if fast & FastMath.FLUSHABLE and isinstance(op, math.Exp2):
+        flushes = rough = True  # the error is that of libdevice's, which is this instruction
     if not (flushes or rough) or op.results[0].type is not f32:
         return False
     operands = [state.name(value) for value in op.operands()]
