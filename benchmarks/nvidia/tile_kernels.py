@@ -56,17 +56,17 @@ def attention(q, k, v, out, length, scale, CAUSAL: tl.constexpr, WIDTH: tl.const
     end = first + M if CAUSAL else length
     for at in range(0, end, N):
         keys = tl.load(k + head + (at + j)[:, None] * WIDTH + d[None, :])
-        scores = tl.dot(mine, tl.trans(keys)) * scale
+        scores = tl.dot(mine, tl.trans(keys))
         if CAUSAL:
             scores = tl.where(i[:, None] >= at + j[None, :], scores, -1.0e30)
-        higher = tl.maximum(largest, tl.max(scores, 1))
-        powers = tl.exp2(scores - higher[:, None])
+        higher = tl.maximum(largest, tl.max(scores, 1) * scale)
+        powers = tl.exp2(scores * scale - higher[:, None])
         less = tl.exp2(largest - higher)
         weight = weight * less + tl.sum(powers, 1)
         values = tl.load(v + head + (at + j)[:, None] * WIDTH + d[None, :])
         total = tl.dot(powers.to(values.dtype), values, total * less[:, None])
         largest = higher
-    result = total / weight[:, None]
+    result = total * (1 / weight)[:, None]
     tl.store(out + head + i[:, None] * WIDTH + d[None, :], result.to(out.dtype.element_ty))
 
 
