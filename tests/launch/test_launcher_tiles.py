@@ -13,7 +13,8 @@ import pytest
 
 from gridlane.launch import launcher
 from gridlane.launch.launcher import BOOLEAN, NUMBER, REAL, block_of
-from gridlane.launch.launcher_tiles import CONSTANT, HOST, OWN, PARTS, TENSOR, WHOLE
+from gridlane.launch.launcher_tiles import CONSTANT, FIT, HOST, OWN, PARTS, TENSOR, WHOLE
+from gridlane.runtime import tensor_maps
 
 try:
     from gridlane.launch import _native
@@ -159,6 +160,31 @@ def test_matchers(cls, name):
             matched += 1
             assert target.calls == [(wanted, (2, 1, 1), (value,))]
     assert matched >= 1
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3])
+@pytest.mark.parametrize("aligned", [0, 1])
+@pytest.mark.parametrize("mapped", [0, 1])
+def test_descriptors_select_code(cls, rank, aligned, mapped):
+    """By address, extents and strides in bytes: multiples of 16, and what tensor maps describe."""
+    parts = [(WHOLE, None, (-(2**63), 2**63 - 1, 1, 0), 8 * n, 8) for n in range(2 * rank + 1)]
+    fit = FIT, None, (rank, aligned, mapped), 0, 0
+    matcher = PARTS, list, (None, (*parts, fit)), 0, 0
+    launch, _ = made(cls, (matcher,), 8 * len(parts), ("x",), (ABSENT,), 1)
+    seen = set()
+    strides = (4, 16, 0, -16, 24, 2**40, 2**40 - 16)
+    for address, first, last, stride in itertools.product(
+        (0, 8, 64), (0, 1, -16, 2**31 - 1, 2**31), (0, 16, 17, 2**31), strides
+    ):
+        extents = [first] * (rank - 1) + [last]
+        steps = [stride] * (rank - 1)
+        has_multiples = all(each % 16 == 0 for each in (address, last, *steps))
+        fits = address % 16 == 0 < address and all(0 < each < 2**31 for each in extents)
+        fits = fits and all(each % 16 == 0 and 0 < each < 2**40 for each in steps)
+        result = launch._over(1)([address, *extents, *steps, 4, None])
+        assert (result == "done") == ((has_multiples, fits) == (bool(aligned), bool(mapped)))
+        seen.add(result)
+    assert seen == {"done", "slow"}
 
 
 def test_dtypes_of_one_number(cls):
@@ -437,3 +463,78 @@ def test_a_build_of_another_source(monkeypatch):
     monkeypatch.setattr(_native, "INTERFACE", launcher.INTERFACE - 1)
     with pytest.warns(RuntimeWarning, match="pip install -e"):
         assert launcher._chosen() is launcher.PythonLauncher
+
+
+@pytest.fixture
+def encoder():
+    """A function with the signature of cuTensorMapEncodeTiled, and what it got."""
+    seen = []
+
+    def encode(target, kind, rank, address, extents, strides, box, steps, *numbers):
+        words = [
+            (unit * count).from_address(where)[:]
+            for unit, count, where in (
+                (ctypes.c_uint64, rank, extents), (ctypes.c_uint64, rank - 1, strides),
+                (ctypes.c_uint32, rank, box), (ctypes.c_uint32, rank, steps),
+            )
+        ]  # fmt: skip
+        assert target % 64 == 0
+        seen.append((kind, address, *map(tuple, words), *numbers))
+        ctypes.memset(target, len(seen), 128)
+        return int(address == 4096 * 7)
+
+    return tensor_maps._ENCODE(encode), seen
+
+
+def test_tensor_maps(cls, encoder):
+    """They are encoded again where numbers change; what the encoder refuses takes the slow path."""
+    encode, seen = encoder
+    launched = []
+
+    def launch_kernel(function, *rest):
+        size = ctypes.c_size_t.from_address(ctypes.c_void_p.from_address(rest[-1] + 24).value)
+        block = ctypes.c_void_p.from_address(rest[-1] + 8).value
+        launched.append(ctypes.string_at(block, size.value))
+        return 0
+
+    native = launcher._FUNCTION(launch_kernel)
+    parts = [(WHOLE, None, (0, 2**62, 1, 0), 8 * n, 8) for n in range(5)]
+    launch, _ = made(cls, (), 0, tuple("abcde"), (ABSENT,) * 5, 5)
+    launch._forget()
+    address = ctypes.cast(native, ctypes.c_void_p).value
+    encode_address = ctypes.cast(encode, ctypes.c_void_p).value
+    maps = encode_address, ((64, (0, 16, 8, 24), 6, (64, 32), 3, 1),)
+    launch._install(tuple(parts), 192, address, 5, LIMITS, 0, 0, 0, 0, None, None, "done", None, maps)
+    over = launch._over((2,))
+    for _ in range(3):
+        assert over(4096, 11, 14, 64, 2) == "done"
+    assert seen == [(6, 4096, (14, 11), (64,), (64, 32), (1, 1), 0, 3, 2, 1)]
+    assert launched[-1] == struct.pack("<5Q", 4096, 11, 14, 64, 2) + bytes(24) + b"\1" * 128
+    assert over(8192, 11, 14, 64, 2) == "done"
+    assert launched[-1][64:] == b"\2" * 128 and seen[-1][1] == 8192
+    assert over(4096, 12, 14, 64, 2) == "done" and seen[-1][2] == (14, 12)
+    assert over(4096, 12, 14, 80, 2) == "done" and seen[-1][3] == (80,)
+    assert over(4096, 12, 14, 80, 4) == "done" and len(seen) == 4
+    count = len(launched)
+    assert over(4096 * 7, 12, 14, 80, 2) == "slow" and len(launched) == count
+
+
+@pytest.mark.skipif(_native is None, reason="no C compiler")
+@pytest.mark.parametrize(
+    "maps",
+    [
+        7,
+        (0,),
+        (0, ((65, (0, 8), 6, (64,), 3, 1),)),
+        (0, ((64, (0, 185), 6, (64,), 3, 1),)),
+        (0, ((64, (0, -8), 6, (64,), 3, 1),)),
+        (0, ((64, (0,), 6, (64,), 3, 1),)),
+        (0, ((64, (0,) * 12, 6, (64,) * 6, 3, 1),)),
+        (0, ((64, (0, 8), 6, (-1,), 3, 1),)),
+    ],
+)
+def test_what_is_no_tensor_map(maps):
+    launch, target = made(_native.Launcher, (), 0, (), (), 0)
+    with pytest.raises((ValueError, TypeError)):
+        launch._install((), 192, 0, 0, LIMITS, 0, 0, 0, 0, None, target, "done", None, maps)
+    assert launch._over(1)() == "done"

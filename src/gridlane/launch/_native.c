@@ -15,14 +15,14 @@
 
 #include "_external_arrays.h"
 
-#define INTERFACE 5 /* as in launcher.py: a build of another source is not used */
+#define INTERFACE 6 /* as in launcher.py: a build of another source is not used */
 #define MOST_PROFILES 32
 #define MOST_OVER 256 /* of a tile program, which has one launcher for all grids */
 #define MOST_PARAMETERS 4096 /* bytes, the least that every device takes */
 
 enum kind {
     ARRAY, INTEGER, REAL, BOOLEAN, NOTHING, NUMBER, FOREIGN, /* of kernels */
-    CONSTANT, WHOLE, OWN, HOST, TENSOR, PARTS                /* of tile programs as well */
+    CONSTANT, WHOLE, OWN, HOST, TENSOR, PARTS, FIT           /* of tile programs as well */
 };
 
 typedef struct Matcher {
@@ -52,6 +52,8 @@ typedef int (*Launch)(void *function, unsigned gx, unsigned gy, unsigned gz, uns
                       unsigned by, unsigned bz, unsigned shared, void *stream, void **params,
                       void **extra);
 
+#include "_tensor_maps.h"
+
 typedef struct {
     Py_ssize_t place; /* among the arguments */
     PyObject *wanted; /* borrowed of its matcher */
@@ -75,6 +77,9 @@ typedef struct {
     PyObject *streams;          /* returns what replaces `stream`, or NULL */
     Constant *constants;        /* the matchers of constants, which most profiles differ by */
     Py_ssize_t constant_count;
+    TensorMap *maps; /* owned; in the parameter block */
+    Py_ssize_t map_count;
+    Encode encode;
 } Profile;
 
 typedef struct {
@@ -184,6 +189,8 @@ static int take(const Matcher *matcher, PyObject *value, unsigned char *block)
         return take_tensor(matcher, value, place);
     case PARTS:
         return take_parts(matcher, value, block);
+    case FIT:
+        return fits_block(matcher, place);
     }
     return 0;
 }
@@ -316,11 +323,11 @@ static int read_matcher(Matcher *matcher, PyObject *item, size_t size)
     if (!PyArg_ParseTuple(item, "iOOii", &matcher->kind, &type, &wanted, &matcher->offset,
                           &matcher->size))
         return -1;
-    int known = matcher->kind >= ARRAY && matcher->kind <= PARTS;
+    int known = matcher->kind >= ARRAY && matcher->kind <= FIT;
     int foreign = matcher->kind == FOREIGN, of_tiles = matcher->kind >= CONSTANT;
     int pointer = matcher->kind >= OWN && matcher->kind <= TENSOR;
     int simple = (matcher->kind != ARRAY && matcher->kind != NUMBER && !foreign && !of_tiles) ||
-                 matcher->kind == CONSTANT || matcher->kind == WHOLE;
+                 matcher->kind == CONSTANT || matcher->kind == WHOLE || matcher->kind == FIT;
     int bounded = matcher->kind == INTEGER || matcher->kind == NUMBER;
     if (bounded && wanted != Py_None) {
         matcher->most = PyLong_AsLongLong(wanted);
@@ -354,12 +361,13 @@ static int read_matcher(Matcher *matcher, PyObject *item, size_t size)
 static PyObject *launcher_install(Launcher *self, PyObject *args)
 {
     PyObject *matchers, *keep, *target = Py_None, *result = Py_None, *streams = Py_None;
+    PyObject *maps = Py_None;
     Py_ssize_t size;
     unsigned long long launch, function, stream, flag, sound;
     unsigned g[6], shared;
-    if (!PyArg_ParseTuple(args, "O!nKK(IIIIII)IKKKO|OOO", &PyTuple_Type, &matchers, &size, &launch,
+    if (!PyArg_ParseTuple(args, "O!nKK(IIIIII)IKKKO|OOOO", &PyTuple_Type, &matchers, &size, &launch,
                           &function, &g[0], &g[1], &g[2], &g[3], &g[4], &g[5], &shared, &stream,
-                          &flag, &sound, &keep, &target, &result, &streams))
+                          &flag, &sound, &keep, &target, &result, &streams, &maps))
         return NULL;
     if (size < 0 || size > MOST_PARAMETERS || (!launch && target == Py_None)) {
         PyErr_SetString(PyExc_ValueError, "not a profile");
@@ -380,6 +388,10 @@ static PyObject *launcher_install(Launcher *self, PyObject *args)
             release(made);
             return NULL;
         }
+    }
+    if (read_maps(maps, size, &made->maps, &made->map_count, &made->encode) < 0) {
+        release(made);
+        return NULL;
     }
     made->size = made->gaps = size;
     for (Py_ssize_t n = 0; n < made->count; n++)

@@ -21,6 +21,7 @@ class Launcher:
         target: Any = None,
         result: Any = None,
         streams: Callable[[], int] | None = None,
+        maps: tuple[Any, ...] | None = None,
         /,
     ) -> None: ...
     def _name(

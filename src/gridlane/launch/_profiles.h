@@ -18,6 +18,7 @@ static void release(Profile *profile)
         return;
     free_matchers(profile->matchers, profile->count);
     PyMem_Free(profile->constants);
+    PyMem_Free(profile->maps);
     Py_XDECREF(profile->keep);
     Py_XDECREF(profile->target);
     Py_XDECREF(profile->result);

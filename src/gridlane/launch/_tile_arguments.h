@@ -178,6 +178,31 @@ static int take_parts(const Matcher *matcher, PyObject *value, unsigned char *bl
     return 1;
 }
 
+static int64_t number_at(const unsigned char *place)
+{
+    int64_t number;
+    memcpy(&number, place, sizeof number);
+    return number;
+}
+
+/* Whether the descriptor in the block, whose address is at `place`, selects the same code. */
+static int fits_block(const Matcher *matcher, const unsigned char *place)
+{
+    int64_t rank = matcher->low, address = number_at(place);
+    const unsigned char *extents = place + 8, *strides = extents + 8 * rank;
+    int aligned = address % 16 == 0 && number_at(strides - 8) % 16 == 0;
+    int mapped = address % 16 == 0 && address != 0;
+    for (int64_t n = 0; n < rank; n++) {
+        int64_t extent = number_at(extents + 8 * n), stride = number_at(strides + 8 * n);
+        mapped = mapped && extent >= 1 && extent <= INT32_MAX;
+        if (n == rank - 1) /* neighbours */
+            break;
+        aligned = aligned && stride % 16 == 0;
+        mapped = mapped && stride % 16 == 0 && stride > 0 && stride < (int64_t)1 << 40;
+    }
+    return aligned == matcher->aligned && mapped == matcher->but_one;
+}
+
 static int read_matcher(Matcher *matcher, PyObject *item, size_t size);
 
 /* What a matcher of a tile program's argument wants; the pointers are borrowed of its tuple. */
@@ -196,6 +221,14 @@ static int read_tile_matcher(Matcher *matcher, size_t size)
             return -1;
         matcher->factor = factor;
         return 0;
+    case FIT:
+        if (!PyArg_ParseTuple(wanted, "Lii", &matcher->low, &matcher->aligned, &matcher->but_one))
+            return -1;
+        if (matcher->low >= 1 && matcher->low <= MAP_AXES &&
+            (size_t)matcher->offset + 8 + 16 * (size_t)matcher->low <= size)
+            return 0;
+        PyErr_SetString(PyExc_ValueError, "not a matcher");
+        return -1;
     case OWN:
         return PyArg_ParseTuple(wanted, "Oi", &matcher->key, &matcher->aligned) ? 0 : -1;
     case HOST:

@@ -176,6 +176,8 @@ static int run_over(Launcher *self, Profile *profile, PyObject **values, PyObjec
         return -1;
     if (profile->sound && !*profile->sound) /* a function may have ended it */
         return 0;
+    if (!fill_maps(profile->maps, profile->map_count, profile->encode, block))
+        return 0;
     int code = run(profile, block, numbers, stream);
     if (code == 0)
         return 1;

@@ -42,12 +42,13 @@ import numpy as np
 
 from gridlane.core.config import config
 from gridlane.launch import launcher_external_arrays, launcher_tiles
-from gridlane.launch.launcher_tiles import PARTS, Names, Over
+from gridlane.launch.launcher_tensor_maps import Maps, selects
+from gridlane.launch.launcher_tiles import FIT, PARTS, Names, Over
 
 MOST_PROFILES = 32
 MOST_OVER = 256
 """Of a tile program, which has one launcher for all grids."""
-INTERFACE = 5
+INTERFACE = 6
 """That of the native launcher with this file; it changes with the arguments of any of its methods,
 and with what a matcher wants."""
 
@@ -96,6 +97,7 @@ class PythonLauncher:
         target: Callable[..., Any] | None = None,
         result: Any = None,
         streams: Callable[[], int] | None = None,
+        maps: tuple[Any, ...] | None = None,
     ) -> None:
         """Add a profile."""
         call = target or _FUNCTION(launch)
@@ -103,7 +105,8 @@ class PythonLauncher:
         alive = (ctypes.c_ubyte * 1).from_address(sound) if sound else b"\1"
         place = function, *geometry, shared, stream
         has_target = target is not None
-        ways = call, place, mark, alive, keep, has_target, result, streams
+        filler = None if maps is None else Maps(*maps)
+        ways = call, place, mark, alive, keep, has_target, result, streams, filler
         profile = matchers, size, *ways
         most = MOST_PROFILES if self._names is None else MOST_OVER
         self._profiles = [profile, *self._profiles[: most - 1]]
@@ -194,6 +197,8 @@ class PythonLauncher:
         if profile[7]:
             given = bytes(block[: profile[1]])
             done = profile[2](given, *numbers, tuple(values)) is not NotImplemented
+        elif profile[10] is not None and not profile[10].fill(block):
+            done = False
         else:
             place = profile[3]
             stream = place[8] if profile[9] is None else profile[9]()
@@ -244,6 +249,8 @@ def _fill(block: bytearray, matcher: tuple[Any, ...], value: Any) -> bool:
         names, inner = wanted
         items = launcher_tiles.parts_of(cls, names, len(inner), value)
         return items is not None and all(_fill(block, *each) for each in zip(inner, items))
+    if kind == FIT:
+        return selects(block, offset, wanted)
     octets = _octets(kind, cls, wanted, length, value)
     if octets is None or len(octets) < length:
         return False

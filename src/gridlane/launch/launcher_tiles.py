@@ -17,13 +17,14 @@ one of them is another object.
 profile goes to ``_launch_over(grid, args, keywords)``; where the grid was a function, it gets what
 that returned.
 
-A profile has three arguments of ``_install`` more, and the largest grid in place of the grid:
+A profile has four arguments of ``_install`` more, and the largest grid in place of the grid:
 
     target      launches in place of ``launch`` and ``function``: a function of the parameter block,
                 of the three numbers of programs and of the values; NotImplemented where the slow
                 path has to
     result      of the call
     streams     returns the CUstream in place of ``stream``; None without a target
+    maps        the tensor maps in the parameter block, or None; see launcher_tensor_maps.py
 
 The kinds of matchers, each with its wanted:
 
@@ -36,6 +37,9 @@ The kinds of matchers, each with its wanted:
                 torch's, whose attribute of that name is True
     PARTS       (names, matchers): attributes of an object, or the items of a tuple or list where
                 names is None
+    FIT         (axes, aligned, mapped): any value; whether the descriptor whose address is at the
+                offset, with its extents and strides behind it, has an address, strides and a last
+                extent that are multiples of 16, and whether a tensor map describes it
 
 An address or int is a multiple of ``aligned``; of its negative, no multiple; any where it is 0.
 """
@@ -53,7 +57,7 @@ import numpy as np
 
 from gridlane.launch.geometry import address_of
 
-CONSTANT, WHOLE, OWN, HOST, TENSOR, PARTS = range(7, 13)
+CONSTANT, WHOLE, OWN, HOST, TENSOR, PARTS, FIT = range(7, 14)
 IN_PLACE, CONTIGUOUS = 0x500, 0x3
 """Bits of ``ndarray.flags.num``: aligned and writeable; in the order of C or of Fortran."""
 _ATTRIBUTE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_ulonglong)

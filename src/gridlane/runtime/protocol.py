@@ -53,6 +53,7 @@ class NativeLaunch:
         flag: of a byte to set at each launch.
         sound: of a byte that is 1 while this object is valid.
         keep: the owner of the memory at these addresses.
+        encode: of cuTensorMapEncodeTiled, for a kernel with tensor maps.
     """
 
     address: int
@@ -63,6 +64,7 @@ class NativeLaunch:
     flag: int
     sound: int
     keep: Any
+    encode: int = 0
 
 
 Explain = Callable[[Any], BaseException]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from gridlane.core.artifact import Artifact
@@ -66,3 +67,45 @@ def _place(artifact: Artifact, use: TensorMapUse) -> _Place:
         code += f"{slot.offset - end}x{'Q' if slot.dtype is None else 'q'}"
         end = slot.end
     return _Place(use, slots[use.parameter].offset, numbers, struct.Struct(code).unpack_from)
+
+
+# --- the driver's function
+
+
+PROMOTION = 2
+"""Lines are fetched into L2 by 128 bytes: CU_TENSOR_MAP_L2_PROMOTION_L2_128B."""
+_ALIGN = 64
+_ENCODE = ctypes.CFUNCTYPE(
+    ctypes.c_int,
+    ctypes.c_void_p,
+    ctypes.c_int,
+    ctypes.c_uint,
+    *(ctypes.c_void_p,) * 5,
+    *(ctypes.c_int,) * 4,
+)
+
+
+def encode_at(
+    function: int,
+    kind: int,
+    address: int,
+    extents: Sequence[int],
+    strides: Sequence[int],
+    box: Sequence[int],
+    steps: Sequence[int],
+    *enumerations: int,
+) -> tuple[int, bytes]:
+    """Call cuTensorMapEncodeTiled; its code, and the bytes of the map.
+
+    Args:
+        function: its address.
+        enumerations: interleave, swizzle, promotion and fill.
+    """
+    memory = (ctypes.c_ubyte * (SIZE + _ALIGN))()
+    start = -ctypes.addressof(memory) % _ALIGN
+    words = [(ctypes.c_uint64 * 5)(*each) for each in (extents, strides)]
+    spans = [(ctypes.c_uint32 * 5)(*each) for each in (box, steps)]
+    where = map(ctypes.addressof, (*words, *spans))
+    target = ctypes.addressof(memory) + start
+    code = _ENCODE(function)(target, kind, len(box), address, *where, *enumerations)
+    return code, bytes(memory[start : start + SIZE])

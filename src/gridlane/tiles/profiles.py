@@ -21,9 +21,11 @@ from gridlane.frontends.triton.types import dtype
 from gridlane.launch.dimensions import ALONE
 from gridlane.launch.geometry import address_of
 from gridlane.launch.launcher import Launcher, block_of
+from gridlane.launch.launcher_tensor_maps import maps_of
 from gridlane.launch.launcher_tiles import (
     CONSTANT,
     CONTIGUOUS,
+    FIT,
     HOST,
     IN_PLACE,
     OWN,
@@ -124,7 +126,7 @@ class _Matching:
         if piece is None:
             raise _NotNative
         if isinstance(value, TensorDescriptor):
-            return self._descriptor(value, piece, described.aligned)
+            return self._descriptor(value, piece, described)
         return self._pointer(value, ALIGNMENT if described.aligned else -ALIGNMENT, piece)
 
     def _pointer(self, value: Any, aligned: int, piece: Piece) -> Matcher:
@@ -155,31 +157,34 @@ class _Matching:
             return "is_cuda"
         raise _NotNative
 
-    def _descriptor(self, value: TensorDescriptor, piece: Piece, is_aligned: bool) -> Matcher:
+    def _descriptor(self, value: TensorDescriptor, piece: Piece, described: Described) -> Matcher:
         offsets = {slot.path[len(piece.items) :]: slot.offset for slot in piece.slots}
         base = value.base.base if type(value.base) is TensorWrapper else value.base
         size = getattr(base, "itemsize", None) or base.dtype.itemsize
 
-        last = len(value.shape) - 1
-
-        def number(name: str, axis: int, factor: int) -> Matcher:
-            known = is_aligned and (axis == last) == (name == "shape")
-            wanted = *_ANY, factor, 0, ALIGNMENT // factor if known else 0
-            return Matcher(WHOLE, None, wanted, offsets[name, axis], 8)
+        rank, start = len(value.shape), piece.offset
+        places = [(name, axis) for name in ("shape", "strides") for axis in range(rank)]
+        if [offsets[each] for each in places] != [start + 8 * n for n in range(1, 2 * rank + 1)]:
+            raise _NotNative
 
         def numbers(name: str, factor: int) -> Matcher:
-            parts = [number(name, axis, factor) for axis in range(last + 1)]
+            parts = [
+                Matcher(WHOLE, None, (*_ANY, factor, 0, 0), offsets[name, axis], 8)
+                for axis in range(rank)
+            ]
             return Matcher(PARTS, list, (None, tuple(parts)))
 
+        is_mapped = described.block is not None and described.block.mapped
         block = tuple([_constant(extent) for extent in value.block_shape])
         parts = (
-            self._pointer(value.base, ALIGNMENT if is_aligned else 0, piece),
+            self._pointer(value.base, 0, piece),
             numbers("shape", 1),
             numbers("strides", size),
             Matcher(PARTS, list, (None, block)),
             _constant(value.padding),
+            Matcher(FIT, None, (rank, int(described.aligned), int(is_mapped)), start),
         )
-        names = "base", "shape", "strides", "block_shape", "padding"
+        names = "base", "shape", "strides", "block_shape", "padding", "padding"
         return Matcher(PARTS, type(value), (names, parts))
 
 
@@ -258,6 +263,7 @@ def profile_of(checked: Checked) -> tuple[Any, ...] | None:
     return (
         matchers, entry.param_size, entry.address, entry.function, geometry, shared, entry.stream,
         entry.flag, entry.sound, (entry.keep, plan), None, checked.result, handles,
+        maps_of(artifact, entry.encode),
     )  # fmt: skip
 
 

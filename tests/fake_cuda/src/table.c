@@ -90,6 +90,7 @@
     _(cuLaunchKernel, 4000, cuLaunchKernel)                                                        \
     _(cuLaunchCooperativeKernel, 9000, cuLaunchCooperativeKernel)                                  \
     _(cuLaunchKernelEx, 11060, cuLaunchKernelEx)                                                   \
+    _(cuTensorMapEncodeTiled, 12000, cuTensorMapEncodeTiled)                                       \
     _(cuOccupancyMaxActiveClusters, 11070, cuOccupancyMaxActiveClusters)                           \
     _(cuGraphGetNodes, 10000, cuGraphGetNodes)                                                     \
     _(cuGraphDestroy, 10000, cuGraphDestroy)                                                       \

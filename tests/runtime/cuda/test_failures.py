@@ -14,7 +14,8 @@ from tests.fake_cuda.kernels import HELLO, TOO_LARGE, artifact
 
 import gridlane.runtime.drivers.cuda
 from gridlane.core.errors import DeviceError
-from gridlane.runtime.drivers.cuda import open_device
+from gridlane.core.tensor_map import Element, TensorMap
+from gridlane.runtime.drivers.cuda import open_device, tensor_maps
 from gridlane.runtime.drivers.cuda.memory import as_array
 
 PARAMS = struct.pack("<Qq", 0, 1)
@@ -112,6 +113,7 @@ def kernels(device):
     clusters = device.load(artifact(cluster=(2, 1, 1)))
     clusters.active_clusters(32)
     clusters.bind((1, 1, 1)).launch(PARAMS, 2, 1, 1, 0)
+    tensor_maps.encode(TensorMap(64, Element.F16, (64,), (), (64,), (1,)))
 
 
 def graphs(device):

@@ -45,8 +45,10 @@ def encode(
     _check_numbers(kind, interleave, swizzle, promotion, fill)
     new_struct = Struct("CUtensorMap")
     if compiles_ptx(contexts.current().device):
-        enumerations = kind, interleave, swizzle, promotion, fill
-        new_struct.fill(_by_driver(rank, address, extents, strides, box, steps, *enumerations))
+        from gridlane.runtime.drivers.cuda.tensor_maps import encode_tiled
+
+        described = kind, address, extents, strides, box, steps
+        new_struct.fill(encode_tiled(*described, interleave, swizzle, promotion, fill))
         return new_struct
     if interleave:
         fail(NOT_SUPPORTED, "interleaved tensors (CU_TENSOR_MAP_INTERLEAVE_16B and 32B)")
@@ -75,40 +77,6 @@ def _check_numbers(kind: int, interleave: int, swizzle: int, promotion: int, fil
     ):
         if not 0 <= value < count:
             fail(INVALID_VALUE, f"{value} is no {name} of tensors")
-
-
-def _by_driver(
-    rank: int,
-    address: int,
-    extents: tuple[int, ...],
-    strides: tuple[int, ...],
-    box: tuple[int, ...],
-    steps: tuple[int, ...],
-    kind: int,
-    interleave: int,
-    swizzle: int,
-    promotion: int,
-    fill: int,
-) -> bytes:
-    """The bytes that NVIDIA's driver writes."""
-    from gridlane.runtime.drivers.cuda.api import bindings, call
-
-    driver = bindings()
-    description = call(
-        "cuTensorMapEncodeTiled",
-        driver.CUtensorMapDataType(kind),
-        rank,
-        address,
-        [driver.cuuint64_t(each) for each in extents],
-        [driver.cuuint64_t(each) for each in strides],
-        [driver.cuuint32_t(each) for each in box],
-        [driver.cuuint32_t(each) for each in steps],
-        driver.CUtensorMapInterleave(interleave),
-        driver.CUtensorMapSwizzle(swizzle),
-        driver.CUtensorMapL2promotion(promotion),
-        driver.CUtensorMapFloatOOBfill(fill),
-    )
-    return b"".join(int(word).to_bytes(8, "little") for word in description.opaque)
 
 
 @implements("cuTensorMapReplaceAddress")

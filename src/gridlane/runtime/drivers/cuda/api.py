@@ -99,12 +99,8 @@ def library() -> ctypes.CDLL | None:
 @cache
 def address_of(name: str) -> int:
     """The address of a function in the loaded driver; 0 if it is unknown."""
-    library_object = library()
-    return (
-        ctypes.cast(getattr(library_object, name), ctypes.c_void_p).value or 0
-        if library_object
-        else 0
-    )
+    function = getattr(library(), name, None)
+    return 0 if function is None else ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
 @cache

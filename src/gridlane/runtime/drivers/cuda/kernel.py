@@ -15,7 +15,9 @@ from gridlane.core.forks import fork_waits
 from gridlane.runtime.drivers.cuda.api import address_of, bindings, enum
 from gridlane.runtime.drivers.cuda.context import Context
 from gridlane.runtime.drivers.cuda.report import Report
+from gridlane.runtime.drivers.cuda.tensor_maps import encode
 from gridlane.runtime.protocol import Block, Explain, Figures, Limits, NativeLaunch
+from gridlane.runtime.tensor_maps import TensorMaps
 
 _ALONE = (1, 1, 1)
 """The cluster of a block that is one of its own."""
@@ -136,6 +138,7 @@ class CudaKernel:
         """Converts the error that it raised to the user's exception."""
         self._apart = False
         self.param_size = artifact.param_end
+        self.maps = TensorMaps(artifact, encode) if artifact.tensor_maps else None
         if self.context.residents:
             with self.context.without_residents():  # the driver waits for them when it loads code
                 self._load(module)
@@ -309,6 +312,8 @@ class CudaBound:
                 self.launch_on(stream, params, gx, gy, gz, shared)
             return
         context.local_bytes = max(context.local_bytes, kernel.local_bytes)
+        if kernel.maps is not None:
+            params = kernel.maps.filled(params)
         memory = ctypes.create_string_buffer(params, len(params)) if params else None
         address = ctypes.addressof(memory) if memory is not None else 0
         size = ctypes.c_size_t(kernel.param_size)
@@ -341,6 +346,7 @@ class CudaBound:
         """The parameters of a native launch on a stream; None for launches that must be waited for,
         cooperative ones, and streams that need the slow path."""
         kernel, address = self.kernel, address_of("cuLaunchKernel")
+        maps_by = address_of("cuTensorMapEncodeTiled") if kernel.maps is not None else 0
         kernel.ready()
         if kernel.context.captures:  # a recording must keep its objects alive
             return None
@@ -348,7 +354,7 @@ class CudaBound:
             return None
         if not address or self.raises() or self.artifact.cooperative or stream.apart:
             return None
-        if self.artifact.cluster != _ALONE:
+        if self.artifact.cluster != _ALONE or (kernel.maps is not None and not maps_by):
             return None
         sound = kernel.context.sound
         return NativeLaunch(
@@ -360,6 +366,7 @@ class CudaBound:
             flag=ctypes.addressof(kernel.flag),
             sound=ctypes.addressof(sound),
             keep=(kernel, sound),
+            encode=maps_by,
         )
 
     @property

@@ -1,0 +1,80 @@
+"""The tensor maps in the parameter blocks of native launches; see launcher.py and _tensor_maps.h.
+
+A profile has None, or (address of cuTensorMapEncodeTiled, maps). A map is
+
+    place       its offset in the parameter block
+    offsets     those of the address, of the extents, innermost first, and of the strides in bytes,
+                the second dimension's first
+    element     the number of CUtensorMapDataType
+    box         the elements that are copied at once, innermost first
+    swizzle     the number of CUtensorMapSwizzle
+    nan         whether elements outside of the tensor are NaN
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+from gridlane.core.artifact import Artifact
+from gridlane.core.tensor_map import SIZE, SWIZZLES, fits
+from gridlane.runtime.tensor_maps import PROMOTION, encode_at
+
+_MULTIPLE = 16
+"""That code may know; see ``tiles.arguments.ALIGNMENT``."""
+
+
+def maps_of(artifact: Artifact, encode: int) -> tuple[Any, ...] | None:
+    """What a profile has of the maps of a kernel."""
+    slots = artifact.params
+    maps = tuple(
+        [
+            (
+                slots[use.parameter].offset,
+                tuple(
+                    [slots[n].offset for n in (use.base, *use.extents[::-1], *use.strides[::-1])]
+                ),
+                int(use.element),
+                use.box[::-1],
+                SWIZZLES[use.swizzle],
+                int(use.nan),
+            )
+            for use in artifact.tensor_maps
+        ]
+    )
+    return (encode, maps) if maps else None
+
+
+class Maps:
+    """The equivalent of ``fill_maps`` in C."""
+
+    def __init__(self, encode: int, maps: Sequence[tuple[Any, ...]]) -> None:
+        self._encode, self._maps = encode, maps
+        self._known: list[tuple[Any, bytes] | None] = [None] * len(maps)
+
+    def fill(self, block: bytearray) -> bool:
+        """Whether all maps are in the block."""
+        for n, (place, offsets, element, box, swizzle, nan) in enumerate(self._maps):
+            numbers = tuple([struct.unpack_from("<Q", block, offset)[0] for offset in offsets])
+            known = self._known[n]
+            if known is None or known[0] != numbers:
+                rank, (address, *rest) = len(box), numbers
+                code, data = encode_at(
+                    self._encode, element, address, rest[:rank], rest[rank:], box, (1,) * rank,
+                    0, swizzle, PROMOTION, nan,
+                )  # fmt: skip
+                if code:
+                    return False
+                self._known[n] = known = numbers, data
+            block[place : place + SIZE] = known[1]
+        return True
+
+
+def selects(block: bytearray, offset: int, wanted: tuple[int, int, int]) -> bool:
+    """Whether a descriptor in the block selects the same code; see FIT in launcher_tiles.py."""
+    rank, *flags = wanted
+    address, *numbers = struct.unpack_from(f"<Q{2 * rank}q", block, offset)
+    extents, strides = numbers[:rank], numbers[rank:-1]
+    aligned = all(each % _MULTIPLE == 0 for each in (address, *strides, extents[-1]))
+    return [aligned, fits(address, extents, strides)] == [bool(each) for each in flags]
