@@ -504,7 +504,9 @@ def test_tensor_maps(cls, encoder):
     address = ctypes.cast(native, ctypes.c_void_p).value
     encode_address = ctypes.cast(encode, ctypes.c_void_p).value
     maps = encode_address, ((64, (0, 16, 8, 24), 6, (64, 32), 3, 1),)
-    launch._install(tuple(parts), 192, address, 5, LIMITS, 0, 0, 0, 0, None, None, "done", None, maps)
+    launch._install(
+        tuple(parts), 192, address, 5, LIMITS, 0, 0, 0, 0, None, None, "done", None, maps
+    )
     over = launch._over((2,))
     for _ in range(3):
         assert over(4096, 11, 14, 64, 2) == "done"

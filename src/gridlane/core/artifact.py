@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gridlane.core.dtypes import DType
 from gridlane.core.frozen import frozen
 from gridlane.core.source import UNKNOWN, Loc
-from gridlane.core.tensor_map import TensorMapUse
+
+if TYPE_CHECKING:
+    from gridlane.core.tensor_map import TensorMapUse
 
 Path = tuple[str | int, ...]
 """The path to a scalar in an argument; see ``ParamSlot``."""

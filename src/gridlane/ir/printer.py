@@ -7,15 +7,17 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gridlane.core.source import UNKNOWN, Loc
-from gridlane.core.tensor_map import TensorMapUse
 from gridlane.ir.op import FastMath, FieldKind, Op
 from gridlane.ir.ops.graph import Graph
 from gridlane.ir.textform import PARAM_DEFAULTS, FieldForm, TextForm, text_form
 from gridlane.ir.types import Type, quoted
 from gridlane.ir.values import Function, Global, Module, Param, Region, Value, Var
+
+if TYPE_CHECKING:
+    from gridlane.core.tensor_map import TensorMapUse
 
 _FORBIDDEN = re.compile(r"[^\w.]")
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from gridlane.core.errors import VerifyError
 from gridlane.core.exports import Export
 from gridlane.core.frozen import frozen
 from gridlane.core.source import UNKNOWN, Loc
-from gridlane.core.tensor_map import TensorMapUse
 from gridlane.ir.types import Space, Type
+
+if TYPE_CHECKING:
+    from gridlane.core.tensor_map import TensorMapUse
 
 
 class Value:

@@ -42,8 +42,7 @@ import numpy as np
 
 from gridlane.core.config import config
 from gridlane.launch import launcher_external_arrays, launcher_tiles
-from gridlane.launch.launcher_tensor_maps import Maps, selects
-from gridlane.launch.launcher_tiles import FIT, PARTS, Names, Over
+from gridlane.launch.launcher_tiles import FIT, PARTS, Names, Over, selects
 
 MOST_PROFILES = 32
 MOST_OVER = 256
@@ -105,7 +104,7 @@ class PythonLauncher:
         alive = (ctypes.c_ubyte * 1).from_address(sound) if sound else b"\1"
         place = function, *geometry, shared, stream
         has_target = target is not None
-        filler = None if maps is None else Maps(*maps)
+        filler = None if maps is None else launcher_tiles.filler_of(maps)
         ways = call, place, mark, alive, keep, has_target, result, streams, filler
         profile = matchers, size, *ways
         most = MOST_PROFILES if self._names is None else MOST_OVER

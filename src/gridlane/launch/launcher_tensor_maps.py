@@ -18,11 +18,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from gridlane.core.artifact import Artifact
-from gridlane.core.tensor_map import SIZE, SWIZZLES, fits
+from gridlane.core.tensor_map import SIZE, SWIZZLES
 from gridlane.runtime.tensor_maps import PROMOTION, encode_at
-
-_MULTIPLE = 16
-"""That code may know; see ``tiles.arguments.ALIGNMENT``."""
 
 
 def maps_of(artifact: Artifact, encode: int) -> tuple[Any, ...] | None:
@@ -69,12 +66,3 @@ class Maps:
                 self._known[n] = known = numbers, data
             block[place : place + SIZE] = known[1]
         return True
-
-
-def selects(block: bytearray, offset: int, wanted: tuple[int, int, int]) -> bool:
-    """Whether a descriptor in the block selects the same code; see FIT in launcher_tiles.py."""
-    rank, *flags = wanted
-    address, *numbers = struct.unpack_from(f"<Q{2 * rank}q", block, offset)
-    extents, strides = numbers[:rank], numbers[rank:-1]
-    aligned = all(each % _MULTIPLE == 0 for each in (address, *strides, extents[-1]))
-    return [aligned, fits(address, extents, strides)] == [bool(each) for each in flags]

@@ -62,6 +62,8 @@ IN_PLACE, CONTIGUOUS = 0x500, 0x3
 """Bits of ``ndarray.flags.num``: aligned and writeable; in the order of C or of Fortran."""
 _ATTRIBUTE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_ulonglong)
 _DEVICE_POINTER = 3
+_MULTIPLE = 16
+"""That code may know; see ``tiles.arguments.ALIGNMENT``."""
 
 
 def octets(kind: int, cls: Any, wanted: Any, length: int, value: Any) -> bytes | None:
@@ -150,6 +152,24 @@ def parts_of(cls: Any, names: tuple[str, ...] | None, count: int, value: Any) ->
         return None
     items = cast("list[Any]", value)
     return items if len(items) == count else None
+
+
+def selects(block: bytearray, offset: int, wanted: tuple[int, int, int]) -> bool:
+    """Whether a descriptor in the block selects the same code; see FIT above."""
+    from gridlane.core.tensor_map import fits  # of few programs
+
+    rank, *flags = wanted
+    address, *numbers = struct.unpack_from(f"<Q{2 * rank}q", block, offset)
+    extents, strides = numbers[:rank], numbers[rank:-1]
+    aligned = all(each % _MULTIPLE == 0 for each in (address, *strides, extents[-1]))
+    return [aligned, fits(address, extents, strides)] == [bool(each) for each in flags]
+
+
+def filler_of(maps: tuple[Any, ...]) -> Any:
+    """What fills tensor maps into blocks."""
+    from gridlane.launch.launcher_tensor_maps import Maps  # of few programs
+
+    return Maps(*maps)
 
 
 class Names:

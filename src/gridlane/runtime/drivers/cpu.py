@@ -7,7 +7,7 @@ import itertools
 import platform
 import sys
 from functools import partial
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
@@ -40,13 +40,21 @@ from gridlane.runtime.observing import COPIES, copy_on_caller, launch_on_caller,
 from gridlane.runtime.printing import line
 from gridlane.runtime.protocol import Limits
 from gridlane.runtime.queues.host_stream import together
-from gridlane.runtime.tensor_maps import TensorMaps
+
+if TYPE_CHECKING:
+    from gridlane.runtime.tensor_maps import TensorMaps
 
 _names = itertools.count()
 _Report = ctypes.c_int64 * REPORT
 _restore = ctypes.pythonapi.PyErr_Restore  # raises, as ctypes looks for an exception behind it
 _restore.argtypes = [ctypes.c_void_p] * 3
 _restore.restype = None
+
+
+def _tensor_maps(artifact: Artifact) -> TensorMaps:
+    from gridlane.runtime.tensor_maps import TensorMaps  # few kernels have any
+
+    return TensorMaps(artifact)
 
 
 class CpuKernel(HostKernel):
@@ -83,7 +91,7 @@ class CpuKernel(HostKernel):
         self._plan = plan
         self._plan_address = plan.ctypes.data
         self._run = self._pool.launch
-        self._maps = TensorMaps(artifact) if artifact.tensor_maps else None
+        self._maps = _tensor_maps(artifact) if artifact.tensor_maps else None
 
     def launch(self, params: bytes, gx: int, gy: int, gz: int, shared: int) -> None:
         """Run a grid to its end; hot."""

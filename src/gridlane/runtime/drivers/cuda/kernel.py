@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import threading
 import weakref
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from gridlane.core import gpu_abi as abi
 from gridlane.core.artifact import Artifact
@@ -15,9 +15,10 @@ from gridlane.core.forks import fork_waits
 from gridlane.runtime.drivers.cuda.api import address_of, bindings, enum
 from gridlane.runtime.drivers.cuda.context import Context
 from gridlane.runtime.drivers.cuda.report import Report
-from gridlane.runtime.drivers.cuda.tensor_maps import encode
 from gridlane.runtime.protocol import Block, Explain, Figures, Limits, NativeLaunch
-from gridlane.runtime.tensor_maps import TensorMaps
+
+if TYPE_CHECKING:
+    from gridlane.runtime.tensor_maps import TensorMaps
 
 _ALONE = (1, 1, 1)
 """The cluster of a block that is one of its own."""
@@ -67,6 +68,13 @@ class Device(Protocol):
     def forget_if_read(self, *reports: Report) -> None:
         """Free the reports of kernels that no longer exist, if they are read."""
         ...
+
+
+def _tensor_maps(artifact: Artifact) -> TensorMaps:
+    from gridlane.runtime.drivers.cuda.tensor_maps import encode  # few kernels have any
+    from gridlane.runtime.tensor_maps import TensorMaps
+
+    return TensorMaps(artifact, encode)
 
 
 class CudaModule:
@@ -138,7 +146,7 @@ class CudaKernel:
         """Converts the error that it raised to the user's exception."""
         self._apart = False
         self.param_size = artifact.param_end
-        self.maps = TensorMaps(artifact, encode) if artifact.tensor_maps else None
+        self.maps = _tensor_maps(artifact) if artifact.tensor_maps else None
         if self.context.residents:
             with self.context.without_residents():  # the driver waits for them when it loads code
                 self._load(module)
