@@ -64,6 +64,11 @@ LOWER_TILES_TO_GROUPS = _pass("tiles.lower_tiles")._replace(
 )
 """The same where warpgroups compute products, too."""
 
+LOWER_TILES_TO_SUBGROUPS = _pass("tiles.lower_tiles")._replace(
+    facts=("gridlane.compiler.programs.machine_with_subgroups",)
+)
+"""The same where subgroups of shaders multiply matrices."""
+
 SPLIT_ADVANCES = _pass("tiles.advances.split_advances")
 """Part of ``LOWER_TILES``."""
 

@@ -32,7 +32,8 @@ BACKEND = Backend(
     stack=1024,
     codegen="gridlane.codegen.spirv",
     pipeline=(
-        passes.LOWER_TILES,
+        passes.LOWER_TILES.unless(Feature.MATRIX_HALVES),
+        passes.LOWER_TILES_TO_SUBGROUPS.when(Feature.MATRIX_HALVES),
         passes.FRAGMENTS_BY_LOOPS.unless(Feature.MATRIX_HALVES),
         passes.FRAGMENTS_BY_SUBGROUPS.when(Feature.MATRIX_HALVES),
         passes.PRODUCTS,

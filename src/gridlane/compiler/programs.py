@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from gridlane.backends.record import Backend
 from gridlane.ir.ops.matrix_instructions import FACTORS
+from gridlane.ir.ops.products import Factor
 from gridlane.passes.tiles.machine import TileMachine
 
 SUMS = 64
@@ -41,6 +42,18 @@ def large_machine_with_cores(record: Backend) -> TileMachine:
 def machine_with_groups(record: Backend) -> TileMachine:
     """The same, with the instructions of warpgroups."""
     return replace(large_machine_with_cores(record), groups=True)
+
+
+def machine_with_subgroups(record: Backend) -> TileMachine:
+    """The machine of a shader's target whose subgroups multiply matrices of f16."""
+    plain = machine_of(record)
+    return replace(
+        plain,
+        shared=48 << 10,
+        factors=frozenset((Factor.F16,)),
+        vectors=True,
+        opaque=True,
+    )
 
 
 def _with_cores(record: Backend, shared: int) -> TileMachine:

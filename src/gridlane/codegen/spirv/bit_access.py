@@ -21,6 +21,9 @@ from gridlane.core.dtypes import DType, u32, u64
 from gridlane.core.frozen import frozen
 from gridlane.ir.types import Space
 
+QUAD = 16
+"""Bytes of four words."""
+
 _STORAGE = {
     Space.SHARED: Storage.Workgroup,
     Space.LOCAL: Storage.Function,
@@ -35,7 +38,7 @@ class Spot:
 
     Attributes:
         align: in bytes.
-        word: the same offset in words; 0 where it is unknown.
+        word, quad: the same offset in words, and in units of 16 bytes; 0 where it is unknown.
     """
 
     place: Place | None
@@ -43,6 +46,7 @@ class Spot:
     align: int
     volatile: bool = False
     word: int = 0
+    quad: int = 0
 
     def further(self, code: Code, distance: int) -> Spot:
         """The spot plus some bytes."""
@@ -195,18 +199,20 @@ def place_pointer(state: Emission, spot: Spot) -> tuple[int, int]:
     place = spot.place
     assert place is not None
     if place.quads:
-        return _quad_pointer(state, spot), 16
+        return _quad_pointer(state, spot), QUAD
     return word_pointer(state, spot), place.bits // 8
 
 
 def _quad_pointer(state: Emission, spot: Spot) -> int:
-    """A pointer to four words of a place with groups of four."""
+    """A pointer to four words of a place with groups of four. Programs over tiles compute such
+    offsets themselves, in their tiles."""
     code, place = state.code, spot.place
     assert place is not None and place.quads
-    index = spot.word or code.shifted_down(u32, spot.at, 2)
-    index = _within(state, place, index, 4)
     type_ = code.pointer_type(_STORAGE[place.space], quad_type(code))
-    quad = code.shifted_down(u32, index, 2)
+    quad = spot.quad
+    if not quad or not state.module.program_warps:
+        index = spot.word or code.shifted_down(u32, spot.at, 2)
+        quad = code.shifted_down(u32, _within(state, place, index, 4), 2)
     return code.result(Opcode.AccessChain, type_, array_of(state, place), quad)
 
 

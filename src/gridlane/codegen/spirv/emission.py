@@ -67,6 +67,8 @@ class Emission:
     """The variable that holds each place."""
     distances: dict[Value, int] = field(default_factory=dict[Value, int])
     """For pointers into places, the offset from the start in words, where it is known."""
+    quads: dict[Value, int] = field(default_factory=dict[Value, int])
+    """The same in units of 16 bytes, for places with groups of four."""
     inputs: dict[str, int] = field(default_factory=dict[str, int])
     """The launch's values that a thread has loaded, by name; see gridops.py."""
     users: Users = field(default_factory=dict[Value, list[Op]])

@@ -6,6 +6,7 @@ from typing import TypeGuard
 
 from gridlane.analysis.alignment import alignment
 from gridlane.codegen.spirv.bit_access import (
+    QUAD,
     Spot,
     access,
     dynamic_bytes,
@@ -32,8 +33,8 @@ from gridlane.ir.values import Value
 def spot_of(state: Emission, pointer: Value, volatile: bool = False) -> Spot:
     """The spot that a pointer points to."""
     place = state.places.of(pointer)
-    word = state.distances.get(pointer, 0)
-    return Spot(place, state.name(pointer), alignment(pointer), volatile, word)
+    word, quad = state.distances.get(pointer, 0), state.quads.get(pointer, 0)
+    return Spot(place, state.name(pointer), alignment(pointer), volatile, word, quad)
 
 
 @emits(memory.Load)
@@ -155,6 +156,8 @@ def offset(state: Emission, op: memory.Offset) -> None:
     place, before = state.places.of(op.pointer), state.distances.get(op.pointer)
     if place is not None and before is not None and size == place.bits // 8:
         state.distances[op.results[0]] = code.add(u32, before, wide)
+    if op.pointer in state.quads and size == QUAD:
+        state.quads[op.results[0]] = code.add(u32, state.quads[op.pointer], wide)
 
 
 @emits(memory.FieldPointer)
@@ -184,6 +187,8 @@ def recast(state: Emission, op: memory.Recast) -> None:
     state.set(op.results[0], state.name(op.pointer))
     if op.pointer in state.distances:
         state.distances[op.results[0]] = state.distances[op.pointer]
+    if op.pointer in state.quads:
+        state.quads[op.results[0]] = state.quads[op.pointer]
 
 
 @emits(memory.Address)
@@ -219,6 +224,8 @@ def _start(state: Emission, value: Value, root: Root) -> None:
     place = state.places.of(value)
     if place is not None and start % (place.bits // 8) == 0:
         state.distances[value] = state.code.const(start // (place.bits // 8), u32)
+    if place is not None and place.quads and start % QUAD == 0:
+        state.quads[value] = state.code.const(start // QUAD, u32)
 
 
 @emits(memory.GlobalAddress)

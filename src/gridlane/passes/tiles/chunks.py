@@ -8,7 +8,7 @@ from gridlane.core.dtypes import i32, u32
 from gridlane.ir.op import Op
 from gridlane.ir.ops import copies, memory, tile_memory
 from gridlane.ir.types import TileType, Type, vector
-from gridlane.ir.values import Value
+from gridlane.ir.values import Value, Var
 from gridlane.passes.tiles.elements import block_element, element
 from gridlane.passes.tiles.indices import (
     ZERO,
@@ -19,7 +19,10 @@ from gridlane.passes.tiles.indices import (
     unflattened,
 )
 from gridlane.passes.tiles.state import DEVICE, State, Storage
-from gridlane.passes.tiles.widths import Chunks
+from gridlane.passes.tiles.widths import BYTES, Chunks
+
+_HELD = 16
+"""Chunks of a thread that are held in registers."""
 
 _UNROLLED = 32
 """Chunks of a thread that are written out; more are a loop."""
@@ -34,7 +37,7 @@ def copy_chunks(state: State, op: Op, chunks: Chunks, target: Storage, asynchron
         pointer, inside = _address(state, op, at)
         state.touch(DEVICE)
         size = chunks.width * target.type.element.size
-        to = state.address(target, at)
+        to = _target(state, chunks, target, at)
         if inside is None:
             _copy(state, pointer, to, size, asynchronous)
             continue
@@ -43,6 +46,44 @@ def copy_chunks(state: State, op: Op, chunks: Chunks, target: Storage, asynchron
         with state.b.inside(branch.orelse):
             kind = _type_of(size)
             state.b.store(_recast(state, to, kind), _zeros(state, kind))
+
+
+def load_chunks(state: State, op: Op, chunks: Chunks, held: list[Var]) -> None:
+    """Load this thread's part of a tile into variables, one for each chunk."""
+    state.touch(DEVICE)
+    for var, at in zip(held, _places(state, op, chunks), strict=True):
+        b = state.b
+        pointer, inside = _address(state, op, at)
+        if inside is not None:
+            b.write(var, _zeros(state, var.type))
+        with state.where(inside):
+            b.write(var, b.load(_recast(state, pointer, var.type)))
+
+
+def store_chunks(state: State, op: Op, chunks: Chunks, held: list[Var], target: Storage) -> None:
+    """Store what ``load_chunks`` has loaded."""
+    for var, at in zip(held, _places(state, op, chunks), strict=True):
+        state.b.store(
+            _recast(state, _target(state, chunks, target, at), var.type), state.b.read(var)
+        )
+
+
+def held_chunks(state: State, op: Op, chunks: Chunks) -> list[Var] | None:
+    """Variables for this thread's part of a tile; None where it is too large for registers."""
+    type_ = op.results[0].type
+    assert isinstance(type_, TileType)
+    count = max(1, type_.count // chunks.width // state.threads)
+    if count > _HELD:
+        return None
+    kind = _type_of(chunks.width * type_.element.size)
+    return [state.b.variable("ahead", kind) for _ in range(count)]
+
+
+def _target(state: State, chunks: Chunks, target: Storage, at: Coordinates) -> Value:
+    """Where a chunk is stored."""
+    if state.machine.opaque and chunks.width * target.type.element.size == BYTES:
+        return state.chunk_address(target, at)
+    return state.address(target, at)
 
 
 def _address(state: State, op: Op, at: Coordinates) -> tuple[Value, Value | None]:

@@ -13,7 +13,7 @@ from gridlane.ir.values import Value, Var
 from gridlane.passes.tiles.elements import element, type_of
 from gridlane.passes.tiles.factors import factor_of
 from gridlane.passes.tiles.indices import BitIndex, Bits, Index, log2, source, unflattened
-from gridlane.passes.tiles.layouts import LANE_BITS
+from gridlane.passes.tiles.layouts import LANE_BITS, Warps
 from gridlane.passes.tiles.placement import Schedule
 from gridlane.passes.tiles.state import State, Storage
 from gridlane.passes.tiles.sums import rounded, sum_type
@@ -147,10 +147,8 @@ def staged(state: State, value: Value, swizzled: bool = False, along: bool = Fal
     return copy
 
 
-def _warp_place(state: State, schedule: Schedule) -> tuple[BitIndex, BitIndex]:
+def warp_place(state: State, warps: Warps) -> tuple[BitIndex, BitIndex]:
     """The numbers of this warp's part down and across."""
-    warps = schedule.warps
-    assert warps is not None
     across, down = log2(warps.across) or 0, log2(warps.down) or 0
     whole = across + down + LANE_BITS
 
@@ -175,7 +173,7 @@ def _sums(
     step = DEPTHS[lhs.element]
     steps = lhs.shape[-1] // step
     rows, columns = lhs.shape[-2] // warps.down, type_of(op.rhs).shape[-1] // warps.across
-    down, across = _warp_place(state, schedule)
+    down, across = warp_place(state, warps)
     first_row = down.joined(BitIndex(), log2(rows) or 0)
     first_column = across.joined(BitIndex(), log2(columns) or 0)
     written = steps if isinstance(factors[0], _Held) else min(steps, _UNROLLED)

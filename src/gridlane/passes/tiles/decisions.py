@@ -70,6 +70,11 @@ def product(machine: TileMachine, op: tiles.TileDot, schedule: Schedule | None) 
             f"{groups.down} of these down and {groups.across} across, with "
             f"{schedule.layout.count} sums in the registers of each thread"
         )
+    elif schedule.matrices is not None:
+        how = (
+            f"matrices of 16x16 {left.element}, by {schedule.matrices.down} subgroups down and "
+            f"{schedule.matrices.across} across, with {schedule.layout.count} sums of each thread"
+        )
     elif schedule.warps is None:
         how = f"multiply-adds, with {schedule.layout.count} sums in the registers of each thread"
     else:

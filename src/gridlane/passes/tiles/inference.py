@@ -14,7 +14,7 @@ from collections.abc import Container, Iterable, Iterator
 from gridlane.core.dtypes import DType
 from gridlane.ir.op import Op
 from gridlane.ir.ops import memory, tile_memory, tiles
-from gridlane.ir.ops.matrix import DEPTHS
+from gridlane.ir.ops.matrix import DEPTHS, EDGE
 from gridlane.ir.ops.matrix_instructions import FACTORS
 from gridlane.ir.ops.products import Factor
 from gridlane.ir.types import TileType
@@ -28,6 +28,7 @@ from gridlane.passes.tiles.layouts import (
     Layout,
     blocked_layout,
     core_layout,
+    fragment_layout,
     group_layout,
     warps_of,
 )
@@ -99,7 +100,11 @@ def _schedule(
         return None
     rows, columns = acc.shape
     most = placement.machine.sums
-    if has_instruction(placement.machine, op):
+    if has_instruction(placement.machine, op) and placement.machine.opaque:
+        warps = warps_of(rows, columns, threads // WARP, by_rows, EDGE)
+        if warps is not None and columns % EDGE == 0 and acc.count <= 4 * most * threads:
+            return Schedule(fragment_layout(rows, columns, warps), matrices=warps)
+    elif has_instruction(placement.machine, op):
         groups = division_of(placement, op, known)
         if groups is not None:
             return Schedule(group_layout(rows, columns, groups), groups=groups)
@@ -229,7 +234,7 @@ def _padded(placement: Placement) -> dict[Value, int]:
     result: dict[Value, int] = {}
     for op, schedule in placement.products.items():
         assert isinstance(op, tiles.TileDot)
-        by_instructions = schedule.warps or schedule.groups
+        by_instructions = schedule.warps or schedule.groups or schedule.matrices
         for factor in (op.lhs, op.rhs) if by_instructions or vectors else ():
             value, _ = factor_of(factor)
             own = placement.stored.get(value)

@@ -147,18 +147,21 @@ class Warps:
     across: int
 
 
-def warps_of(rows: int, columns: int, warps: int, by_rows: bool) -> Warps | None:
+def warps_of(
+    rows: int, columns: int, warps: int, by_rows: bool, edge: int = COLUMNS
+) -> Warps | None:
     """The division of an accumulator among all warps; None where it is too small.
 
     Args:
         by_rows: a row is one warp's where possible, as reductions along it are then in its lanes.
+        edge: the columns of a product.
 
     >>> warps_of(128, 128, 4, False), warps_of(128, 64, 4, True), warps_of(16, 8, 4, False)
     (Warps(down=2, across=2), Warps(down=4, across=1), None)
     """
     down = across = 1
     while down * across < warps:
-        can_down, can_across = rows // down > _EDGE, columns // across > COLUMNS
+        can_down, can_across = rows // down > _EDGE, columns // across > edge
         is_tall = rows // down >= columns // across
         if can_down and (by_rows or is_tall or not can_across):
             down *= 2
@@ -185,6 +188,19 @@ def core_layout(rows: int, columns: int, warps: Warps) -> Layout:
     lanes = [*column(1, 3), *row(0, 3)]
     others = [*column(wide - across, wide), *row(high - down, high)]
     return Layout(tuple(registers), (*lanes, *others), wide + high)
+
+
+def fragment_layout(rows: int, columns: int, warps: Warps) -> Layout:
+    """The layout of sums that warps store to shared memory as fragments of 16 by 16, and read from
+    there: a lane has eight neighbours of each. The registers of a thread are in the order of
+    fragments, down and across, and of neighbours."""
+    wide, high = log2(columns) or 0, log2(rows) or 0
+    across, down = log2(warps.across) or 0, log2(warps.down) or 0
+    column = [1 << bit for bit in range(wide)]
+    row = [1 << bit + wide for bit in range(high)]
+    registers = (*column[:3], *column[4 : wide - across], *row[4 : high - down])
+    others = (*column[wide - across :], *row[high - down :])
+    return Layout(registers, (column[3], *row[:4], *others), wide + high)
 
 
 def groups_of(rows: int, columns: int, groups: int) -> Warps | None:

@@ -12,7 +12,17 @@ from gridlane.ir.op import Op
 from gridlane.ir.ops import control, grid, memory, tile_memory, tiles
 from gridlane.ir.types import PointerType, Space, TileType
 from gridlane.ir.values import Module, Region
-from gridlane.passes.tiles import along, decisions, effects, flights, orders, pipelines, products
+from gridlane.passes.tiles import (
+    along,
+    decisions,
+    effects,
+    flights,
+    fragment_products,
+    orders,
+    pipelines,
+    prefetches,
+    products,
+)
 from gridlane.passes.tiles.chunks import copy_chunks
 from gridlane.passes.tiles.contiguity import Contiguity
 from gridlane.passes.tiles.elements import element, type_of
@@ -80,8 +90,10 @@ def _construct(state: State, op: Op) -> None:
     pipeline = pipelines.pipeline_of(state, op) if isinstance(op, control.Loop) else None
     if isinstance(op, control.Loop):
         _launch(state, op, pipeline)
+        fragment_products.enter(state, op)
+    ahead = prefetches if pipeline is not None and pipeline.held else pipelines
     if pipeline is not None:
-        pipelines.begin(state, pipeline)
+        ahead.begin(state, pipeline)
     regions = list(op.regions())
     op.replace_operands(state.of)
     state.b.region.ops.append(op)
@@ -94,7 +106,7 @@ def _construct(state: State, op: Op) -> None:
         with state.b.inside(region):
             _region(state, old)
             if pipeline is not None and region is regions[-1]:
-                pipelines.step(state, pipeline)
+                ahead.step(state, pipeline)
         after.add(state.pending)
     if isinstance(op, control.If):
         state.pending = after

@@ -20,6 +20,7 @@ class TileMachine:
         factors: those of products that the target has matrix instructions for.
         vectors: a thread accesses up to 16 bytes of device memory at once.
         groups: it has the instructions of warpgroups.
+        opaque: matrix instructions are those of fragments, whose elements have no known places.
         static: bytes of shared memory that arrays of a known size may have, where that is less; a
             program with more has dynamic shared memory.
         sums: the most sums of a product that a thread holds in registers; 0 in lockstep.
@@ -33,6 +34,7 @@ class TileMachine:
     static: int = 0
     vectors: bool = False
     groups: bool = False
+    opaque: bool = False
 
     def threads(self, warps: int) -> int:
         """The threads of a block for a program that asks for so many warps: a power of two.

@@ -21,8 +21,9 @@ from gridlane.ir.ops import arith, control, copies, memory, tiles
 from gridlane.ir.types import TileType
 from gridlane.ir.values import Region, Value, Var
 from gridlane.passes.tiles import decisions
-from gridlane.passes.tiles.chunks import copy_chunks
+from gridlane.passes.tiles.chunks import copy_chunks, held_chunks
 from gridlane.passes.tiles.elements import type_of
+from gridlane.passes.tiles.fragment_products import patch_bytes
 from gridlane.passes.tiles.placement import Placement
 from gridlane.passes.tiles.state import State, Storage
 from gridlane.passes.tiles.widths import Chunks, chunks_of
@@ -40,6 +41,7 @@ class Pipeline:
         counters: those that the condition is computed of; they advance by positive constants.
         stages: of the ring.
         late: a product by warpgroups starts the copies, while it runs.
+        held: what loads without asynchronous copies hold in registers (``prefetches.py``).
         flies: a product is in flight while the next iteration begins, and reads the stage before.
     """
 
@@ -55,6 +57,7 @@ class Pipeline:
     started: bool = False
     late: bool = False
     flies: bool = False
+    held: dict[Op, list[Var]] = field(default_factory=dict[Op, list[Var]])
 
     @property
     def ahead(self) -> int:
@@ -89,6 +92,11 @@ def pipeline_of(state: State, loop: control.Loop) -> Pipeline | None:
     pipeline.scalars = sorted(finder.ops, key=placement.order.number.__getitem__)
     pipeline.steps = finder.steps
     pipeline.stages = _stages(state, pipeline, wanted)
+    if state.machine.opaque:  # one stage is enough, as registers hold the next tiles
+        held = {op: held_chunks(state, op, chunks) for op, chunks in pipeline.loads.items()}
+        pipeline.held = {op: each for op, each in held.items() if each is not None}
+        pipeline.stages = min(2, pipeline.stages)
+        return pipeline if pipeline.stages and len(pipeline.held) == len(held) else None
     return pipeline if pipeline.stages > 1 else None
 
 
@@ -237,6 +245,8 @@ def _stages(state: State, pipeline: Pipeline, wanted: int) -> int:
         if not own and value not in results
     )
     others += sum(_size(var.type) for var, own in placement.variables.items() if not own)
+    if state.machine.opaque:
+        others += patch_bytes(state.threads)
     return min(wanted, (state.machine.shared - others) // each)
 
 
@@ -325,6 +335,24 @@ def _has_group_product(state: State, pipeline: Pipeline) -> bool:
 def _prepared(state: State, pipeline: Pipeline, distance: int, slot: Value) -> Callable[[], None]:
     """What starts the copies of the iteration some behind the current one, if there is one, with
     its scalars as they are now."""
+
+    def copy(op: Op, chunks: Chunks) -> None:
+        copy_chunks(state, op, chunks, state.stage(pipeline.rings[op], slot), True)
+
+    start = prepared(state, pipeline, distance, copy)
+
+    def start_all() -> None:
+        start()
+        state.b.emit(copies.AsyncCommit())
+
+    return start_all
+
+
+def prepared(
+    state: State, pipeline: Pipeline, distance: int, load: Callable[[Op, Chunks], None]
+) -> Callable[[], None]:
+    """What loads for the iteration some behind the current one, if there is one, with its scalars
+    as they are now."""
     b, saved, memo = state.b, dict(state.values), state.memo
     state.memo = {}
     rises: list[Value] = []
@@ -354,8 +382,7 @@ def _prepared(state: State, pipeline: Pipeline, distance: int, slot: Value) -> C
         with b.if_(runs):
             for op, chunks in pipeline.loads.items():
                 state.memo = {}
-                copy_chunks(state, op, chunks, state.stage(pipeline.rings[op], slot), True)
-        b.emit(copies.AsyncCommit())
+                load(op, chunks)
         state.values, state.memo = before, held
 
     return start

@@ -84,11 +84,13 @@ class Schedule:
         layout: of its sums.
         warps: how they divide the sums where matrix instructions compute them; else None.
         groups: how warpgroups divide them where their instructions do.
+        matrices: how warps divide them where those of fragments do.
     """
 
     layout: Layout
     warps: Warps | None = None
     groups: Warps | None = None
+    matrices: Warps | None = None
 
 
 @dataclass(slots=True)

@@ -8,6 +8,7 @@ from gridlane.passes.tiles import decisions
 from gridlane.passes.tiles.core_products import dot_by_cores
 from gridlane.passes.tiles.cpu_products import dot_on_processor
 from gridlane.passes.tiles.elements import element, type_of
+from gridlane.passes.tiles.fragment_products import dot_by_fragments
 from gridlane.passes.tiles.group_products import dot_by_groups
 from gridlane.passes.tiles.indices import Coordinates, Index, log2, source, unflattened
 from gridlane.passes.tiles.layouts import Layout
@@ -31,6 +32,8 @@ def dot(state: State, op: tiles.TileDot) -> None:
         storage = state.allocate(type_of(result), own, op.loc, result)
     if schedule is not None and schedule.groups is not None:
         dot_by_groups(state, op, storage, schedule)
+    elif schedule is not None and schedule.matrices is not None:
+        dot_by_fragments(state, op, storage, schedule.matrices)
     elif schedule is not None and schedule.warps is not None:
         dot_by_cores(state, op, storage, schedule)
     elif schedule is not None:

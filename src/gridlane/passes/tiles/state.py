@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from gridlane.core.dtypes import DType, i32
+from gridlane.core.dtypes import DType, i32, u32
 from gridlane.core.errors import TargetError
 from gridlane.core.source import Loc
 from gridlane.ir.builder import Builder
@@ -15,7 +15,7 @@ from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, grid, memory
 from gridlane.ir.ops.shared_matrix import ALIGN
 from gridlane.ir.ops.tensors import ProxyFence
-from gridlane.ir.types import Space, TileType, Type, pointer
+from gridlane.ir.types import Space, TileType, Type, pointer, vector
 from gridlane.ir.values import Function, Module, Region, Value, Var
 from gridlane.passes.tiles import decisions
 from gridlane.passes.tiles.contiguity import Contiguity
@@ -116,6 +116,7 @@ class State:
         by_registers: each element that this thread needs is computed by code of its own.
         flights: products that are left in flight, and whether one is.
         behind: what follows an op once it is lowered.
+        fragments: variables of sums that a loop holds in fragments, and these.
         has_producer: the block has a warp more, which copies tiles to shared memory.
         ahead: loads of pipelines, and what stands in their place.
         memo: the elements that were computed for the element of a loop that is being emitted.
@@ -144,6 +145,7 @@ class State:
     )
     flights: dict[Op, Var] = field(default_factory=dict[Op, Var])
     has_producer: bool = False
+    fragments: dict[Var, list[Var]] = field(default_factory=dict[Var, list[Var]])
     by_registers: bool = False
     late: Callable[[], None] | None = None
     entry: list[Op] = field(default_factory=list[Op])
@@ -270,6 +272,31 @@ class State:
         start = b.mul(as_value(b, line), b.const(storage.stride, i32))
         pointer = b.offset(pointer, b.add(start, as_value(b, column)))
         return b.offset(pointer, b.const(known, i32)) if known else pointer
+
+    def chunk_address(self, storage: Storage, at: Coordinates) -> Value:
+        """The address of the 16 bytes that begin with an element, which is a multiple of them: in
+        units of them, so that compilers of shaders add what is known of it last."""
+        b, shape = self.b, storage.type.shape
+        assert isinstance(storage.type.element, DType) and not storage.own and not storage.swizzle
+        if storage.turned:
+            at, shape = at[::-1], shape[::-1]
+        line, column = flattened(b, at[:-1], shape[:-1]), at[-1]
+        bits = log2(16 // storage.type.element.size) or 0
+        stride, known = storage.stride >> bits, 0
+        if isinstance(line, BitIndex):
+            known += line.constant * stride
+            line = BitIndex(0, line.parts)
+        assert isinstance(column, BitIndex)
+        column = column.high(bits)
+        known += column.constant
+        column = BitIndex(0, column.parts)
+        kind = pointer(vector(u32, 4), Space.SHARED)
+        address = b.recast(self.pointer_to(storage.symbol), kind)
+        if storage.start is not None:
+            address = b.offset(address, b.value(arith.Shr(storage.start, b.const(bits, i32))))
+        start = b.mul(as_value(b, line), b.const(stride, i32))
+        address = b.offset(address, b.add(start, as_value(b, column)))
+        return b.offset(address, b.const(known, i32)) if known else address
 
     def _swizzled_address(self, storage: Storage, at: Coordinates) -> Value:
         """The address in panels of ``swizzle`` bytes of all lines, whose 16 bytes change places by
