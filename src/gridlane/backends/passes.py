@@ -134,6 +134,8 @@ COARSEN = _pass("optimise.coarsen.coarsen_blocks")
 UNROLL = _pass("optimise.unroll.hint_unrolling")
 KEEP_ROLLED = _pass("legalise.keep_rolled.keep_rolled")
 """ptxas unrolls some loops wrongly."""
+SHARE_RECIPROCALS = _pass("optimise.common_divisors.share_reciprocals")
+"""Where a division is several instructions, and a fused multiply-add is one."""
 RECIPROCAL_ROOTS = _pass("optimise.reciprocal_roots.reciprocal_roots")
 JOIN_LOADS = _pass("optimise.join_loads.join_loads")
 

@@ -1,0 +1,138 @@
+"""Divides several float32 values by one: a reciprocal, and three operations for each quotient.
+
+A GPU divides by an approximate reciprocal, which it corrects, and by a branch for operands at the
+ends of the range, all of it for each quotient. Here the reciprocal is computed once, and one branch
+serves up to ``MOST`` quotients. They stay exact: ``r = 1 / s`` rounded to nearest, ``q = x * r``,
+``e = x - q * s`` without an error, and ``q + e * r`` is the quotient rounded to nearest (Markstein,
+"Computation of elementary functions on the IBM RISC System/6000 processor", 1990), where no
+magnitude is beyond ``LOW`` or ``HIGH``: no result overflows, and none, nor an error, is subnormal.
+Others are divided one by one.
+"""
+
+from __future__ import annotations
+
+from gridlane.core.dtypes import f32
+from gridlane.ir.builder import Builder, constant
+from gridlane.ir.op import FastMath, Op
+from gridlane.ir.ops import arith
+from gridlane.ir.rewriting import replace_values
+from gridlane.ir.values import Function, Module, Region, Value
+
+LEAST, MOST = 4, 16
+"""Quotients of one branch."""
+LOW, HIGH = 2.0**-60, 2.0**60
+_EXACT = FastMath.NONE, FastMath.CONTRACT
+
+
+def share_reciprocals(module: Module) -> None:
+    """Divide values by what others are divided by through one reciprocal."""
+    for function in module.functions.values():
+        new: dict[Value, Value] = {}
+        _region(module, function, function.body, new)
+        replace_values(function.body, new)
+
+
+def _region(module: Module, function: Function, region: Region, new: dict[Value, Value]) -> None:
+    groups: dict[Value, list[arith.Div]] = {}
+    for op in region.ops:
+        for inner in op.regions():
+            _region(module, function, inner, new)
+        if isinstance(op, arith.Div) and _is_plain(op):
+            groups.setdefault(op.rhs, []).append(op)
+    for divisions in groups.values():
+        reciprocal: Value | None = None
+        while len(divisions) >= LEAST:
+            moved, ready = _ready(region, divisions, new)
+            divisions = [op for op in divisions[1:] if op not in ready]
+            if len(ready) >= LEAST:
+                reciprocal = _divide(module, function, region, ready, moved, reciprocal, new)
+
+
+def _is_plain(op: arith.Div) -> bool:
+    """Whether a division is one of exact float32, of no constants, which LLVM folds."""
+    plain = op.lhs.type is f32 and op.fast in _EXACT
+    return plain and constant(op.lhs) is None and constant(op.rhs) is None
+
+
+def _ready(
+    region: Region, divisions: list[arith.Div], new: dict[Value, Value]
+) -> tuple[list[Op], list[arith.Div]]:
+    """The divisions that may take place where the first does, and the ops that move there."""
+    begin = region.ops.index(divisions[0])
+    place = {op: number for number, op in enumerate(region.ops[begin:])}
+    moved: dict[Op, None] = {}
+    ready: list[arith.Div] = []
+    for op in divisions[:MOST]:
+        needed: dict[Op, None] = {}
+        if _gather(op.lhs, place, moved, needed, new):
+            moved |= needed
+            ready.append(op)
+    return sorted(moved, key=place.__getitem__), ready
+
+
+def _gather(
+    value: Value,
+    place: dict[Op, int],
+    moved: dict[Op, None],
+    needed: dict[Op, None],
+    new: dict[Value, Value],
+) -> bool:
+    """Whether a value exists in front of the ops of ``place``, or may: ``needed`` gets its ops."""
+    waiting = [value]
+    while waiting:
+        value = waiting.pop()
+        op = new.get(value, value).op
+        if op is None or op not in place or op in moved or op in needed:
+            continue
+        if not op.pure or op.REGION_FIELDS or isinstance(op, arith.Div):
+            return False
+        needed[op] = None
+        waiting += op.operands()
+    return True
+
+
+def _divide(
+    module: Module,
+    function: Function,
+    region: Region,
+    divisions: list[arith.Div],
+    moved: list[Op],
+    reciprocal: Value | None,
+    new: dict[Value, Value],
+) -> Value:
+    """Write divisions by one value, in place of the first; return the reciprocal."""
+    gone = {*moved, *divisions}
+    begin = region.ops.index(divisions[0])
+    before = region.ops[:begin]
+    after = [op for op in region.ops[begin:] if op not in gone]
+    b, divisor = Builder(module, function), divisions[0].rhs
+    b.loc = divisions[0].loc
+    variables = [b.variable("quotient", f32) for _ in divisions]
+    with b.inside(Region()) as made:
+        if reciprocal is None:
+            reciprocal = b.value(arith.Div(b.const(1.0, f32), divisor))
+        # What ignores a NaN divides by it all the same, and the quotient is one.
+        sizes = [b.unary(arith.Abs, value) for value in (divisor, *[op.lhs for op in divisions])]
+        low = b.value(arith.Le(b.const(LOW, f32), _folded(b, arith.Min, sizes)))
+        high = b.value(arith.Le(_folded(b, arith.Max, sizes), b.const(HIGH, f32)))
+        with b.if_(b.and_(low, high)) as branch:
+            minus = b.neg(divisor)
+            for variable, op in zip(variables, divisions, strict=True):
+                first = b.mul(op.lhs, reciprocal)
+                rest = b.fma(minus, first, op.lhs)
+                b.write(variable, b.fma(rest, reciprocal, first))
+        with b.inside(branch.orelse):
+            for variable, op in zip(variables, divisions, strict=True):
+                b.write(variable, b.value(arith.Div(op.lhs, divisor, op.fast)))
+        for variable, op in zip(variables, divisions, strict=True):
+            new[op.results[0]] = b.read(variable)
+    region.ops = [*before, *moved, *made.ops, *after]
+    return reciprocal
+
+
+def _folded(b: Builder, op: type[arith.Binary], values: list[Value]) -> Value:
+    """Combine values in pairs, and the results again, so that few wait for each other."""
+    while len(values) > 1:
+        pairs = [b.binary(op, *values[n : n + 2]) for n in range(0, len(values) - 1, 2)]
+        values = [*pairs, *values[2 * len(pairs) :]]
+    return values[0]
