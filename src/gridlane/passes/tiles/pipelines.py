@@ -349,21 +349,57 @@ def _prepared(state: State, pipeline: Pipeline, distance: int, slot: Value) -> C
 
 
 def prepared(
-    state: State, pipeline: Pipeline, distance: int, load: Callable[[Op, Chunks], None]
+    state: State,
+    pipeline: Pipeline,
+    distance: int,
+    load: Callable[[Op, Chunks], None],
+    always: bool = False,
 ) -> Callable[[], None]:
     """What loads for the iteration some behind the current one, if there is one, with its scalars
-    as they are now."""
+    as they are now.
+
+    Args:
+        always: for this iteration again if there is none, so that no branch is around the loads.
+    """
     b, saved, memo = state.b, dict(state.values), state.memo
     state.memo = {}
-    rises: list[Value] = []
+    rises = _advanced(state, pipeline, distance)
+    runs = b.not_(state.of(pipeline.end))
+    for each in rises:  # a counter that wraps is past every end
+        runs = b.and_(runs, each)
+    if always:
+        state.values = dict(saved)
+        _advanced(state, pipeline, distance, runs)
+    later, state.values, state.memo = state.values, saved, memo
+
+    def start() -> None:
+        before, held = state.values, state.memo
+        state.values = later
+        with state.where(None if always else runs):
+            for op, chunks in pipeline.loads.items():
+                state.memo = {}
+                load(op, chunks)
+        state.values, state.memo = before, held
+
+    return start
+
+
+def _advanced(
+    state: State, pipeline: Pipeline, distance: int, runs: Value | None = None
+) -> list[Value]:
+    """Set scalars to what they are some iterations later, or, unless one runs then, to what they
+    are; the result is whether each counter has risen."""
+    b, rises = state.b, list[Value]()
     for op in pipeline.scalars:
         if isinstance(op, memory.ReadVar):
             now = value = b.read(op.var)
             by = pipeline.steps.get(op.var)
             if by is not None and distance:
                 assert isinstance(value.type, DType)
-                step = _step_of(state, pipeline, by)
-                value = b.add(now, b.mul(step, b.const(distance, value.type)))
+                step = b.mul(_step_of(state, pipeline, by), b.const(distance, value.type))
+                if runs is not None:
+                    step = b.select(runs, step, b.const(0, value.type))
+                value = b.add(now, step)
                 if op.var in pipeline.counters:
                     rises.append(b.value(arith.Gt(value, now)))
             state.values[op.results[0]] = value
@@ -371,21 +407,7 @@ def prepared(
             copy = clone_op(op, dict(state.values), {})
             b.region.ops.append(copy)
             state.values.update(zip(op.results, copy.results, strict=True))
-    runs = b.not_(state.of(pipeline.end))
-    for each in rises:  # a counter that wraps is past every end
-        runs = b.and_(runs, each)
-    later, state.values, state.memo = state.values, saved, memo
-
-    def start() -> None:
-        before, held = state.values, state.memo
-        state.values = later
-        with b.if_(runs):
-            for op, chunks in pipeline.loads.items():
-                state.memo = {}
-                load(op, chunks)
-        state.values, state.memo = before, held
-
-    return start
+    return rises
 
 
 def _step_of(state: State, pipeline: Pipeline, value: Value) -> Value:

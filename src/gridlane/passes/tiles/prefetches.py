@@ -42,10 +42,13 @@ def begin(state: State, pipeline: Pipeline) -> None:
 
 
 def _load(state: State, pipeline: Pipeline, distance: int) -> None:
+    """Load the tiles of an iteration. In the loop no branch is around the loads, behind which
+    compilers would wait for them."""
+
     def load(op: Op, chunks: Chunks) -> None:
         load_chunks(state, op, chunks, pipeline.held[op])
 
-    prepared(state, pipeline, distance, load)()
+    prepared(state, pipeline, distance, load, always=distance > 0)()
 
 
 def _store(state: State, pipeline: Pipeline, slot: Value) -> None:
