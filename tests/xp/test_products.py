@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from tests.devices import DEVICES
 
 from gridlane import xp
+from gridlane.runtime.protocol import Device
+from gridlane.xp import product_kernels
+from gridlane.xp.groups import Group
+from gridlane.xp.product_kernels import Tiles, tiles_of
 
 SHAPES = [
     ((3,), (3,)),
@@ -81,3 +86,57 @@ def test_sums_along_pairs_of_dimensions():
 def test_what_does_not_fit(attempt: Any, kind: type[Exception], text: str):
     with pytest.raises(kind, match=text):
         attempt(xp.asarray(numbers((2, 3), "f4")))
+
+
+def summed(one: np.ndarray, other: np.ndarray, dtype: Any) -> np.ndarray:
+    """Products that are rounded and added in the documented order."""
+    total = np.zeros((one.shape[0], other.shape[1]), dtype)
+    one, other = one.astype(dtype), other.astype(dtype)
+    for start in range(0, one.shape[1], 256):
+        partial = np.zeros_like(total)
+        for inner in range(start, min(start + 256, one.shape[1])):
+            partial = partial + one[:, inner, None] * other[inner]
+        total = total + partial
+    return total
+
+
+@pytest.mark.parametrize("kinds", ["f4 f4", "f8 f8", "f2 f2", "f4 f8", "f2 f4", "bf16 bf16"])
+def test_large_products_are_added_in_their_order(kinds: str):
+    first, second = [
+        ml_dtypes.bfloat16 if kind == "bf16" else np.dtype(kind) for kind in kinds.split()
+    ]
+    random = np.random.default_rng(5)
+    for rows, inner, columns in ((67, 300, 41), (130, 70, 257), (1100, 600, 20)):
+        one = random.standard_normal((rows, inner)).astype(first)
+        other = random.standard_normal((columns, inner)).astype(second)
+        result = xp.asarray(one)[::-1] @ xp.asarray(other).T
+        sums = np.float64 if "f8" in kinds else np.float32
+        expected = summed(one[::-1], other.T, sums).astype(result.dtype)
+        assert np.array_equal(np.asarray(result), expected), (rows, inner, columns)
+
+
+def test_large_products_of_stacks():
+    random = np.random.default_rng(6)
+    one = random.standard_normal((2, 3, 65, 270)).astype("f4")
+    other = random.standard_normal((3, 270, 33)).astype("f4")
+    result = np.asarray(xp.asarray(one) @ xp.asarray(other))
+    for place in np.ndindex(2, 3):
+        expected = summed(one[place], other[place[1]], np.float32)
+        assert np.array_equal(result[place], expected)
+
+
+def test_tiles_are_for_large_products_of_floats_on_processors(monkeypatch: pytest.MonkeyPatch):
+    chosen: list[Tiles | None] = []
+
+    def noted(group: Group, device: Device) -> Tiles | None:
+        chosen.append(tiles_of(group, device))
+        return chosen[-1]
+
+    monkeypatch.setattr(product_kernels, "tiles_of", noted)
+    for device, dtype, side in (
+        *(("cpu", "f4", 100), ("cpu", "f8", 500)),
+        *(("cpu", "f4", 30), ("cpu", "i4", 100), ("cpu", "c8", 100), ("interp", "f4", 64)),
+    ):
+        matrix = xp.ones((side, side), dtype=np.dtype(dtype), device=device)
+        np.asarray(matrix @ matrix)
+    assert chosen == [Tiles(128, 128, 128, False), Tiles(128, 256, 256, False), *[None] * 4]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gridlane.core import trace
-from gridlane.core.compact import COARSE, MANY_BLOCKS, Variant
+from gridlane.core.compact import ANY, COARSE, MANY_BLOCKS, Variant
 from gridlane.core.options import KernelOptions
 from gridlane.ir.source import ModuleSource
 from gridlane.ir.values import Module
@@ -24,20 +24,21 @@ from gridlane.xp import product_kernels, recipes
 from gridlane.xp.groups import Form, Group, group_of, ordered, stored_beside, users_of
 from gridlane.xp.kernels import THREADS, module_of
 from gridlane.xp.nodes import CAST, INDEX, Gather, Node, Scatter, Storage, contiguous
+from gridlane.xp.product_kernels import Tiles
 from gridlane.xp.recipes import Recipe, Recorder, parts_of
 from gridlane.xp.reductions import kernels as reductions
 from gridlane.xp.reductions import row_kernels, scan_kernels
 from gridlane.xp.reductions.folding import fold_into, scan_into
-from gridlane.xp.reductions.record import Reduction, Scan, blocks_of, threads_of
+from gridlane.xp.reductions.record import WARP, Reduction, Scan, blocks_of, threads_of
 from gridlane.xp.reductions.row_groups import row_group_of
 
 OPTIONS = KernelOptions(fp64="exact", fma=False, own_functions=True)
 """float64 is exact on devices without it, products and sums round as NumPy's do, and functions are
 our own, but for ``interp``: they differ between devices only where multiply-adds are fused."""
 _lock = threading.RLock()
-_kernels: dict[Form, Kernel] = {}
-_plans: dict[tuple[Form, Device, bool], Plan] = {}
-"""By form, device, and whether the code is coarse."""
+_kernels: dict[tuple[Form, Tiles | None], Kernel] = {}
+_plans: dict[tuple[Form, Tiles | None, Device, bool], Plan] = {}
+"""By form, tiles of a product, device, and whether the code is coarse."""
 _planned: list[Group] | None = None
 """The groups of a plan that is being made, which are not launched."""
 
@@ -335,17 +336,21 @@ def _launch(device: Device, group: Group, leaves: list[Node]) -> None:
         _planned.append(group)
         return
     form, extents = group.form, group.extents
-    kernel = _kernels.get(form)
+    tiles = product_kernels.tiles_of(group, device) if form.product is not None else None
+    kernel = _kernels.get((form, tiles))
     if kernel is None:
-        kernel = _kernels[form] = Kernel(ModuleSource(_module_of(form)), (), OPTIONS)
-    blocks, coarse = _blocks(form, extents), False
+        kernel = _kernels[form, tiles] = _kernel_of(form, tiles)
+    blocks, coarse = _blocks(form, extents, tiles), False
     if device.route != "inline" and form.fold is None and form.product is None:
         blocks, coarse = _coarsened(form, blocks, device)
-    plan = _plans.get((form, device, coarse))
+    plan = _plans.get((form, tiles, device, coarse))
     if plan is None:
         threads = threads_of(form.fold, THREADS) if form.fold else THREADS
-        plan = kernel.plan((threads, 1, 1), Variant(compact=True, coarse=coarse), device)
-        _plans[form, device, coarse] = plan
+        variant = Variant(compact=True, coarse=coarse)
+        if tiles is not None:
+            threads, variant = WARP, ANY
+        plan = kernel.plan((threads, 1, 1), variant, device)
+        _plans[form, tiles, device, coarse] = plan
     values: list[Any] = []
     keep: list[Any] = [leaf.storage for leaf in leaves]
     for node in group.nodes:
@@ -386,6 +391,15 @@ def _coarsened(form: Form, blocks: int, device: Device) -> tuple[int, bool]:
     return -(-blocks // COARSE) * COARSE, True
 
 
+def _kernel_of(form: Form, tiles: Tiles | None) -> Kernel:
+    """The kernel of a form, by tiles if there are some."""
+    if tiles is None:
+        return Kernel(ModuleSource(_module_of(form)), (), OPTIONS)
+    from gridlane.xp import tile_products  # the language of tile programs is of no use to others
+
+    return tile_products.kernel_of(form, tiles, OPTIONS)
+
+
 def _module_of(form: Form) -> Module:
     """The kernel of a form."""
     if form.product is not None:
@@ -397,10 +411,10 @@ def _module_of(form: Form) -> Module:
     return scan_kernels.module_of(form) if form.fold.scan else reductions.module_of(form)
 
 
-def _blocks(form: Form, extents: tuple[int, ...]) -> int:
+def _blocks(form: Form, extents: tuple[int, ...], tiles: Tiles | None) -> int:
     """The blocks of a launch."""
     if form.product is not None:
-        return product_kernels.blocks_of(extents)
+        return product_kernels.blocks_of(extents, tiles)
     if form.fold is not None:
         threads = threads_of(form.fold, THREADS)
         return blocks_of(form.fold, form.by_rows, extents, threads)

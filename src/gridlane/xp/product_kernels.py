@@ -1,4 +1,4 @@
-"""The code of products of matrices.
+"""The code of products of matrices, and the choice of it: ``tile_products`` has that of processors.
 
 A thread computes ``ROWS`` elements of a column. It adds their products in the order of the inner
 dimension, ``SPAN`` of them to a partial sum, and the partial sums in order, on every device.
@@ -7,22 +7,31 @@ dimension, ``SPAN`` of them to a partial sum, and the partial sums in order, on 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
+from gridlane.backends import backend
 from gridlane.core.dtypes import b1, i64
 from gridlane.ir.expressions import Expression
 from gridlane.ir.ops import arith
 from gridlane.ir.ops.grid import Axis, BlockIdx, ThreadIdx
 from gridlane.ir.values import Module, Value, Var
-from gridlane.xp.groups import Form
+from gridlane.runtime.protocol import Device
+from gridlane.xp import dtypes
+from gridlane.xp.groups import Form, Group
 from gridlane.xp.kernels import THREADS, Emission, converted, part_of
+from gridlane.xp.nodes import Node
 from gridlane.xp.operations.record import Complex, Operand
 
 ROWS = 4
 """Elements of a thread, one below the other."""
 SPAN = 256
 """Products of a partial sum."""
+LEAST = 1 << 18
+"""The least products of a matrix for which tiles pay."""
+_FAR = 1 << 31
+"""Elements from the first one that an index of 32 bits does not reach."""
 
 
 def module_of(form: Form) -> Module:
@@ -35,10 +44,48 @@ def module_of(form: Form) -> Module:
     return _Product(form).module
 
 
-def blocks_of(extents: tuple[int, ...]) -> int:
+def blocks_of(extents: tuple[int, ...], tiles: Tiles | None) -> int:
     """The blocks of a launch."""
     *stack, rows, columns, _ = extents
-    return math.prod(stack) * -(-rows // ROWS) * -(-columns // THREADS)
+    down, across = (tiles.rows, tiles.columns) if tiles else (ROWS, THREADS)
+    return math.prod(stack) * -(-rows // down) * -(-columns // across)
+
+
+class Tiles(NamedTuple):
+    """The tiles of a program of ``tile_products``: of the result, and along the inner dimension;
+    and whether indices need 64 bits."""
+
+    rows: int
+    columns: int
+    inner: int
+    wide: bool
+
+
+def tiles_of(group: Group, device: Device) -> Tiles | None:
+    """The tiles of a product on a device; None where the kernel of this module computes it: on
+    devices other than processors, of other elements than floats, of few products or of stacks that
+    do not join."""
+    form, (*_, rows, columns, inner) = group.form, group.extents
+    if rows * columns * inner < LEAST or form.rank > 4:
+        return None
+    if any(dtypes.letter(step[1]) != "f" for step in form.steps):
+        return None
+    record = backend(device.target((1, 1, 1)).name)
+    if not record.on_host or record.executes_ir:
+        return None
+    reach = max([math.prod(group.extents[:-1]), *[_reach(node) for node in group.nodes]])
+    wide = reach >= _FAR
+    return Tiles(_side(rows, 128), _side(columns, 256), _side(inner, SPAN), wide)
+
+
+def _side(extent: int, most: int) -> int:
+    return min(max(1 << (extent - 1).bit_length(), 16), most)
+
+
+def _reach(node: Node) -> int:
+    """The furthest place of a leaf's element from its first one, and a tile behind it."""
+    steps = zip(node.shape, node.strides, strict=True)
+    return sum((extent + 2 * SPAN) * abs(step) for extent, step in steps)
 
 
 class _Product(Emission):

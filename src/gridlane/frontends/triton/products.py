@@ -23,6 +23,7 @@ from gridlane.frontends.triton.types import (
     uint8,
 )
 from gridlane.frontends.triton.values import tensor
+from gridlane.ir.op import FastMath
 from gridlane.ir.ops.tiles import Precision, TileDot
 
 _FACTORS = (int8, uint8, float16, bfloat16, float32, float64)
@@ -104,7 +105,8 @@ def dot(
     if input.dtype == float16 and kind.element_ty not in (float16, float32):
         start = converted(start, float32)
     factors = [_stack(value) for value in (input, other, start)]
-    op = TileDot(*[value.handle for value in factors], precision)  # type: ignore[arg-type]  # three
+    fused = bool(builder().fast & FastMath.CONTRACT)
+    op = TileDot(*[value.handle for value in factors], precision, fused)  # type: ignore[arg-type]  # three
     result = tensor(builder().value(op), factors[2].type)
     return converted(reshaped(result, kind.shape), kind.element_ty)
 

@@ -19,13 +19,13 @@ class WarpProduct(Op):
 
     All 32 lanes of a warp run it together, with the same pointers. The matrices are in shared
     memory, each row behind the other; the sums lie in none of the factors. Products are added one
-    after the other, in the order of ``depth``; those of floats may be fused with the addition, and
-    integers are those of the sums' type, which wrap.
+    after the other, in the order of ``depth``; integers are those of the sums' type, which wrap.
 
     Attributes:
         left: the first element of ``rows`` times ``depth``.
         right: of ``depth`` times ``columns``.
         sums: of ``rows`` times ``columns``, which are read and written.
+        fused: products of floats may be fused with additions.
     """
 
     left: Value
@@ -34,6 +34,7 @@ class WarpProduct(Op):
     rows: int
     depth: int
     columns: int
+    fused: bool = True
     cross_lane = True
 
     def check(self, scope: Scope) -> None:

@@ -412,12 +412,13 @@ PRODUCTS: dict[DType, tuple[DType, ...]] = {
 class TileDot(Op):
     """``acc`` plus the product of matrices ``lhs`` and ``rhs``, of tiles with two axes, or of three
     where the first counts matrices. The order of the sums is open; floats are summed with the
-    accumulator's precision at least."""
+    accumulator's precision at least. ``fused``: products of floats may be fused with additions."""
 
     lhs: Value
     rhs: Value
     acc: Value
     precision: Precision = Precision.IEEE
+    fused: bool = True
     pure = True
 
     def result_types(self) -> tuple[Type, ...]:

@@ -55,8 +55,8 @@ def _product(b: Builder, op: WarpProduct) -> None:
             b.break_if(b.value(arith.Ge(at, b.const(op.depth, i32))))
             left = b.offset(op.left, b.add(b.mul(row, b.const(op.depth, i32)), at))
             right = b.offset(op.right, b.add(b.mul(at, columns), column))
-            factors = [b.cast(b.load(each), kind) for each in (left, right)]
-            b.write(total, _sum(b, b.read(total), *factors))
+            first, second = (b.cast(b.load(each), kind) for each in (left, right))
+            b.write(total, _sum(b, b.read(total), first, second, op.fused))
         with b.inside(inner.step):
             b.write(k, b.add(b.read(k), b.const(1, i32)))
         b.store(place, b.read(total))
@@ -64,8 +64,8 @@ def _product(b: Builder, op: WarpProduct) -> None:
         b.write(number, b.add(b.read(number), b.const(_WARP, i32)))
 
 
-def _sum(b: Builder, total: Value, left: Value, right: Value) -> Value:
+def _sum(b: Builder, total: Value, left: Value, right: Value, fused: bool) -> Value:
     if total.type not in (f32, f64):
         return b.add(total, b.mul(left, right))
-    product = b.value(arith.Mul(left, right, FastMath.CONTRACT))
-    return b.value(arith.Add(total, product, FastMath.CONTRACT))
+    fast = FastMath.CONTRACT if fused else FastMath.NONE
+    return b.value(arith.Add(total, b.value(arith.Mul(left, right, fast)), fast))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gridlane.core.dtypes import DType
+from gridlane.core.dtypes import DType, f16
 from gridlane.ir.ops import tiles
 from gridlane.ir.ops.memory_products import FACTORS, WarpProduct
 from gridlane.ir.types import tile
@@ -64,4 +64,5 @@ def _multiply(state: State, op: tiles.TileDot, matrices: tuple[Storage, Storage,
                 pointer = b.offset(pointer, b.mul(batch, b.const(count, batch.type)))
             pointers.append(pointer)
         left, right, sums = pointers
-        b.emit(WarpProduct(left, right, sums, rows, depth, columns))
+        fused = op.fused or type_of(op.lhs).element is f16  # whose products f32 holds
+        b.emit(WarpProduct(left, right, sums, rows, depth, columns, fused))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Iterable, Iterator
 
-from gridlane.core.dtypes import DType
+from gridlane.core.dtypes import DType, f64
 from gridlane.ir.op import Op
 from gridlane.ir.ops import memory, tile_memory, tiles
 from gridlane.ir.ops.matrix import DEPTHS, EDGE
@@ -125,6 +125,8 @@ def has_instruction(machine: TileMachine, op: tiles.TileDot) -> bool:
     if factor not in machine.factors:
         return False
     if factor is Factor.TF32 and op.precision is not tiles.Precision.TF32:
+        return False
+    if lhs.element is f64 and not op.fused:
         return False
     rows, depth = lhs.shape[-2:]
     columns = tiles.tile_of(op, op.rhs).shape[-1]

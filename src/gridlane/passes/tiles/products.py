@@ -54,7 +54,7 @@ def _by_elements(state: State, op: tiles.TileDot, storage: Storage) -> None:
             k: Index = source(counter, depth) if log2(depth) is not None else counter
             left = part(state, op.lhs, (*batch, row, k), type_)
             right = part(state, op.rhs, (*batch, k, column), type_)
-            b.write(total, add_product(state, b.read(total), left, right))
+            b.write(total, add_product(state, b.read(total), left, right, op.fused))
         state.write(storage, at, rounded(state, storage, b.read(total)))
 
 
@@ -78,6 +78,7 @@ def _by_blocks(state: State, op: tiles.TileDot, storage: Storage, layout: Layout
             left = {row: part(state, op.lhs, (row, k), type_) for row in rows}
             right = {column: part(state, op.rhs, (k, column), type_) for column in columns}
             for (row, column), total in zip(places, totals, strict=True):
-                b.write(total, add_product(state, b.read(total), left[row], right[column]))
+                factors = left[row], right[column]
+                b.write(total, add_product(state, b.read(total), *factors, op.fused))
         for at, total in zip(places, totals, strict=True):
             state.write(storage, at, rounded(state, storage, b.read(total)))

@@ -52,12 +52,13 @@ def part(state: State, factor: Value | Storage, at: Coordinates, type_: DType) -
     return state.b.cast(element(state, factor, at), type_)
 
 
-def add_product(state: State, total: Value, left: Value, right: Value) -> Value:
+def add_product(state: State, total: Value, left: Value, right: Value, fused: bool) -> Value:
     """total + left * right; floats may be fused."""
     b = state.b
     if total.type in (f32, f64):
-        product = b.value(arith.Mul(left, right, FastMath.CONTRACT))
-        return b.value(arith.Add(total, product, FastMath.CONTRACT))
+        fast = FastMath.CONTRACT if fused else FastMath.NONE
+        product = b.value(arith.Mul(left, right, fast))
+        return b.value(arith.Add(total, product, fast))
     return b.add(total, b.mul(left, right))
 
 

@@ -21,6 +21,7 @@ class Part:
 
     Attributes:
         element, factor: of the sums, and of the factors.
+        fused: products of floats may be fused with additions.
         lanes: sums of a vector.
         most: rows of a group, by two vectors.
     """
@@ -28,6 +29,7 @@ class Part:
     body: Body
     element: DType
     factor: DType
+    fused: bool
     rows: int
     depth: int
     columns: int
@@ -150,6 +152,9 @@ class Elements:
         body = self.body
         if self.part.element.is_integer:
             return body.op(f"add {vector} {total}, {body.op(f'mul {vector} {first}, {second}')}")
+        if not self.part.fused:
+            product = body.op(f"fmul {vector} {first}, {second}")
+            return body.op(f"fadd {vector} {total}, {product}")
         return body.intrinsic("fmuladd", self.element, _lanes(vector), [first, second, total])
 
     # ---- sums

@@ -26,7 +26,8 @@ def warp_product(state: Emission, op: WarpProduct) -> None:
     decided(op.loc, "product", "of matrices in memory, by a function")
     element, factor = (element_of(op, each) for each in (op.sums, op.left))
     assert isinstance(element, DType) and isinstance(factor, DType)
-    function = _Function((op.rows, op.depth, op.columns), element, factor, state.machine)
+    shape = op.rows, op.depth, op.columns
+    function = _Function(shape, element, factor, op.fused, state.machine)
     if function.name not in state.functions:
         state.functions[function.name] = function.text(state.body.declared)
     pointers = ", ".join(f"ptr {first(state, each)}" for each in (op.left, op.right, op.sums))
@@ -54,19 +55,27 @@ class _Function:
     """The text of a function of the three addresses."""
 
     def __init__(
-        self, shape: tuple[int, int, int], element: DType, factor: DType, machine: Machine
+        self,
+        shape: tuple[int, int, int],
+        element: DType,
+        factor: DType,
+        fused: bool,
+        machine: Machine,
     ) -> None:
         self.body, self.machine = Body(), machine
         self.shape, self.element, self.factor = shape, element, factor
         self.lanes = machine.vector_bytes // element.size
-        self.most = (_registers(machine) - 4) // 2
+        self.fused = fused or element.is_integer
+        self.most = (_registers(machine) - (4 if self.fused else 6)) // 2
         kinds = f"{element}" if factor is element else f"{factor}.{element}"
+        kinds += "" if self.fused else ".rounded"
         self.name = f"gridlane.product.{kinds}.{'.'.join(map(str, shape))}"
 
     def text(self, declared: dict[str, str]) -> str:
         """The definition; what it calls is declared with the module's."""
         body, wide = self.body, 2 * self.lanes
-        part = Part(body, self.element, self.factor, *self.shape, self.lanes, self.most)
+        types = self.element, self.factor, self.fused
+        part = Part(body, *types, *self.shape, self.lanes, self.most)
         steps, plain = steps_of(part, self.machine), Elements(part)
         whole, rest = divmod(self.shape[2], wide)
         vectors = rest - rest % self.lanes
