@@ -9,6 +9,7 @@ import numpy as np
 
 from gridlane.core.errors import ArgumentError
 from gridlane.frontends.triton import language as tl
+from gridlane.tiles.kernels import described
 from gridlane.tiles.kernels.blocks import ProductBlocks, multiprocessors, product_blocks
 from gridlane.tiles.kernels.operands import (
     FLOATS,
@@ -24,6 +25,10 @@ from gridlane.tiles.kernels.operands import (
     result,
     sum_name,
     sum_type,
+)
+from gridlane.tiles.kernels.programs.described_products import (
+    add_described_parts,
+    described_product_tiles,
 )
 from gridlane.tiles.kernels.programs.products import (
     add_parts,
@@ -322,6 +327,13 @@ def _multiply(
 ) -> None:
     *_, m, n = out.shape
     k = a.shape[-1]
+    if split_k is not None and split_k < 1:
+        raise ArgumentError(f"split_k is {split_k}; it must be at least 1")
+    if batches.products == 1 and a.dtype in described.FACTORS and described.has_tensor_maps():
+        left, right = described.described(a), described.described(b)
+        if left is not None and right is not None and k:
+            _multiply_described(a, left, right, out, batches, epilogue, split_k)
+            return
     tile = product_blocks(m, n, k, a.dtype, batches.products)
     places = batches.products * -(-m // tile.m) * -(-n // tile.n)
     parts = _parts(split_k, places, k, tile)
@@ -351,11 +363,56 @@ def _multiply(
         )  # fmt: skip
 
 
+_ADDED = 32, 64
+"""The piece of a tile whose parts are added at once."""
+
+
+def _multiply_described(
+    like: Operand,
+    a: described.Described,
+    b: described.Described,
+    out: Operand,
+    batches: Batches,
+    epilogue: Epilogue,
+    split_k: int | None,
+) -> None:
+    """One product by tensor descriptors of its factors."""
+    *_, m, n = out.shape
+    k = a.shape[0] if a.turned else a.shape[1]
+    tile = described.described_blocks(m, n, k, split_k)
+    tiles = -(-m // tile.m) * -(-n // tile.n)
+    more = epilogue.arrays if any(each is not None for each in epilogue) else None
+    more_steps = (*[_step(each) for each in epilogue[:3]], batches.residual)
+    options = {
+        "ACTIVATION": epilogue.activation, "M": tile.m, "N": tile.n, "SUM": _sum_type(like.dtype),
+        "INDEX": index_type(out, epilogue.residual), "GROUP": _GROUP,
+    }  # fmt: skip
+    rest = tiles - tile.whole
+    split = None
+    if rest:
+        split = new("parts", like, (tile.parts, rest * tile.m * tile.n), sum_name(like.dtype))
+    target = described.described(out)
+    is_described = target is not None and not target.turned
+    count = tile.whole + rest * tile.parts
+    described_product_tiles[(min(count, multiprocessors()),)](
+        a.descriptor(tile.m, tile.k), b.descriptor(tile.k, tile.n),
+        target.descriptor(tile.m, tile.n) if target and is_described else out.value,
+        split and split.value, more, count, tile.whole, m, n, k, tile.parts, batches.out[2:],
+        more_steps, TURNED_A=a.turned, TURNED_B=b.turned, DESCRIBED=is_described, K=tile.k,
+        num_warps=tile.warps, num_stages=tile.stages, **options,
+    )  # fmt: skip
+    if split:
+        rows, columns = _ADDED
+        pieces = (tile.m // rows) * (tile.n // columns)
+        add_described_parts[(rest * pieces,)](
+            split.value, out.value, more, tile.whole, m, n, tile.parts, batches.out[2:],
+            more_steps, ROWS=rows, COLUMNS=columns, **options,
+        )  # fmt: skip
+
+
 def _parts(asked: int | None, places: int, k: int, tile: ProductBlocks) -> int:
     most = max(-(-k // tile.k), 1)
     if asked is not None:
-        if asked < 1:
-            raise ArgumentError(f"split_k is {asked}; it must be at least 1")
         return min(asked, most)
     busy = multiprocessors()
     return 1 if places * 2 > busy else max(min(busy // places, most // 8), 1)

@@ -1,0 +1,142 @@
+"""Products by tensor descriptors: the programs of GPUs that copy boxes, on every device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import ceil
+
+import ml_dtypes
+import numpy as np
+import pytest
+from tests.tiles.kernels import exact
+
+from gridlane.core.errors import ArgumentError
+from gridlane.tiles import kernels
+from gridlane.tiles.kernels import described, products
+
+
+@pytest.fixture
+def launched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Let every device have descriptors, and four programs at once; the programs launched."""
+    names: list[str] = []
+    monkeypatch.setattr(described, "has_tensor_maps", lambda: True)
+    monkeypatch.setattr(described, "_TILES", ((32, 64, 4), (64, 64, 4)))
+    monkeypatch.setattr(described, "_LEAST_STEPS", 1)
+    for module in (described, products):
+        monkeypatch.setattr(module, "multiprocessors", lambda: 4)
+    own = products._multiply_described
+
+    def multiply(*args):
+        names.append("described")
+        return own(*args)
+
+    monkeypatch.setattr(products, "_multiply_described", multiply)
+    return names
+
+
+def factors(rng, m: int, n: int, k: int, dtype="float16") -> tuple[np.ndarray, np.ndarray]:
+    """Small whole numbers, of whose products all sums are exact."""
+    kind = getattr(ml_dtypes, dtype, None) or dtype
+    a, b = (rng.integers(-3, 4, each).astype(kind) for each in ((m, k), (k, n)))
+    return a, b
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("turned", [(0, 0), (0, 1), (1, 0), (1, 1)])
+@pytest.mark.parametrize("extents", [(40, 72, 136), (200, 136, 64), (64, 64, 8), (264, 264, 264)])
+def test_products(device, rng, launched, extents, turned, dtype):
+    m, n, k = extents
+    a, b = factors(rng, m, n, k, dtype)
+    given = [np.ascontiguousarray(x.T).T if t else x for x, t in zip((a, b), turned, strict=True)]
+    got = kernels.matmul(*given, out_dtype="float32")
+    np.testing.assert_array_equal(got, exact.wide(a) @ exact.wide(b))
+    assert launched == ["described"]
+
+
+@pytest.mark.parametrize("split", [None, 1, 2, 5, 100])
+@pytest.mark.parametrize("columns", [72, 77])
+def test_parts_and_epilogues(device, rng, launched, split, columns):
+    """The last column of 77 has no neighbour of a pair, and rows begin anywhere."""
+    a, b = factors(rng, 100, columns + 3, 200)
+    b = np.concatenate([b, np.zeros((200, -b.shape[1] % 8), b.dtype)], 1)[:, :columns]
+    bias = rng.integers(-9, 9, columns).astype(np.float32)
+    more = rng.integers(-9, 9, (100, columns)).astype(np.float32)
+    scales = np.float32([2] * 100), np.float32([1, 0.5] * columns)[:columns]
+    options = {"bias": bias, "residual": more, "scale_a": scales[0], "scale_b": scales[1]}
+    got = kernels.matmul(a, b, split_k=split, out_dtype="float32", activation="relu", **options)
+    sums = exact.wide(a) @ exact.wide(b) * 2 * scales[1] + bias
+    np.testing.assert_array_equal(got, np.maximum(sums, 0) + more)
+    assert launched == ["described"]
+
+
+def test_tiles_of_the_last_round_are_split(device, rng, launched, monkeypatch):
+    """Nine tiles of four programs: the ninth is computed in parts."""
+    monkeypatch.setattr(described, "_ADD", 0)
+    a, b = factors(rng, 96, 192, 1024)
+    monkeypatch.setattr(described, "_TILES", ((32, 64, 4),))
+    tile = described.described_blocks(96, 192, 1024)
+    assert (tile.whole, tile.parts) == (8, 4)
+    got = kernels.matmul(a, b, out_dtype="float32")
+    np.testing.assert_array_equal(got, exact.wide(a) @ exact.wide(b))
+
+
+def view(make: Callable[[np.ndarray], np.ndarray], array: np.ndarray) -> np.ndarray:
+    made = make(array)
+    assert made.base is not None
+    return made
+
+
+@pytest.mark.parametrize(
+    ("make", "is_described"),
+    [
+        (lambda x: x[:, :40], True),
+        (lambda x: x[::2, :40], True),
+        (lambda x: x[8:, :40], True),
+        (lambda x: x[:, ::2], False),
+        (lambda x: x.reshape(-1)[: 64 * 60].reshape(64, 60)[:, :40], False),
+        (lambda x: x[:1, :40], True),
+    ],
+)
+def test_which_arrays_have_descriptors(device, rng, launched, make, is_described):
+    whole, b = factors(rng, 64, 64, 80)
+    a = view(make, whole)
+    b = b[: a.shape[1]]
+    got = kernels.matmul(a, b, out_dtype="float32")
+    np.testing.assert_array_equal(got, exact.wide(a) @ exact.wide(b))
+    assert bool(launched) == is_described
+
+
+def test_results_of_any_layout(device, rng, launched):
+    a, b = factors(rng, 48, 72, 64)
+    wanted = exact.wide(a) @ exact.wide(b)
+    for out in (
+        np.zeros((48, 72), np.float16),
+        np.zeros((72, 48), np.float16).T,
+        np.zeros((48, 80), np.float16)[:, 4:76],
+        np.zeros((48, 144), np.float16)[:, ::2],
+    ):
+        kernels.matmul(a, b, out)
+        np.testing.assert_array_equal(exact.wide(out), wanted.astype(np.float16))
+    assert launched == ["described"] * 4
+
+
+def test_blocks(monkeypatch):
+    """Programs for all of 132 multiprocessors, by tiles that fit."""
+    monkeypatch.setattr(described, "multiprocessors", lambda: 132)
+    for m, n, k in (
+        (8192, 8192, 8192), (1024, 1024, 1024), (16, 8192, 8192), (128, 8192, 8192),
+        (512, 512, 65536), (3000, 3000, 3000), (1, 1, 1), (65536, 256, 4096), (100, 100, 8),
+    ):  # fmt: skip
+        tile = described.described_blocks(m, n, k)
+        tiles = ceil(m / tile.m) * ceil(n / tile.n)
+        places = tile.whole + (tiles - tile.whole) * tile.parts
+        assert places >= 120 or k < 1024
+        assert (tile.parts == 1) == (tile.whole == tiles)
+        assert (tile.m + tile.n) * tile.k * 2 * tile.stages <= 227 << 10
+    assert described.described_blocks(8192, 8192, 8192)[:4] == (128, 256, 64, 8)
+    assert described.described_blocks(3000, 3000, 3000).whole == 264
+
+
+def test_no_parts_are_refused(device, rng, launched):
+    with pytest.raises(ArgumentError, match="split_k is 0"):
+        kernels.matmul(*factors(rng, 8, 8, 8), split_k=0)
