@@ -21,6 +21,7 @@ def machine_of(record: Backend) -> TileMachine:
         record.program_shared,
         record.on_host,
         sums=0 if record.on_host else SUMS,
+        vectors=not record.on_host,
     )
 
 
@@ -51,7 +52,6 @@ def machine_with_subgroups(record: Backend) -> TileMachine:
         plain,
         shared=48 << 10,
         factors=frozenset((Factor.F16,)),
-        vectors=True,
         opaque=True,
     )
 
@@ -64,7 +64,7 @@ def _with_cores(record: Backend, shared: int) -> TileMachine:
         factors=frozenset(FACTORS.values()),
         sums=plain.sums,
         static=plain.shared,
-        vectors=True,
+        vectors=plain.vectors,
     )
 
 

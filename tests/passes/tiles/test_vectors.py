@@ -1,4 +1,4 @@
-"""Accesses of NVIDIA's threads to device memory by vectors: what the tiles say, on any extent."""
+"""Accesses of threads to device memory by vectors: what the tiles say, on any extent."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.devices import DEVICES
 from tests.frontends.triton.running import jit
-from tests.passes.tiles.test_products import by_threads, by_turns, program, text_of
+from tests.passes.tiles.test_products import OPTIONS, by_threads, by_turns, program, text_of
 
-from gridlane import cuda
+from gridlane import compiler, cuda
+from gridlane.backends import backend
+from gridlane.compiler.programs import block_of
 from gridlane.conformance.module_runner import run_on
+from gridlane.core.options import Target
 from gridlane.frontends.triton import language as tl
 from gridlane.ir.ops import memory
 from gridlane.ir.types import VectorType
@@ -159,3 +162,26 @@ def test_cache_policies(load, store, words):
     current.choose(get_device("interp"))
     cuda.RawModule(code=text).get_function("cached")((1,), (32,), (x, out))
     np.testing.assert_array_equal(out, x)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int8])
+@pytest.mark.parametrize("n", [992, 1001])
+def test_on_every_device(device, dtype, n):
+    x, y = (RNG.integers(-9, 9, n).astype(dtype) for _ in range(2))
+    args = [x, y, np.zeros(n, dtype), n, 0]
+    module = program(combine, args, 2, SIZE=512, WITH=False)
+    block = block_of(backend(device), 2)
+    got = run_on(device, module, (2, 1, 1), block, args[:3], (n, 0)).arrays[2]
+    np.testing.assert_array_equal(got, x + y)
+
+
+@pytest.mark.parametrize("language", ["webgpu", "opengl"])
+@pytest.mark.parametrize("n", [992, 1001])
+def test_neighbours_in_a_word_are_stored_without_atomics(language, n):
+    """Where memory is words, and masks do not divide these."""
+    args = [*[np.zeros(n, np.float16)] * 3, n, 0]
+    module = program(combine, args, 2, SIZE=512, WITH=False)
+    target = Target(language, block=(64, 1, 1))
+    text = compiler.text(module, target, "asm", OPTIONS)
+    assert ("atomic" in text) is (n % 2 == 1)

@@ -232,12 +232,12 @@ def _takes(placement: Placement, item: object, layout: Layout, candidates: Conta
 def _padded(placement: Placement) -> dict[Value, int]:
     """The factors of products: rows are 16 bytes apart modulo the width of shared memory, so that
     matrix instructions read eight of them from different banks."""
-    vectors = placement.machine.vectors
+    copied = placement.machine.vectors and bool(placement.machine.factors)
     result: dict[Value, int] = {}
     for op, schedule in placement.products.items():
         assert isinstance(op, tiles.TileDot)
         by_instructions = schedule.warps or schedule.groups or schedule.matrices
-        for factor in (op.lhs, op.rhs) if by_instructions or vectors else ():
+        for factor in (op.lhs, op.rhs) if by_instructions or copied else ():
             value, _ = factor_of(factor)
             own = placement.stored.get(value)
             if own is False and isinstance(value.op, tiles.TileMap | LOADS[0] | LOADS[1]):
