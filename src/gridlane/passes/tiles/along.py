@@ -6,7 +6,7 @@ from gridlane.core.dtypes import i32
 from gridlane.ir.ops import arith, tiles
 from gridlane.ir.types import TileType, tile
 from gridlane.ir.values import Value, Var
-from gridlane.passes.tiles.along_layouts import reduce_in_layout
+from gridlane.passes.tiles.along_layouts import reduce_in_layout, reduce_whole
 from gridlane.passes.tiles.elements import call, element, type_of
 from gridlane.passes.tiles.exchanges import combine_cells, moved, write_all
 from gridlane.passes.tiles.indices import (
@@ -33,6 +33,10 @@ def reduce(state: State, op: tiles.TileReduce) -> None:
     """Combine the elements along an axis."""
     spread = spread_of(state.module, op, state.threads)
     shape = type_of(op.arguments[0]).shape
+    layout = state.placement.layouts.get(op)
+    if layout is not None and not any(isinstance(each.type, TileType) for each in op.results):
+        state.values.update(zip(op.results, reduce_whole(state, op, layout), strict=True))
+        return
     lines = (*shape[: op.axis], *shape[op.axis + 1 :]) or (1,)
     made = [
         state.allocate(
@@ -43,7 +47,6 @@ def reduce(state: State, op: tiles.TileReduce) -> None:
         )
         for value, result in zip(op.arguments, op.results, strict=True)
     ]
-    layout = state.placement.layouts.get(op)
     if layout is not None:
         reduce_in_layout(state, op, layout, made)
     elif spread.threads:

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from gridlane.core.dtypes import i32
 from gridlane.ir.ops import tiles
+from gridlane.ir.types import Type
 from gridlane.ir.values import Value
 from gridlane.passes.tiles.elements import call, element, type_of
-from gridlane.passes.tiles.exchanges import combine_cells, combine_cells_of, moved, write_all
+from gridlane.passes.tiles.exchanges import (
+    combine_cells,
+    combine_cells_of,
+    load_cells,
+    moved,
+    write_all,
+)
 from gridlane.passes.tiles.indices import (
     ZERO,
     BitIndex,
@@ -56,6 +63,41 @@ def reduce_in_layout(
     with state.together():
         for registers in line.groups():
             combine_cells_of(state, op, each, cells, made, line.of(state, registers[0]))
+
+
+def reduce_whole(state: State, op: tiles.TileReduce, layout: Layout) -> list[Value]:
+    """Combine all elements of a tile with one axis, as above; return what each thread has. All
+    threads combine the values of the warps, so that one barrier is enough."""
+    line = _Lines(op, layout)
+    lanes = [bit for bit in line.threads if bit < LANE_BITS]
+    warps = [bit for bit in line.threads if bit >= LANE_BITS]
+    with state.together():
+        (registers,) = line.groups()
+        values = _own(state, op, layout, registers)
+        for bit in lanes:
+            others = [moved(state, value, 1 << bit) for value in values]
+            values = [*call(state, op.callee, [*values, *others])]
+        if not warps:
+            return values
+        cells = [_cells_apart(state, value.type, 1 << len(warps)) for value in values]
+        with state.where(_has_no(state, lanes)):
+            place = _part_of(state, warps).value(state.b)
+            _store(state, cells, place, values)
+    with state.together():
+        parts = [load_cells(state, cells, state.b.const(n, i32)) for n in range(1 << len(warps))]
+        while len(parts) > 1:  # in pairs, so that few wait for each other
+            pairs = zip(parts[::2], parts[1::2], strict=True)
+            parts = [[*call(state, op.callee, [*one, *other])] for one, other in pairs]
+    return parts[0]
+
+
+def _cells_apart(state: State, element: Type, count: int) -> str:
+    """An array in shared memory that the next reduction does not use, as threads may still read
+    it when others go on there."""
+    order, now = state.placement.order, state.now
+    later = (order.number[op] for op in order.ops if isinstance(op, tiles.TileReduce))
+    following = min((number for number in later if number > now), default=now)
+    return state.arrays.allot(element, count, (now, following))
 
 
 class _Lines:
@@ -116,10 +158,19 @@ def _store_cells(
     values: list[Value],
 ) -> None:
     """Store the values of this warp's part of a line."""
-    b, last = state.b, (log2(state.threads) or 0) - 1
-    parts = [Bits(state.thread, bit, 1, n, bit == last) for n, bit in enumerate(warps)]
+    b = state.b
     number = b.mul(as_value(b, flattened(b, at, made[0].type.shape)), b.const(1 << len(warps), i32))
-    place = b.add(number, BitIndex(0, tuple(parts)).value(b))
+    _store(state, cells, b.add(number, _part_of(state, warps).value(b)), values)
+
+
+def _part_of(state: State, warps: list[int]) -> BitIndex:
+    """The number of this warp among those of a line."""
+    last = (log2(state.threads) or 0) - 1
+    parts = [Bits(state.thread, bit, 1, n, bit == last) for n, bit in enumerate(warps)]
+    return BitIndex(0, tuple(parts))
+
+
+def _store(state: State, cells: list[str], place: Value, values: list[Value]) -> None:
     for symbol, value in zip(cells, values, strict=True):
         state.touch(symbol, True)
-        b.store(b.offset(state.pointer_to(symbol), place), value)
+        state.b.store(state.b.offset(state.pointer_to(symbol), place), value)

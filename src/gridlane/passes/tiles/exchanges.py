@@ -47,10 +47,15 @@ def combine_cells_of(
     first = b.mul(as_value(b, flattened(b, at, made[0].type.shape)), b.const(each, i32))
     totals: list[Value] = []
     for number in range(each):
-        values: list[Value] = []
-        for symbol in cells:
-            state.touch(symbol)
-            place = b.add(first, b.const(number, i32))
-            values.append(b.load(b.offset(state.pointer_to(symbol), place)))
+        values = load_cells(state, cells, b.add(first, b.const(number, i32)))
         totals = [*call(state, op.callee, [*totals, *values])] if totals else values
     write_all(state, made, at, totals)
+
+
+def load_cells(state: State, cells: list[str], place: Value) -> list[Value]:
+    """The values of a warp."""
+    values: list[Value] = []
+    for symbol in cells:
+        state.touch(symbol)
+        values.append(state.b.load(state.b.offset(state.pointer_to(symbol), place)))
+    return values
