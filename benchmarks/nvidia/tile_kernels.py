@@ -31,6 +31,23 @@ def product(a, b, c, m, n, k, SUMS: tl.constexpr, PRECISION: tl.constexpr,
 
 
 @triton.jit
+def product_descriptors(a, b, c, m, n, k, SUMS: tl.constexpr,
+                        M: tl.constexpr, N: tl.constexpr, K: tl.constexpr,
+                        GROUP: tl.constexpr):  # fmt: skip
+    """Likewise by tensor descriptors, and each program has several tiles."""
+    down, across = tl.cdiv(m, M), tl.cdiv(n, N)
+    for place in range(tl.program_id(0), down * across, tl.num_programs(0)):
+        group = place // (GROUP * across)
+        high = min(down - group * GROUP, GROUP)
+        row = (group * GROUP + place % (GROUP * across) % high) * M
+        column = place % (GROUP * across) // high * N
+        total = tl.zeros((M, N), dtype=SUMS)
+        for at in range(0, k, K):
+            total = tl.dot(a.load([row, at]), b.load([column, at]).T, total, out_dtype=SUMS)
+        c.store([row, column], total.to(c.dtype))
+
+
+@triton.jit
 def nothing():
     pass
 
@@ -68,6 +85,31 @@ def attention(q, k, v, out, length, scale, CAUSAL: tl.constexpr, WIDTH: tl.const
         largest = higher
     result = total * (1 / weight)[:, None]
     tl.store(out + head + i[:, None] * WIDTH + d[None, :], result.to(out.dtype.element_ty))
+
+
+@triton.jit
+def attention_descriptors(q, k, v, out, length, scale, CAUSAL: tl.constexpr, WIDTH: tl.constexpr,
+                          M: tl.constexpr, N: tl.constexpr):  # fmt: skip
+    """Likewise by tensor descriptors of the rows of all heads."""
+    head, first = tl.program_id(1) * length, tl.program_id(0) * M
+    i, j = first + tl.arange(0, M), tl.arange(0, N)
+    mine = q.load([head + first, 0])
+    largest = tl.full((M,), -float("inf"), tl.float32)
+    weight = tl.zeros((M,), tl.float32)
+    total = tl.zeros((M, WIDTH), tl.float32)
+    end = first + M if CAUSAL else length
+    for at in range(0, end, N):
+        scores = tl.dot(mine, k.load([head + at, 0]).T)
+        if CAUSAL:
+            scores = tl.where(i[:, None] >= at + j[None, :], scores, -1.0e30)
+        higher = tl.maximum(largest, tl.max(scores, 1) * scale)
+        powers = tl.exp2(scores * scale - higher[:, None])
+        less = tl.exp2(largest - higher)
+        weight = weight * less + tl.sum(powers, 1)
+        values = v.load([head + at, 0])
+        total = tl.dot(powers.to(values.dtype), values, total * less[:, None])
+        largest = higher
+    out.store([head + first, 0], (total / weight[:, None]).to(out.dtype))
 
 
 @triton.jit

@@ -32,6 +32,8 @@ from benchmarks.nvidia import tile_launches
 
 KERNELS = Path(__file__).with_name("tile_kernels.py")
 Run = Callable[[], Any]
+LIBRARY = "matmul f16"
+"""Cases of ``gridlane.tiles.kernels.matmul``."""
 
 WIDE, TALL = (8192, 8192, 8192), (65536, 256, 4096)
 SHAPES = [
@@ -111,6 +113,13 @@ class Sides:
         return torch.from_numpy(values).cuda()
 
     @staticmethod
+    def multiprocessors() -> int:
+        """Those of the device."""
+        from gridlane.launch import current
+
+        return current.device().limits.multiprocessors
+
+    @staticmethod
     def _own(values: np.ndarray) -> Any:
         from gridlane import cuda
 
@@ -123,6 +132,18 @@ class Sides:
         from triton.testing import do_bench  # pyright: ignore[reportMissingImports]
 
         return do_bench(run, return_mode="median")
+
+    def described(self, who: str, array: Any, block: tuple[int, int]) -> Any:
+        """A side's descriptor of an array of rows, as it is or of shape (..., columns)."""
+        from gridlane.tiles.descriptors import TensorDescriptor
+
+        maker: Any = TensorDescriptor
+        if who == "triton":
+            from triton.tools.tensor_descriptor import (  # pyright: ignore[reportMissingImports]
+                TensorDescriptor as maker,
+            )
+        *rows, columns = array.shape
+        return maker(array, [math.prod(rows), columns], [columns, 1], [*block])
 
     def launches(
         self, name: str, grid: Any, out: Any, args: tuple[Any, ...], **options: Any
@@ -153,7 +174,8 @@ ELEMENTS: dict[str, Any] = {
 }
 
 
-def product(sides: Sides, kind: str, shape: tuple[int, int, int]) -> Case:
+def product(sides: Sides, kind: str, shape: tuple[int, int, int], way: str = "") -> Case:
+    """A product by the program over addresses; by ``descriptors``, or by the ``library``."""
     m, n, k = shape
     rng, dtype = np.random.default_rng(1), ELEMENTS[kind]
     if kind == "int8":
@@ -172,11 +194,26 @@ def product(sides: Sides, kind: str, shape: tuple[int, int, int]) -> Case:
     for who, module in sides.kernels.items():
         language = module.tl
         sums = language.int32 if kind == "int8" else language.float32
-        runs[who] = partial(
-            _launched, module.product, grid, out, (a, b, out, m, n, k),
-            {"SUMS": sums, "PRECISION": "tf32", "M": block[0], "N": block[1], "K": block[2],
-             "GROUP": 8, **options},
-        )  # fmt: skip
+        options |= {"SUMS": sums, "M": block[0], "N": block[1], "K": block[2], "GROUP": 8}
+        if way == "descriptors":
+            tiles = (block[0], block[2]), (block[1], block[2]), block[:2]
+            given = [
+                sides.described(who, each, tile)
+                for each, tile in zip((a, b, out), tiles, strict=True)
+            ]
+            own = (min(grid[0], sides.multiprocessors()),)
+            runs[who] = partial(
+                _launched, module.product_descriptors, own, out, (*given, m, n, k), {**options}
+            )
+        elif not way:
+            runs[who] = partial(
+                _launched, module.product, grid, out, (a, b, out, m, n, k),
+                {"PRECISION": "tf32", **options},
+            )  # fmt: skip
+    if way == "library":
+        from gridlane.tiles import kernels
+
+        runs = {"gridlane": lambda: kernels.matmul(a, b.T, out)}
     if sides.torch is not None:
         runs["torch"] = _torchs_product(sides.torch, kind, a, b)
     near = {"f16": 2e-3, "bf16": 1.6e-2, "tf32": 4e-3}.get(kind, 1e-5)
@@ -208,7 +245,9 @@ def _torchs_product(torch: Any, kind: str, a: Any, b: Any) -> Run:
 # ---- attention
 
 
-def attention(sides: Sides, length: int, width: int, causal: bool) -> Case:
+def attention(
+    sides: Sides, length: int, width: int, causal: bool, by_descriptors: bool = False
+) -> Case:
     heads = 2 if sides.small else max(1, 32 * 4096 // length)
     rng = np.random.default_rng(2)
     host = [rng.standard_normal((heads, length, width)).astype(np.float16) for _ in range(3)]
@@ -216,10 +255,16 @@ def attention(sides: Sides, length: int, width: int, causal: bool) -> Case:
     out = sides.array(np.zeros((heads, length, width), np.float16))
     rows, columns = (32, 32) if sides.small else (128, 64)
     scale = width**-0.5 * math.log2(math.e)
-    runs = sides.launches(
-        "attention", (length // rows, heads), out, (q, k, v, out, length, scale),
-        CAUSAL=causal, WIDTH=width, M=rows, N=columns, num_warps=8, num_stages=3,
-    )  # fmt: skip
+    grid, constants = (length // rows, heads), {"CAUSAL": causal, "WIDTH": width}
+    options = constants | {"M": rows, "N": columns, "num_warps": 8, "num_stages": 3}
+    runs = sides.launches("attention", grid, out, (q, k, v, out, length, scale), **options)
+    if by_descriptors:
+        blocks = (rows, width), (columns, width), (columns, width), (rows, width)
+        for who, module in sides.kernels.items():
+            pairs = zip((q, k, v, out), blocks, strict=True)
+            given = [sides.described(who, each, block) for each, block in pairs]
+            args = *given, length, scale
+            runs[who] = partial(_launched, module.attention_descriptors, grid, out, args, options)
     if sides.torch is not None:
         function = sides.torch.nn.functional.scaled_dot_product_attention
         runs["torch"] = lambda: function(q[None], k[None], v[None], is_causal=causal)[0]
@@ -302,10 +347,18 @@ def cases(sides: Sides) -> Iterator[tuple[str, Callable[[], Case]]]:
         shapes = [(64, 96, 64), (50, 33, 48)] if small else SHAPES if kind == "f16" else [WIDE]
         for shape in shapes:
             yield f"{kind} {'x'.join(map(str, shape))}", partial(product, sides, kind, shape)
+    for shape in [(64, 96, 64), (50, 40, 48)] if small else SHAPES[:4]:
+        name = f"f16 descriptors {'x'.join(map(str, shape))}"
+        yield name, partial(product, sides, "f16", shape, "descriptors")
+    for shape in [(64, 96, 64), (50, 33, 48)] if small else SHAPES:
+        name = f"{LIBRARY} {'x'.join(map(str, shape))}"
+        yield name, partial(product, sides, "f16", shape, "library")
     for length in (64,) if small else (1024, 2048, 4096, 8192, 16384):
         for causal in (False, True):
             name = f"attention {length}{' causal' if causal else ''}"
-            yield name, partial(attention, sides, length, 32 if small else 128, causal)
+            given = sides, length, 32 if small else 128, causal
+            yield name, partial(attention, *given)
+            yield f"{name} descriptors", partial(attention, *given, True)
     for name in ("softmax", "layer_norm", "rms_norm", "cross_entropy"):
         for columns in (100, 128) if small else (1024, 4096, 8192, 32768):
             rows = 3 if small else (1 << 27) // columns
@@ -356,6 +409,7 @@ def main() -> None:
     args = parser.parse_args()
     os.environ["GRIDLANE_DEVICE"] = args.device
     sides, wrong = Sides(args.small), 0
+    ratios: list[float] = []
     for name, make in cases(sides):
         if args.only and not any(each in name for each in args.only):
             continue
@@ -371,6 +425,12 @@ def main() -> None:
             results.add(name, who, case.work * scale / ms, case.unit)
             if who != "gridlane" and "gridlane" in times:
                 results.add(name, f"gridlane / {who}", times["gridlane"] / ms, "ratio")
+                if name.startswith(LIBRARY) and who == "torch":
+                    ratios.append(times["gridlane"] / ms)
+    if ratios:
+        mean = statistics.geometric_mean(ratios)
+        print(f"{LIBRARY}: {len(ratios)} shapes in {mean:.3f} of torch's time (geometric mean)")
+        results.add(f"{LIBRARY} {len(ratios)} shapes", "gridlane / torch", mean, "ratio")
     tile_launches.report(sides, args.only, args.rounds)
     results.write("nvidia_tiles", args.record)
     sys.exit(1 if wrong else 0)
