@@ -32,7 +32,7 @@ def reduce_in_layout(
     state: State, op: tiles.TileReduce, layout: Layout, made: list[Storage]
 ) -> None:
     """Combine a thread's registers, then lanes, then warps."""
-    line = _Lines(op, layout)
+    line = Lines(op, layout)
     lanes = [bit for bit in line.threads if bit < LANE_BITS]
     warps = [bit for bit in line.threads if bit >= LANE_BITS]
     each = 1 << len(warps)
@@ -68,7 +68,7 @@ def reduce_in_layout(
 def reduce_whole(state: State, op: tiles.TileReduce, layout: Layout) -> list[Value]:
     """Combine all elements of a tile with one axis, as above; return what each thread has. All
     threads combine the values of the warps, so that one barrier is enough."""
-    line = _Lines(op, layout)
+    line = Lines(op, layout)
     lanes = [bit for bit in line.threads if bit < LANE_BITS]
     warps = [bit for bit in line.threads if bit >= LANE_BITS]
     with state.together():
@@ -100,7 +100,7 @@ def _cells_apart(state: State, element: Type, count: int) -> str:
     return state.arrays.allot(element, count, (now, following))
 
 
-class _Lines:
+class Lines:
     """The lines along an axis of a tile in a layout.
 
     Attributes:

@@ -17,7 +17,6 @@ from gridlane.passes.tiles.layouts import LANE_BITS, Warps
 from gridlane.passes.tiles.placement import Schedule
 from gridlane.passes.tiles.state import State, Storage
 from gridlane.passes.tiles.sums import rounded, sum_type
-from gridlane.passes.tiles.vectors import pair
 
 _HIGH = 16
 """Rows of an instruction's sums."""
@@ -116,14 +115,14 @@ def in_registers(state: State, value: Value) -> Storage | None:
     stored = state.stored.get(value)
     if stored is None and value.op is not None:
         stored = state.variable_of(value.op)
-    return stored if stored is not None and stored.own and stored.layout is not None else None
+    return stored if stored is not None and stored.pairs else None
 
 
 def words_of(state: State, storage: Storage, first: int) -> tuple[Value, ...]:
     """The registers of 16 rows of A and 16 items of 16 bits, which are 8 elements from ``first``
     on of a thread: a word is two neighbours."""
-    values = [state.b.read(var) for var in storage.registers[first : first + 8]]
-    return tuple([pair(state.b, *each) for each in zip(values[::2], values[1::2], strict=True)])
+    assert storage.pairs
+    return tuple([state.b.read(var) for var in storage.registers[first // 2 : first // 2 + 4]])
 
 
 def in_shared(state: State, value: Value) -> tuple[Storage, bool] | None:

@@ -13,11 +13,10 @@ from collections.abc import Container
 from gridlane.core.dtypes import b1
 from gridlane.ir.op import Op
 from gridlane.ir.ops import control, memory, tiles
-from gridlane.ir.ops.warpgroups import WARPS, WarpgroupWait
+from gridlane.ir.ops.warpgroups import WarpgroupWait
 from gridlane.ir.values import Region, Var
 from gridlane.passes.tiles.elements import type_of
 from gridlane.passes.tiles.factors import factor_of
-from gridlane.passes.tiles.machine import WARP
 from gridlane.passes.tiles.state import State
 from gridlane.passes.tiles.sums import in_place, sum_type
 
@@ -81,11 +80,6 @@ def _land(state: State, products: list[tiles.TileDot], runs: Var) -> None:
             storage = in_place(state, op)
             assert storage is not None
             sums = tuple([b.read(register) for register in storage.registers])
-            done = b.emit(WarpgroupWait(0, is_alone(state), sums)).results
+            done = b.emit(WarpgroupWait(0, state.is_alone(), sums)).results
             for register, value in zip(storage.registers, done, strict=True):
                 b.write(register, value)
-
-
-def is_alone(state: State) -> bool:
-    """Whether a block is one warpgroup."""
-    return state.threads == WARP * WARPS and not state.has_producer

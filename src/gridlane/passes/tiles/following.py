@@ -41,6 +41,13 @@ def follow(placement: Placement) -> None:
     """Note the layouts that follow, until there are no more; what has one is in registers."""
     while _followed(placement):
         pass
+    for op in placement.products:
+        assert isinstance(op, tiles.TileDot)
+        read, item = op.lhs.op, op.lhs
+        if isinstance(read, memory.ReadVar) and op.lhs not in placement.stored:
+            item = read.var
+        if item in placement.layouts and placement.layouts[item] == left_layout(placement, op):
+            placement.paired.add(item)
 
 
 def _followed(placement: Placement) -> bool:
@@ -157,6 +164,8 @@ def left_layout(placement: Placement, op: tiles.TileDot) -> Layout | None:
     """The layout of a left factor in registers: the sums of an instruction for two times 8 columns
     lie as a left factor of 16 bits. None where the instructions read it from shared memory."""
     schedule, lhs = placement.products.get(op), tiles.tile_of(op, op.lhs)
+    if placement.machine.opaque:
+        return None
     if op.lhs not in placement.stored and not isinstance(op.lhs.op, memory.ReadVar):
         return None
     if schedule is None or log2(lhs.shape[-1]) is None or getattr(lhs.element, "size", 0) != 2:

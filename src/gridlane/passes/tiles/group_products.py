@@ -19,6 +19,7 @@ from gridlane.ir.ops.warpgroups import (
 )
 from gridlane.ir.types import Space, pointer
 from gridlane.ir.values import Value
+from gridlane.passes.tiles import waits
 from gridlane.passes.tiles.core_products import (
     in_registers,
     in_shared,
@@ -27,7 +28,6 @@ from gridlane.passes.tiles.core_products import (
     words_of,
 )
 from gridlane.passes.tiles.elements import element, type_of
-from gridlane.passes.tiles.flights import is_alone
 from gridlane.passes.tiles.indices import BitIndex, Bits, log2, unflattened
 from gridlane.passes.tiles.layouts import LANE_BITS
 from gridlane.passes.tiles.placement import Schedule
@@ -52,9 +52,16 @@ def dot_by_groups(state: State, op: tiles.TileDot, storage: Storage, schedule: S
         for each in (left, right):
             if isinstance(each, _Matrix) and each.storage.start is None:
                 state.touch(each.storage.symbol)
-        sums = _sums(state, op, (left, right), schedule, sums)
+        words = _words(state, left, schedule, right.depth) if isinstance(left, Storage) else {}
+        sums = _sums(state, op, (left, right), words, schedule, sums)
+        late = waits.is_late(state, op, storage)
+        if not late:
+            wait = WarpgroupWait(int(op in state.flights), state.is_alone(), tuple(sums))
+            sums = b.emit(wait).results
         for at, total in zip(places, sums, strict=True):
             state.write(storage, at, rounded(state, storage, total))
+    if late:
+        waits.start(state, op, storage, [word for each in words.values() for word in each])
 
 
 @frozen
@@ -115,10 +122,11 @@ def _sums(
     state: State,
     op: tiles.TileDot,
     factors: tuple[_Matrix | Storage, _Matrix],
+    words: dict[tuple[int, int], tuple[Value, ...]],
     schedule: Schedule,
     sums: list[Value],
 ) -> list[Value]:
-    """Add the products to the sums."""
+    """Start the products that are added to the sums."""
     b, groups = state.b, schedule.groups
     assert groups is not None
     (left, right), kind = factors, _factor_of(op)
@@ -128,7 +136,6 @@ def _sums(
     row = _bits(state, _GROUP_BITS + across, down, whole).joined(BitIndex(), log2(rows) or 0)
     column = _bits(state, _GROUP_BITS, across, whole).joined(BitIndex(), log2(columns) or 0)
     layout, true, in_block = b.const(right.layout, u64), b.const(True, b1), columns // 2
-    words = _words(state, left, rows, right.depth) if isinstance(left, Storage) else {}
     b.emit(WarpgroupFence())
     for item in range(0, right.depth, depth_of(kind)):
         second = right.start(state, column, item)
@@ -149,17 +156,17 @@ def _sums(
     late, state.late = state.late, None
     if late is not None:
         late()
-    pending = int(op in state.flights)
-    if pending:
+    if op in state.flights:
         b.write(state.flights[op], true)
-    return list(b.emit(WarpgroupWait(pending, is_alone(state), tuple(sums))).results)
+    return sums
 
 
 def _words(
-    state: State, left: Storage, rows: int, depth: int
+    state: State, left: Storage, schedule: Schedule, depth: int
 ) -> dict[tuple[int, int], tuple[Value, ...]]:
     """The registers of a left factor, by the row and the item."""
-    step = depth_of(Factor.F16)
+    assert schedule.groups is not None
+    step, rows = depth_of(Factor.F16), left.type.shape[0] // schedule.groups.down
     return {
         (line, item): words_of(state, left, (line // ROWS * depth + item) // 2)
         for line in range(0, rows, ROWS)

@@ -22,6 +22,7 @@ from gridlane.passes.tiles import (
     pipelines,
     prefetches,
     products,
+    waits,
 )
 from gridlane.passes.tiles.chunks import copy_chunks
 from gridlane.passes.tiles.contiguity import Contiguity
@@ -77,12 +78,13 @@ def check_shared(machine: TileMachine, module: Module) -> None:
 def _region(state: State, region: Region) -> None:
     for op in region.ops:
         state.b.loc, state.now = op.loc, state.placement.order.number[op]
+        waits.before(state, op)
         if op.REGION_FIELDS:
             _construct(state, op)
         else:
             _op(state, op)
-        for act in state.behind.pop(op, ()):
-            act()
+        state.behind_it(op)
+    state.land()
 
 
 def _construct(state: State, op: Op) -> None:

@@ -107,6 +107,7 @@ class Placement:
             thread keeps its own elements of; what has none here is in the order of rows.
         products: how products with a layout are computed.
         swizzled: factors of products by warpgroups, which lie in shared memory in patterns.
+        paired: left factors in registers.
         padded: tiles whose rows in shared memory have elements behind them, and how many.
     """
 
@@ -123,6 +124,7 @@ class Placement:
     products: dict[Op, Schedule] = field(default_factory=dict[Op, Schedule])
     padded: dict[Value, int] = field(default_factory=dict[Value, int])
     swizzled: set[Value] = field(default_factory=set[Value])
+    paired: set[object] = field(default_factory=set[object])
     _costs: dict[object, int] = field(default_factory=dict[object, int])
     _used: frozenset[Value] = frozenset()
 

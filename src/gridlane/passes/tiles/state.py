@@ -15,10 +15,12 @@ from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, grid, memory
 from gridlane.ir.ops.shared_matrix import ALIGN
 from gridlane.ir.ops.tensors import ProxyFence
+from gridlane.ir.ops.warpgroups import WARPS, WarpgroupWait
 from gridlane.ir.types import Space, TileType, Type, pointer, vector
 from gridlane.ir.values import Function, Module, Region, Value, Var
 from gridlane.passes.tiles import decisions
 from gridlane.passes.tiles.contiguity import Contiguity
+from gridlane.passes.tiles.halves import half, pair
 from gridlane.passes.tiles.indices import (
     ZERO,
     BitIndex,
@@ -32,7 +34,7 @@ from gridlane.passes.tiles.indices import (
     unflattened,
 )
 from gridlane.passes.tiles.layouts import Layout, is_same
-from gridlane.passes.tiles.machine import TileMachine
+from gridlane.passes.tiles.machine import WARP, TileMachine
 from gridlane.passes.tiles.placement import Placement
 from gridlane.passes.tiles.shared import SharedMemory, life_of, life_of_variable
 
@@ -52,6 +54,8 @@ class Storage:
         turned: lines are columns there.
         start: of a stage of a ring, the number of its first element.
         layout, registers: of the thread's own elements, where they are variables.
+        pairs: a register holds two neighbours, which are written one after the other.
+        low: the first of them, until the second one is written.
     """
 
     type: TileType
@@ -64,6 +68,8 @@ class Storage:
     start: Value | None = None
     layout: Layout | None = None
     registers: tuple[Var, ...] = ()
+    pairs: bool = False
+    low: tuple[int, Value] | None = None
 
     @property
     def stride(self) -> int:
@@ -98,6 +104,26 @@ class Accesses:
         self.anything |= other.anything
 
 
+@dataclass(slots=True, eq=False)
+class Flight:
+    """A product by warpgroups that has started and is not awaited yet.
+
+    Attributes:
+        sums: the variables that it changes.
+        words: of its left factor in registers, which stay as they are until it is awaited.
+        enders: the ops that it must be awaited in front of.
+        passed: threads have computed something else since.
+        behind: what follows once it is.
+    """
+
+    op: Op
+    sums: tuple[Var, ...]
+    words: tuple[Value, ...]
+    enders: frozenset[Op]
+    passed: bool = False
+    behind: list[Callable[[], None]] = field(default_factory=list[Callable[[], None]])
+
+
 @dataclass(slots=True)
 class State:
     """The lowering of one program.
@@ -113,6 +139,7 @@ class State:
         late: starts copies, which the next product by warpgroups does while it runs.
         now: the number of the op that is being lowered.
         contiguity: what is known of addresses and masks.
+        open: products that have started in this region and are not awaited yet, in order.
         by_registers: each element that this thread needs is computed by code of its own.
         flights: products that are left in flight, and whether one is.
         behind: what follows an op once it is lowered.
@@ -146,6 +173,7 @@ class State:
     flights: dict[Op, Var] = field(default_factory=dict[Op, Var])
     has_producer: bool = False
     fragments: dict[Var, list[Var]] = field(default_factory=dict[Var, list[Var]])
+    open: list[Flight] = field(default_factory=list[Flight])
     by_registers: bool = False
     late: Callable[[], None] | None = None
     entry: list[Op] = field(default_factory=list[Op])
@@ -179,7 +207,7 @@ class State:
         layout = layouts.get(self.op if value is None else value) if own else None
         if layout is not None:
             decisions.stored(self.machine, type_, loc, layout.count, name=name)
-            return self.in_registers(type_, layout)
+            return self.in_registers(type_, layout, value in self.placement.paired)
         if own:
             count = -(-type_.count // self.threads)
             decisions.stored(self.machine, type_, loc, count, name=name)
@@ -214,10 +242,11 @@ class State:
         """The memory of the variable that an op reads; None where it reads none."""
         return self.variables[op.var] if isinstance(op, memory.ReadVar) else None
 
-    def in_registers(self, type_: TileType, layout: Layout) -> Storage:
-        """Variables for the elements that a layout places in a thread."""
-        registers = [self.b.variable("own", type_.element) for _ in range(layout.count)]
-        return Storage(type_, True, layout=layout, registers=tuple(registers))
+    def in_registers(self, type_: TileType, layout: Layout, pairs: bool = False) -> Storage:
+        """Variables for the elements that a layout places in a thread; ``pairs``: words of two."""
+        element, count = (u32, layout.count // 2) if pairs else (type_.element, layout.count)
+        registers = tuple([self.b.variable("own", element) for _ in range(count)])
+        return Storage(type_, True, layout=layout, registers=registers, pairs=pairs)
 
     def shared(
         self, element: Type, count: int, value: Value | Var | None = None, align: int = 16
@@ -324,7 +353,7 @@ class State:
     def read(self, storage: Storage, at: Coordinates) -> Value:
         """An element of a stored tile."""
         if storage.layout is not None:
-            return self.b.read(self.register(storage, at))
+            return self._from_register(storage, self._number_of(storage, at))
         if not storage.own and storage.start is None:
             self.touch(storage.symbol)
         return self.b.load(self.address(storage, at))
@@ -332,20 +361,37 @@ class State:
     def write(self, storage: Storage, at: Coordinates, value: Value) -> None:
         """Store an element."""
         if storage.layout is not None:
-            self.b.write(self.register(storage, at), value)
+            self._to_register(storage, self._number_of(storage, at), value)
             return
         if not storage.own:
             self.touch(storage.symbol, True)
         self.b.store(self.address(storage, at), value)
 
-    def register(self, storage: Storage, at: Coordinates) -> Var:
-        """The variable of an element of this thread."""
+    def _number_of(self, storage: Storage, at: Coordinates) -> int:
+        """The number of an element of this thread among its own."""
         layout, number = storage.layout, flattened(self.b, at, storage.type.shape)
         assert layout is not None and isinstance(number, BitIndex)
         register = layout.register(number.constant)
         own = layout.at(register, self.thread)
         assert is_same(own, number), "a thread reads its own elements"
-        return storage.registers[register]
+        return register
+
+    def _from_register(self, storage: Storage, number: int) -> Value:
+        if not storage.pairs:
+            return self.b.read(storage.registers[number])
+        word, type_ = self.b.read(storage.registers[number // 2]), storage.type.element
+        assert isinstance(type_, DType)
+        return half(self.b, word, bool(number % 2), type_)
+
+    def _to_register(self, storage: Storage, number: int, value: Value) -> None:
+        if not storage.pairs:
+            self.b.write(storage.registers[number], value)
+        elif number % 2 == 0:
+            storage.low = number, value
+        else:
+            assert storage.low is not None and storage.low[0] == number - 1
+            self.b.write(storage.registers[number // 2], pair(self.b, storage.low[1], value))
+            storage.low = None
 
     # ---- threads
 
@@ -371,11 +417,44 @@ class State:
 
     def meet(self) -> None:
         """A barrier of the block, behind which warpgroups see what threads have stored."""
+        self.land()
         if any(schedule.groups for schedule in self.placement.products.values()):
             self.b.emit(ProxyFence(shared=True))
         if not self.machine.lockstep:
             self.b.emit(grid.Barrier())
         self.pending = Accesses()
+
+    def land(self, last: Flight | None = None) -> None:
+        """Await products that have started: up to one, or all."""
+        b, count = self.b, len(self.open) if last is None else self.open.index(last) + 1
+        done, self.open = self.open[:count], self.open[count:]
+        if not done:
+            return
+        if any(flight.passed for flight in done):
+            # ptxas moves a wait up to where no fence is, in front of what the product runs beside.
+            b.emit(grid.Fence(grid.MemoryScope.BLOCK, grid.MemoryOrder.ACQ_REL))
+        sums = [var for flight in done for var in flight.sums]
+        values = [*map(b.read, sums), *[word for flight in done for word in flight.words]]
+        wait = WarpgroupWait(len(self.open), self.is_alone(), tuple(values))
+        for var, value in zip(sums, b.emit(wait).results, strict=False):
+            b.write(var, value)
+        for flight in done:
+            for act in flight.behind:
+                act()
+
+    def behind_it(self, op: Op) -> None:
+        """Do what follows an op, once it is done."""
+        acts = self.behind.pop(op, [])
+        flight = next((each for each in self.open if each.op is op), None)
+        if flight is not None:
+            flight.behind += acts
+            return
+        for act in acts:
+            act()
+
+    def is_alone(self) -> bool:
+        """Whether a block is one warpgroup."""
+        return self.threads == WARP * WARPS and not self.has_producer
 
     @contextmanager
     def counted(self, end: int | Value, name: str = "element", start: int = 0) -> Generator[Value]:

@@ -14,6 +14,7 @@ from gridlane.ir.builder import Builder
 from gridlane.ir.ops import arith, memory, tile_memory
 from gridlane.ir.types import PointerType, TileType, Type, vector
 from gridlane.ir.values import Value
+from gridlane.passes.tiles.halves import pair
 from gridlane.passes.tiles.indices import BitIndex, Coordinates, log2
 from gridlane.passes.tiles.state import DEVICE, State
 from gridlane.passes.tiles.widths import width_of
@@ -160,10 +161,3 @@ def _packed(b: Builder, group: Group, values: Sequence[Value]) -> list[Value]:
             total = b.or_(total, b.binary(arith.Shl, wide, b.const(8 * size * n, u32)))
         words.append(total)
     return words
-
-
-def pair(b: Builder, low: Value, high: Value) -> Value:
-    """The word of two floats of 16 bits: as a vector, of which code generators convert both at
-    once."""
-    assert isinstance(low.type, DType)
-    return b.bitcast(b.value(memory.Pack((low, high), vector(low.type, 2))), u32)
