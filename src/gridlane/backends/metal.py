@@ -6,7 +6,7 @@ from gridlane.backends import passes, reasons
 from gridlane.backends.formats import IR, MSL
 from gridlane.backends.record import Backend, Pass, Subnormals
 from gridlane.core.extras import install
-from gridlane.ir.families import CALLS, REPORTS
+from gridlane.ir.families import CALLS, MATRIX, REPORTS
 
 BACKEND = Backend(
     name="metal",
@@ -17,14 +17,14 @@ BACKEND = Backend(
     codegen="gridlane.codegen.clike",
     dialects=(Pass("gridlane.codegen.clike.msl.Metal"),),
     pipeline=(
-        passes.LOWER_TILES,
+        passes.LOWER_TILES_TO_SIMDGROUPS,
         passes.INLINE,
         passes.MATRIX_ACCESSES,
         passes.MEMORY_PRODUCTS,
         passes.COUNT_SPINS,
         passes.RELEASE_FIRST,
         passes.COPY_AT_ONCE,
-        passes.FRAGMENTS_BY_LOOPS,
+        passes.FRAGMENTS_BY_SIMDGROUPS,
         # After inlining, as its sums are library functions.
         passes.PRODUCTS_WITHOUT_F64,
         passes.WHOLE_BARRIERS,
@@ -40,7 +40,7 @@ BACKEND = Backend(
         passes.BARRIERS_BY_BLOCKS,
         passes.PROMOTE,
     ),
-    legal=REPORTS | CALLS,
+    legal=REPORTS | CALLS | MATRIX,
     reasons={
         **reasons.WITHOUT_GRIDS,
         **reasons.WITHOUT_CLUSTERS,

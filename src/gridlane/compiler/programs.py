@@ -56,6 +56,11 @@ def machine_with_subgroups(record: Backend) -> TileMachine:
     )
 
 
+def machine_with_simdgroups(record: Backend) -> TileMachine:
+    """The machine of Metal, whose simdgroups multiply matrices of f16 and bf16."""
+    return replace(machine_of(record), factors=frozenset((Factor.F16, Factor.BF16)), opaque=True)
+
+
 def _with_cores(record: Backend, shared: int) -> TileMachine:
     plain = machine_of(record)
     return TileMachine(

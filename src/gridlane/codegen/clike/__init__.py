@@ -5,6 +5,7 @@ from importlib import import_module
 from gridlane.codegen.clike.emission import EMITTERS
 from gridlane.codegen.clike.functions import kept_functions
 from gridlane.codegen.clike.kernel import KernelText, emit_kernel
+from gridlane.codegen.clike.matrices import OPS
 from gridlane.codegen.clike.scalars import lacking
 from gridlane.ir.op import Op
 
@@ -18,4 +19,6 @@ def emitted(dialect: str) -> frozenset[type[Op]]:
         dialect: dotted name of its class.
     """
     module, _, name = dialect.rpartition(".")
-    return EMITTERS.ops() - lacking(getattr(import_module(module), name))
+    language = getattr(import_module(module), name)
+    missing = lacking(language) | (frozenset() if language.has_matrices else OPS)
+    return EMITTERS.ops() - missing

@@ -23,7 +23,7 @@ from gridlane.core.options import KernelOptions
 from gridlane.ir.op import Op
 from gridlane.ir.ops.control import Loop, Print, ScopeOp
 from gridlane.ir.ops.memory import part_types
-from gridlane.ir.types import PointerType, Space, StructType, Type, VectorType
+from gridlane.ir.types import FragmentType, PointerType, Space, StructType, Type, VectorType
 from gridlane.ir.values import Module, Value, Var
 
 Pair = tuple[str, str]
@@ -72,6 +72,7 @@ class Dialect(ABC):
             give either neighbour of a number that f32 cannot represent.
         has_warps: lanes exchange by ops of the language, also in divergent control flow. Elsewhere
             passes have lowered these ops to barriers of the block.
+        has_matrices: the lanes of a warp multiply matrices; see matrices.
         once: the opening and the end of a block that ``break`` leaves.
         numbers_buffers: a pointer does not determine its buffer, so code is for pointers in certain
             buffers (``Variant.buffers``).
@@ -86,6 +87,7 @@ class Dialect(ABC):
     functions: ClassVar[dict[type[Op], str]]
     wraps: ClassVar[bool] = True
     has_warps: ClassVar[bool] = False
+    has_matrices: ClassVar[bool] = False
     merges: ClassVar[bool] = False
     folds_zeros: ClassVar[bool] = False
     names_constants: ClassVar[bool] = False
@@ -244,6 +246,16 @@ class Dialect(ABC):
     def word(self, state: Emission, place: Place) -> Pair:
         """The address of the 32-bit word around a place, and the place's byte in it (u32)."""
 
+    # ---- matrices, where ``has_matrices``
+
+    def matrix(self, state: Emission, type_: FragmentType) -> str:
+        """The type of a fragment."""
+        raise NotImplementedError("its lanes multiply no matrices")
+
+    def matrix_of(self, state: Emission, type_: FragmentType, text: str) -> str:
+        """A fragment of one number."""
+        raise NotImplementedError("its lanes multiply no matrices")
+
     # ---- warps, where ``has_warps``: lanes exchange words of 32 bits
 
     def peer(self, state: Emission, word: str, lane: str) -> str:
@@ -397,6 +409,8 @@ class Emission:
             return self.literal(number, type_)
         if isinstance(type_, PointerType):
             return self.dialect.from_address(type_.space, "")
+        if isinstance(type_, FragmentType):
+            return self.dialect.matrix_of(self, type_, self.zero(type_.element))
         raise AssertionError(f"{type_} has been taken apart")
 
     # ---- types
@@ -414,6 +428,8 @@ class Emission:
             return self.dialect.types[type_]
         if isinstance(type_, PointerType):
             return self.dialect.pointer(type_.space or Space.GLOBAL)
+        if isinstance(type_, FragmentType):
+            return self.dialect.matrix(self, type_)
         assert isinstance(type_, StructType | VectorType)
         if type_ not in self.structs:
             self.structs[type_] = self.struct_name(part_types(type_))

@@ -5,7 +5,16 @@ from __future__ import annotations
 import re
 
 from gridlane.analysis.crossings import Crossings
-from gridlane.codegen.clike import atomics, casts, functions, gridops, report, scalars, warps
+from gridlane.codegen.clike import (
+    atomics,
+    casts,
+    functions,
+    gridops,
+    matrices,
+    report,
+    scalars,
+    warps,
+)
 from gridlane.codegen.clike.control import emit_region
 from gridlane.codegen.clike.emission import Dialect, Emission, Functions
 from gridlane.codegen.clike.folding import folding_of
@@ -16,7 +25,7 @@ from gridlane.core.options import KernelOptions
 from gridlane.ir.ops.control import Print
 from gridlane.ir.values import Module
 
-FAMILIES = (atomics, casts, functions, gridops, report, scalars, warps)
+FAMILIES = (atomics, casts, functions, gridops, matrices, report, scalars, warps)
 """Imported for the emitters that they register."""
 
 

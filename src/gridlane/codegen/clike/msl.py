@@ -7,13 +7,14 @@ from typing import ClassVar
 
 from gridlane.codegen.clike.emission import Emission
 from gridlane.codegen.clike.literals import float_literal, pattern
+from gridlane.codegen.clike.matrices import filled, matrix_name
 from gridlane.codegen.clike.pointers import LAUNCH, Pointers
 from gridlane.core import dtypes
 from gridlane.core.dtypes import DType, b1, bf16, f16, f32, f64, i32, i64, u8, u16, u32, u64
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, grid, math
 from gridlane.ir.ops.grid import MemoryOrder, MemoryScope
-from gridlane.ir.types import PointerType, Type
+from gridlane.ir.types import FragmentType, PointerType, Type
 
 _SCOPES = {
     MemoryScope.WARP: "simdgroup",
@@ -65,6 +66,7 @@ class Metal(Pointers):
     }
     wraps = False
     has_warps = True
+    has_matrices = True
 
     def bits(self, source: DType, target: DType, text: str) -> str:
         return f"as_type<{self.types[target]}>({text})"
@@ -130,6 +132,12 @@ class Metal(Pointers):
 
     def sync_warp(self, state: Emission) -> None:
         state.line(f"simdgroup_barrier({_FLAGS});")
+
+    def matrix(self, state: Emission, type_: FragmentType) -> str:
+        return matrix_name(state, type_)
+
+    def matrix_of(self, state: Emission, type_: FragmentType, text: str) -> str:
+        return filled(state, type_, text)
 
     # ---- the program
 

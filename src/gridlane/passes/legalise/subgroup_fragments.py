@@ -1,12 +1,12 @@
-"""Divides fragments into the matrices that subgroups of shaders multiply: 16 by 16 elements of f16,
-with sums of f16 or f32. A kernel with fragments of other types has them by registers."""
+"""Divides fragments into the matrices that subgroups of shaders multiply, of 16 by 16 elements. A
+kernel with fragments of other types, or other ops on them, has them by registers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from gridlane.core.dtypes import f16, f32, i32, i64
+from gridlane.core.dtypes import DType, bf16, f16, f32, i32, i64
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, matrix
 from gridlane.ir.ops.matrix import EDGE
@@ -15,19 +15,34 @@ from gridlane.ir.values import Module, Value
 from gridlane.passes.legalise.fragments import fragments_by_loops
 from gridlane.passes.legalise.representation import Parts, Representation, Rule
 
-ELEMENTS = {Role.A: (f16,), Role.B: (f16,), Role.ACC: (f16, f32)}
+Elements = Mapping[Role, tuple[DType, ...]]
+
+ELEMENTS: Elements = {Role.A: (f16,), Role.B: (f16,), Role.ACC: (f16, f32)}
 """The elements of the matrices of ``Feature.MATRIX_HALVES``."""
+
+OF_METAL: Elements = {Role.A: (f16, bf16), Role.B: (f16, bf16), Role.ACC: (f16, f32)}
 
 
 def fragments_by_subgroups(module: Module) -> None:
-    """Divide the fragments of a module."""
+    """Divide the fragments of a module, for Vulkan."""
+    _divide(module, ELEMENTS, ())
+
+
+def fragments_by_simdgroups(module: Module) -> None:
+    """Divide the fragments of a module, for Metal."""
+    _divide(module, OF_METAL, (matrix.FragmentScale, matrix.FragmentConvert))
+
+
+def _divide(module: Module, elements: Elements, refused: tuple[type[Op], ...]) -> None:
+    others = False
     types: set[Type] = set()
     for function in module.functions.values():
         types.update(var.type for var in function.variables)
         for op in function.body.walk():
             types.update(value.type for value in op.results)
+            others |= isinstance(op, refused)
     fragments = [type_ for type_ in types if isinstance(type_, FragmentType)]
-    if not all(type_.element in ELEMENTS[type_.role] for type_ in fragments):
+    if others or not all(type_.element in elements[type_.role] for type_ in fragments):
         fragments_by_loops(module)
     elif fragments:
         _Matrices(module).run()
