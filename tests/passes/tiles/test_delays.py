@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,15 @@ import pytest
 from tests.frontends.ptx.bodies import PTXAS
 from tests.frontends.triton.running import jit
 from tests.passes.tiles.test_following import powers_of_2
-from tests.passes.tiles.test_groups import by_groups, results, text_of
+from tests.passes.tiles.test_groups import MACHINE, by_groups, results, text_of
 from tests.passes.tiles.test_products import program
 
 from gridlane.compiler.cuda import find_ptxas
+from gridlane.compiler.generation import copied
 from gridlane.frontends.triton import language as tl
 from gridlane.ir.ops import control, warpgroups
 from gridlane.ir.values import Module
+from gridlane.passes.tiles import lower_tiles
 
 RNG = np.random.default_rng(4)
 
@@ -151,3 +154,13 @@ def test_ptxas_keeps_products_in_flight(tmp_path: Path, m, n, warps):
     ]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stderr
     assert "0 bytes spill stores" in said and "serialized" not in said
+
+
+def test_tiles_around_a_loop_have_its_stages_memory():
+    q = np.zeros((64, 64), np.float16)
+    module = program(powers_of_2, [q, q, q, q, 64], 4, 3, M=64, N=64, WIDTH=64)
+    tile = 64 * 64 * 2
+    for room, stages in ((7 * tile, 3), (7 * tile - 1, 2)):
+        changed = copied(module)
+        lower_tiles(changed, replace(MACHINE, shared=room))
+        assert sum(item.size for item in changed.static_shared()) == (1 + 2 * stages) * tile

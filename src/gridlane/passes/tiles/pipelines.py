@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import zip_longest
 
 from gridlane.core.dtypes import DType, i32
 from gridlane.ir.op import Op, clone_op
@@ -25,6 +26,7 @@ from gridlane.passes.tiles.chunks import copy_chunks, held_chunks
 from gridlane.passes.tiles.elements import type_of
 from gridlane.passes.tiles.fragment_products import patch_bytes
 from gridlane.passes.tiles.placement import Placement
+from gridlane.passes.tiles.shared import Life, life_of
 from gridlane.passes.tiles.state import State, Storage
 from gridlane.passes.tiles.widths import Chunks, chunks_of
 
@@ -235,19 +237,38 @@ _SHAPES = (
 
 
 def _stages(state: State, pipeline: Pipeline, wanted: int) -> int:
-    """The stages that fit into shared memory beside all other tiles there."""
-    placement = state.placement
-    results = {op.results[0] for op in pipeline.loads}
-    each = sum(_bytes(state, value) for value in results)
-    others = sum(
-        _bytes(state, value)
-        for value, own in placement.stored.items()
-        if not own and value not in results
-    )
+    """The stages that fit into shared memory beside all tiles there; those whose lives do not meet
+    the loop's have the memory of the ring."""
+    placement, order = state.placement, state.placement.order
+    results = {op.results[0]: type_of(op.results[0]).element for op in pipeline.loads}
+    rings = sorted([_bytes(state, value) for value in results], reverse=True)
+    first, last = order.number[pipeline.loop], order.last[pipeline.loop]
+    others, outside = 0, list[tuple[Life, int]]()
+    for value, own in placement.stored.items():
+        if own or value in results:
+            continue
+        life = life_of(placement, value)
+        if (life[1] < first or last < life[0]) and type_of(value).element in results.values():
+            outside.append((life, _bytes(state, value)))
+        else:
+            others += _bytes(state, value)
     others += sum(_size(var.type) for var, own in placement.variables.items() if not own)
     if state.machine.opaque:
         others += patch_bytes(state.threads)
-    return min(wanted, (state.machine.shared - others) // each)
+    for stages in range(wanted, 1, -1):
+        if others + _most([stages * each for each in rings], outside) <= state.machine.shared:
+            return stages
+    return 0
+
+
+def _most(rings: list[int], outside: list[tuple[Life, int]]) -> int:
+    """The bytes of rings and of tiles that have their memory at other times."""
+    most = sum(rings)
+    for (start, _), _ in outside:
+        now = [size for (first, last), size in outside if first <= start <= last]
+        pairs = zip_longest(rings, sorted(now, reverse=True), fillvalue=0)
+        most = max(most, sum(map(max, pairs)))
+    return most
 
 
 def _size(type_: object) -> int:
