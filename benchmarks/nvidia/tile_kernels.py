@@ -62,54 +62,73 @@ def many(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, n0, n1, n2, n3, n4, n5, n6, n7,
 
 
 @triton.jit
-def attention(q, k, v, out, length, scale, CAUSAL: tl.constexpr, WIDTH: tl.constexpr,
-              M: tl.constexpr, N: tl.constexpr):  # fmt: skip
-    head, first = tl.program_id(1) * length * WIDTH, tl.program_id(0) * M
-    i, j, d = first + tl.arange(0, M), tl.arange(0, N), tl.arange(0, WIDTH)
-    mine = tl.load(q + head + i[:, None] * WIDTH + d[None, :])
-    largest = tl.full((M,), -float("inf"), tl.float32)
-    weight = tl.zeros((M,), tl.float32)
-    total = tl.zeros((M, WIDTH), tl.float32)
-    end = first + M if CAUSAL else length
-    for at in range(0, end, N):
-        keys = tl.load(k + head + (at + j)[:, None] * WIDTH + d[None, :])
+def attend(mine, k, v, row, begin, end, i, scale, largest, weight, total,
+           MASKED: tl.constexpr, BOXES: tl.constexpr, WIDTH: tl.constexpr,
+           N: tl.constexpr):  # fmt: skip
+    """Attention of some keys, ``row`` of which is the first; ``BOXES``: by tensor descriptors."""
+    j, d = tl.arange(0, N), tl.arange(0, WIDTH)
+    for at in range(begin, end, N):
+        if BOXES:
+            keys = k.load([row + at, 0])
+        else:
+            keys = tl.load(k + (row + at + j)[:, None] * WIDTH + d[None, :])
         scores = tl.dot(mine, tl.trans(keys))
-        if CAUSAL:
+        if MASKED:
             scores = tl.where(i[:, None] >= at + j[None, :], scores, -1.0e30)
         higher = tl.maximum(largest, tl.max(scores, 1) * scale)
         powers = tl.exp2(scores * scale - higher[:, None])
         less = tl.exp2(largest - higher)
         weight = weight * less + tl.sum(powers, 1)
-        values = tl.load(v + head + (at + j)[:, None] * WIDTH + d[None, :])
+        if BOXES:
+            values = v.load([row + at, 0])
+        else:
+            values = tl.load(v + (row + at + j)[:, None] * WIDTH + d[None, :])
         total = tl.dot(powers.to(values.dtype), values, total * less[:, None])
         largest = higher
-    result = total * (1 / weight)[:, None]
-    tl.store(out + head + i[:, None] * WIDTH + d[None, :], result.to(out.dtype.element_ty))
+    return largest, weight, total
+
+
+@triton.jit
+def attention_of(mine, k, v, row, first, length, scale, CAUSAL: tl.constexpr, BOXES: tl.constexpr,
+                 WIDTH: tl.constexpr, M: tl.constexpr, N: tl.constexpr):  # fmt: skip
+    """Attention of M queries from ``first`` on; a mask is for the last keys alone."""
+    i = first + tl.arange(0, M)
+    largest = tl.full((M,), -float("inf"), tl.float32)
+    weight = tl.zeros((M,), tl.float32)
+    total = tl.zeros((M, WIDTH), tl.float32)
+    middle = first // N * N if CAUSAL else length
+    largest, weight, total = attend(
+        mine, k, v, row, 0, middle, i, scale, largest, weight, total, False, BOXES, WIDTH, N
+    )
+    if CAUSAL:
+        largest, weight, total = attend(
+            mine, k, v, row, middle, first + M, i, scale, largest, weight, total, True, BOXES,
+            WIDTH, N,
+        )  # fmt: skip
+    return total * (1 / weight)[:, None]
+
+
+@triton.jit
+def attention(q, k, v, out, length, scale, CAUSAL: tl.constexpr, WIDTH: tl.constexpr,
+              M: tl.constexpr, N: tl.constexpr):  # fmt: skip
+    """The longest blocks of queries are the first ones."""
+    row, block = tl.program_id(1) * length, tl.program_id(0)
+    first = (tl.num_programs(0) - 1 - block if CAUSAL else block) * M
+    i, d = row + first + tl.arange(0, M), tl.arange(0, WIDTH)
+    mine = tl.load(q + i[:, None] * WIDTH + d[None, :])
+    result = attention_of(mine, k, v, row, first, length, scale, CAUSAL, False, WIDTH, M, N)
+    tl.store(out + i[:, None] * WIDTH + d[None, :], result.to(out.dtype.element_ty))
 
 
 @triton.jit
 def attention_descriptors(q, k, v, out, length, scale, CAUSAL: tl.constexpr, WIDTH: tl.constexpr,
                           M: tl.constexpr, N: tl.constexpr):  # fmt: skip
     """Likewise by tensor descriptors of the rows of all heads."""
-    head, first = tl.program_id(1) * length, tl.program_id(0) * M
-    i, j = first + tl.arange(0, M), tl.arange(0, N)
-    mine = q.load([head + first, 0])
-    largest = tl.full((M,), -float("inf"), tl.float32)
-    weight = tl.zeros((M,), tl.float32)
-    total = tl.zeros((M, WIDTH), tl.float32)
-    end = first + M if CAUSAL else length
-    for at in range(0, end, N):
-        scores = tl.dot(mine, k.load([head + at, 0]).T)
-        if CAUSAL:
-            scores = tl.where(i[:, None] >= at + j[None, :], scores, -1.0e30)
-        higher = tl.maximum(largest, tl.max(scores, 1) * scale)
-        powers = tl.exp2(scores * scale - higher[:, None])
-        less = tl.exp2(largest - higher)
-        weight = weight * less + tl.sum(powers, 1)
-        values = v.load([head + at, 0])
-        total = tl.dot(powers.to(values.dtype), values, total * less[:, None])
-        largest = higher
-    out.store([head + first, 0], (total / weight[:, None]).to(out.dtype))
+    row, block = tl.program_id(1) * length, tl.program_id(0)
+    first = (tl.num_programs(0) - 1 - block if CAUSAL else block) * M
+    mine = q.load([row + first, 0])
+    result = attention_of(mine, k, v, row, first, length, scale, CAUSAL, True, WIDTH, M, N)
+    out.store([row + first, 0], result.to(out.dtype))
 
 
 @triton.jit
