@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from gridlane.core import dtypes
-from gridlane.core.dtypes import DType, b1, i32, u32
+from gridlane.core.dtypes import DType, b1, i32, i64, u32
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, control, grid, memory, tile_memory, warp
 from gridlane.ir.ops import atomic as atomics
@@ -15,8 +15,10 @@ from gridlane.ir.values import Value
 from gridlane.passes.tiles.elements import block_element, element, type_of, zero
 from gridlane.passes.tiles.indices import Coordinates, as_value, unflattened
 from gridlane.passes.tiles.order import writes_memory
+from gridlane.passes.tiles.row_stores import has_rows, rows_of
 from gridlane.passes.tiles.state import DEVICE, State, Storage
-from gridlane.passes.tiles.vectors import group_of, store_group
+from gridlane.passes.tiles.vectors import group_of, store_group, store_words
+from gridlane.passes.tiles.widths import divides_extents
 
 # ---- stores
 
@@ -38,6 +40,12 @@ def store(state: State, op: tile_memory.TileStore) -> None:
     """Store the elements of a tile."""
     _staged(state, op, op.value)
     with state.together(), state.where(state.sole()):
+        if has_rows(state, op):
+            for row in rows_of(state, op):
+                pointer = element(state, op.pointers, row.at)
+                mask = element(state, op.mask[0], row.at) if op.mask else None
+                store_words(state, pointer, mask, row.words, op.cache)
+            return
         for at in state.own_elements(type_of(op.value).shape):
             group = group_of(state, op, at)
             if group is not None and group.index:
@@ -52,13 +60,53 @@ def store(state: State, op: tile_memory.TileStore) -> None:
 
 
 def store_block(state: State, op: tile_memory.TileStoreBlock) -> None:
-    """Store a tile to a block of an array."""
+    """Store a tile to a block of an array. Where vectors may be half in the array, they are those
+    of blocks that are all in it."""
     _staged(state, op, op.value)
+    axis = len(type_of(op.value).shape) - 1
     with state.together(), state.where(state.sole()):
-        for at in state.own_elements(type_of(op.value).shape):
-            value = element(state, op.value, at)
-            pointer, inside = block_element(state, op, at)
-            _write(state, pointer, value, inside, op.cache)
+        if op not in state.placement.layouts or divides_extents(state.contiguity, op, axis):
+            _store_elements(state, op)
+            return
+        memo, state.memo = state.memo, dict(state.memo)
+        with state.b.if_(_is_inside(state, op)) as branch:
+            _store_elements(state, op, checks=False)
+        state.memo = dict(memo)
+        with state.b.inside(branch.orelse):
+            for at in state.own_elements(type_of(op.value).shape):
+                pointer, inside = block_element(state, op, at)
+                _write(state, pointer, element(state, op.value, at), inside, op.cache)
+        state.memo = memo
+
+
+def _is_inside(state: State, op: tile_memory.TileStoreBlock) -> Value:
+    """Whether all elements of a block are in the array."""
+    b, whole = state.b, state.b.const(True, b1)
+    for axis in op.checked:
+        start = b.cast(state.of(op.starts[axis]), i64)
+        end = b.add(start, b.const(type_of(op.value).shape[axis], i64))
+        whole = b.and_(whole, b.value(arith.Ge(start, b.const(0, i64))))
+        whole = b.and_(whole, b.value(arith.Le(end, state.of(op.extents[axis]))))
+    return whole
+
+
+def _store_elements(state: State, op: tile_memory.TileStoreBlock, checks: bool = True) -> None:
+    """Store a block by vectors; without checks one that is all in the array."""
+    if has_rows(state, op):
+        for row in rows_of(state, op):
+            pointer, inside = block_element(state, op, row.at)
+            store_words(state, pointer, inside if checks else None, row.words, op.cache)
+        return
+    for at in state.own_elements(type_of(op.value).shape):
+        group = group_of(state, op, at)
+        if group is not None and group.index:
+            continue
+        pointer, inside = block_element(state, op, at)
+        values = [element(state, op.value, each) for each in (group.places if group else [at])]
+        if group is not None:
+            store_group(state, group, pointer, inside if checks else None, values, op.cache)
+        else:
+            _write(state, pointer, values[0], inside if checks else None, op.cache)
 
 
 def _write(state: State, pointer: Value, value: Value, mask: Value | None, cache: str) -> None:

@@ -42,27 +42,33 @@ class Group:
         return len(self.places) * self.element.size // u32.size
 
 
-def group_of(
-    state: State, op: tile_memory.TileLoad | tile_memory.TileStore, at: Coordinates
-) -> Group | None:
+Vectorised = tile_memory.TileLoad | tile_memory.TileStore | tile_memory.TileStoreBlock
+
+
+def group_of(state: State, op: Vectorised, at: Coordinates) -> Group | None:
     """The group of an element that an op accesses; None where it accesses single elements."""
     if not state.by_registers or not state.machine.vectors:
         return None
-    type_ = op.pointers.type
-    assert isinstance(type_, TileType) and isinstance(type_.element, PointerType)
     best: Group | None = None
     for axis, index in enumerate(at):
         width = width_of(state.contiguity, op, axis)
         if width == 1 or not isinstance(index, BitIndex):
             continue
-        element = type_.element.element
-        assert isinstance(element, DType)
+        element = _element_of(op)
         bits = min([log2(width) or 0, *[part.at for part in index.parts]])
         if (1 << bits) * element.size < u32.size or not bits:
             continue
         if best is None or 1 << bits > len(best.places):
             best = _group(at, axis, index, bits, element)
     return best
+
+
+def _element_of(op: Vectorised) -> DType:
+    tile = op.value.type if isinstance(op, tile_memory.TileStoreBlock) else op.pointers.type
+    assert isinstance(tile, TileType)
+    element = tile.element.element if isinstance(tile.element, PointerType) else tile.element
+    assert isinstance(element, DType)
+    return element
 
 
 def _group(at: Coordinates, axis: int, index: BitIndex, bits: int, element: DType) -> Group:
@@ -80,7 +86,7 @@ def load_group(
     """What is at an address and behind it, or other values, zeros without any, where it may not be
     read."""
     state.touch(DEVICE)
-    b, kind = state.b, _kind(group)
+    b, kind = state.b, _kind(group.words)
     address = b.recast(pointer, memory.pointer_beside(pointer, kind))
     if mask is None:
         return _elements(b, group, _words(b, group, b.load(address, False, cache)))
@@ -107,16 +113,22 @@ def store_group(
     state: State, group: Group, pointer: Value, mask: Value | None, values: list[Value], cache: str
 ) -> None:
     """Store values at an address and behind it."""
+    store_words(state, pointer, mask, packed(state.b, group, values), cache)
+
+
+def store_words(
+    state: State, pointer: Value, mask: Value | None, words: Sequence[Value], cache: str
+) -> None:
+    """Store words at an address and behind it."""
     state.touch(DEVICE, True)
-    b, kind = state.b, _kind(group)
-    words = _packed(b, group, values)
+    b, kind = state.b, _kind(len(words))
     whole = words[0] if len(words) == 1 else b.value(memory.Pack(tuple(words), kind))  # type: ignore[arg-type]  # a vector
     with state.where(mask):
         b.store(b.recast(pointer, memory.pointer_beside(pointer, kind)), whole, cache=cache)
 
 
-def _kind(group: Group) -> Type:
-    return u32 if group.words == 1 else vector(u32, group.words)
+def _kind(words: int) -> Type:
+    return u32 if words == 1 else vector(u32, words)
 
 
 def _words(b: Builder, group: Group, whole: Value) -> list[Value]:
@@ -141,7 +153,7 @@ def _elements(b: Builder, group: Group, words: Sequence[Value]) -> list[Value]:
     return [b.bitcast(each, group.element) for each in bits]
 
 
-def _packed(b: Builder, group: Group, values: Sequence[Value]) -> list[Value]:
+def packed(b: Builder, group: Group, values: Sequence[Value]) -> list[Value]:
     """Words of elements."""
     size, plain = group.element.size, _WORDS[group.element.size]
     if size == 2 and group.element.is_float:

@@ -72,6 +72,8 @@ def _run(known: Contiguity, op: tile_memory.TileLoad | tile_memory.TileStore, ax
 
 def width_of(known: Contiguity, op: Op, axis: int) -> int:
     """The elements along an axis that a load or store accesses by one vector; 1 if it does not."""
+    if isinstance(op, tile_memory.TileStoreBlock):
+        return _width_of_stored_block(known, op, axis)
     if not isinstance(op, tile_memory.TileLoad | tile_memory.TileStore):
         return 1
     if isinstance(op, tile_memory.TileLoad) and _is_fresh(op):
@@ -93,6 +95,27 @@ def _width_of_block(known: Contiguity, op: tile_memory.TileLoadBlock, axis: int)
     if axis in op.checked:
         values.append(op.extents[axis])
     return min([known.of(value).divisor for value in values])
+
+
+def _width_of_stored_block(known: Contiguity, op: tile_memory.TileStoreBlock, axis: int) -> int:
+    """Of the elements that are in the array; see ``divides_extents``."""
+    type_ = op.value.type
+    assert isinstance(type_, TileType)
+    element, extent = type_.element, type_.shape[axis]
+    if not isinstance(element, DType) or element.is_bool or log2(extent) is None:
+        return 1
+    if not _is_number(op.strides[axis], 1):
+        return 1
+    others = [stride for n, stride in enumerate(op.strides) if n != axis]
+    divisors = [known.of(value).divisor for value in (op.base, op.starts[axis], *others)]
+    width = min(*divisors, BYTES // element.size, extent)
+    return width if width * element.size >= _LEAST else 1
+
+
+def divides_extents(known: Contiguity, op: tile_memory.TileStoreBlock, axis: int) -> bool:
+    """Whether each vector of a block is all in or all out of the array."""
+    width = width_of(known, op, axis)
+    return axis not in op.checked or known.of(op.extents[axis]).divisor % width == 0
 
 
 def _is_number(value: Value, number: int) -> bool:
