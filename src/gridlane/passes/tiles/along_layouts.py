@@ -27,6 +27,9 @@ from gridlane.passes.tiles.indices import (
 from gridlane.passes.tiles.layouts import LANE_BITS, Layout
 from gridlane.passes.tiles.state import State, Storage
 
+_BITS_OF_THREADS = 2
+"""Each thread combines the values of up to 4 warps."""
+
 
 def reduce_in_layout(
     state: State, op: tiles.TileReduce, layout: Layout, made: list[Storage]
@@ -84,10 +87,23 @@ def reduce_whole(state: State, op: tiles.TileReduce, layout: Layout) -> list[Val
             place = _part_of(state, warps).value(state.b)
             _store(state, cells, place, values)
     with state.together():
-        parts = [load_cells(state, cells, state.b.const(n, i32)) for n in range(1 << len(warps))]
-        while len(parts) > 1:  # in pairs, so that few wait for each other
-            pairs = zip(parts[::2], parts[1::2], strict=True)
-            parts = [[*call(state, op.callee, [*one, *other])] for one, other in pairs]
+        return _of_cells(state, op, cells, len(warps))
+
+
+def _of_cells(state: State, op: tiles.TileReduce, cells: list[str], bits: int) -> list[Value]:
+    """Combine the values of 2 ** bits warps: in pairs, so that few wait for each other; by lanes
+    where there are many, which would be in registers of each thread."""
+    b = state.b
+    if bits > _BITS_OF_THREADS:
+        values = load_cells(state, cells, b.and_(state.thread, b.const((1 << bits) - 1, i32)))
+        for bit in range(bits):
+            others = [moved(state, value, 1 << bit) for value in values]
+            values = [*call(state, op.callee, [*values, *others])]
+        return values
+    parts = [load_cells(state, cells, b.const(number, i32)) for number in range(1 << bits)]
+    while len(parts) > 1:
+        pairs = zip(parts[::2], parts[1::2], strict=True)
+        parts = [[*call(state, op.callee, [*one, *other])] for one, other in pairs]
     return parts[0]
 
 
