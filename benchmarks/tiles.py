@@ -8,7 +8,8 @@ pause, in which the threads of others fall asleep, and a run that wakes its own.
 compared with NumPy's. torch takes part where it is installed. The first runs compile and are not
 counted. ``launches`` is 200 launches with three arrays and a number, beside as many of
 ``cuda.jit``; the cases behind it have no argument, and 19 (five arrays, nine numbers and five
-constants) with arrays of the device, of NumPy and of torch, and with a function as grid.
+constants) with arrays of the device, of NumPy and of torch, and with a function as grid. Products
+of 16 bits and of bytes are those of the library, beside torch's; bytes are ``torch._int_mm``'s.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from functools import partial
 from importlib import metadata
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 from rich.console import Console
 from rich.table import Table
@@ -29,6 +31,7 @@ from rich.table import Table
 import results
 from arrays import Run, disagreeing, ratio
 from gridlane import cuda, tiles
+from gridlane.tiles import kernels
 from tile_programs import add, attention, layer_norm, product, softmax
 from timing import machine, milliseconds
 
@@ -119,6 +122,9 @@ def cases(part: int) -> dict[str, Callable[[], dict[str, Run]]]:
     }
     for extent in (side, 2 * side, 4 * side):
         made[f"product {extent}"] = lambda extent=extent: products(rng, extent)
+    for dtype in ("bfloat16", "float16", "int8"):
+        for extent in (side, 2 * side):
+            made[f"product {extent}, {dtype}"] = partial(narrow_products, rng, extent, dtype)
     return made
 
 
@@ -196,6 +202,27 @@ def products(rng: np.random.Generator, side: int) -> dict[str, Run]:
         return lambda: s @ t
 
     return with_torch({"gridlane": run, "numpy": lambda: np.matmul(a, b, out=other)}, by_torch)
+
+
+def narrow_products(rng: np.random.Generator, side: int, dtype: str) -> dict[str, Run]:
+    """Products in float32 or int32, of small integers or of numbers from 0 to 1."""
+    numbers = (
+        rng.integers(-9, 9, (2, side, side)) if dtype == "int8" else rng.random((2, side, side))
+    )
+    a, b = numbers.astype(getattr(ml_dtypes, dtype, dtype))
+    expected = a.astype(np.float32) @ b.astype(np.float32)
+    runs: dict[str, Run] = {"gridlane": lambda: kernels.matmul(a, b)}
+    distance = np.abs(runs["gridlane"]().astype(np.float32) - expected).max()
+    if distance > np.abs(expected).max() * 2.0**-8:  # half a unit in the last place of bfloat16
+        sys.exit(f"wrong product of {dtype}: {distance}")
+    if importlib.util.find_spec("torch"):
+        import torch  # pyright: ignore[reportMissingImports]
+
+        of_torch = getattr(torch, dtype)
+        s, t = (torch.from_numpy(each.astype(np.float32)).to(of_torch) for each in (a, b))
+        multiply = torch._int_mm if dtype == "int8" else torch.matmul  # pyright: ignore[reportPrivateUsage]
+        runs["torch"] = lambda: multiply(s, t)
+    return runs
 
 
 def attentions(rng: np.random.Generator, heads: int, length: int, width: int) -> dict[str, Run]:

@@ -55,20 +55,31 @@ class ProductBlocks(NamedTuple):
     warps: int = 4
 
 
+_ON_HOST = (ProductBlocks(256, 256, 128), ProductBlocks(128, 128, 128))
+"""The tiles of processors that have many of them to compute, the largest first."""
+_MOST_AREA = 1.25
+"""Of such tiles, by that of the product: what lies behind it is computed as well."""
+
+
 def product_blocks(m: int, n: int, k: int, dtype: str, count: int = 1) -> ProductBlocks:
     """The tile of products of matrices of (m, k) and (k, n) elements.
 
     Args:
         count: the number of products.
     """
-    known, large, small = record(), None, ProductBlocks(32, 32, 16)
+    known, small = record(), ProductBlocks(32, 32, 16)
+    large: tuple[ProductBlocks, ...] = ()
     if known.on_host:
-        large, small = ProductBlocks(128, 128, 128), ProductBlocks(64, 64, 64)
+        large, small = _ON_HOST, ProductBlocks(64, 64, 64)
     elif _has_room(known) and dtype != "float64":
         small = ProductBlocks(64, 64, 32)
-        large = ProductBlocks(128, 128, 32, 8) if dtype in _BY_CORES else None
-    if large and count * -(-m // large.m) * -(-n // large.n) >= 2 * multiprocessors():
-        return _fitting(large, (m, n, k))
+        large = (ProductBlocks(128, 128, 32, 8),) if dtype in _BY_CORES else ()
+    for each in large:
+        tile = _fitting(each, (m, n, k))
+        down, across = -(-m // each.m), -(-n // each.n)
+        is_full = down * tile.m * across * tile.n <= _MOST_AREA * m * n or not known.on_host
+        if count * down * across >= 2 * multiprocessors() and is_full:
+            return tile
     return _fitting(small, (m, n, k))
 
 

@@ -61,9 +61,10 @@ class Elements:
     def prepare(self) -> None:
         """Emit what precedes all panels."""
 
-    def begin(self, vector: str, sums: list[str], row: str, rows: int) -> list[str]:
-        """The sums of a group of rows before the first step."""
-        return sums
+    def begin(self, vector: str, row: str, rows: int, count: int) -> list[str] | None:
+        """Sums of a group of rows, ``count`` vectors of each, to begin with; those of memory are
+        added last. None: the group begins with those."""
+        return None
 
     # ---- places
 
@@ -176,6 +177,9 @@ class _Several(Elements):
 
     HELD = ""
 
+    def begin(self, vector: str, row: str, rows: int, count: int) -> list[str] | None:
+        return ["zeroinitializer"] * (rows * count)
+
     def panel(self, column: str, width: int) -> tuple[str, int]:
         body, (vector, starts) = self.body, self.vectors(width)
         lanes, n, columns = _lanes(vector), self.PRODUCTS, self.part.columns
@@ -277,38 +281,44 @@ class Twos(_Several):
 class Fours(_Several):
     """Steps of four products of bytes: x86's vpdpbusd, of unsigned and signed ones. The sign bits
     of the panel are flipped, which adds 128 to signed elements and takes it from unsigned ones: so
-    128 times the sum of each row is taken from its sums or added to them."""
+    sums begin with 128 times the sum of their row, negated or not."""
 
     PRODUCTS, HELD = 4, "i8"
     _sums = ""
 
     def prepare(self) -> None:
-        """Compute 128 times the sum of each row."""
+        """Compute what the sums of each row begin with."""
         body, depth = self.body, self.part.depth
         self._sums = body.alloca("i32", self.part.rows, 64)
-        at_once = min(depth & -depth, 64)
+        lanes = min(depth & -depth, 4 * self.part.lanes) // 4
+        held, words = f"<{4 * lanes} x i8>", f"<{lanes} x i32>"
         each = Loop(body, self.part.rows, "row")
         row = super().rows_from(each.counter, 1)
-        along = Loop(body, depth // at_once, "along", [("i32", "0")])
-        held, wide = f"<{at_once} x i8>", f"<{at_once} x i32>"
-        where = self._at("i8", row, body.op(f"mul i64 {along.counter}, {at_once}"))
-        value = self._widened(body.op(f"load {held}, ptr {where}, align 1"), held, wide)
-        name = f"llvm.vector.reduce.add.v{at_once}i32"
-        total = body.call("i32", name, [(wide, value)], pure=True)
-        total = body.op(f"add i32 {along.values[0]}, {total}")
+        along = Loop(body, depth // (4 * lanes), "along", [(words, "zeroinitializer")])
+        where = self._at("i8", row, body.op(f"mul i64 {along.counter}, {4 * lanes}"))
+        value, (total,) = body.op(f"load {held}, ptr {where}, align 1"), along.values
+        if lanes == self.part.lanes:
+            total = self.added(words, value, "splat (i8 1)", total)
+        else:
+            for parts in range(4):
+                order = vector_constant(range(parts, 4 * lanes, 4), "i32")
+                some = f"shufflevector {held} {value}, {held} poison, <{lanes} x i32> {order}"
+                part = self._widened(body.op(some), f"<{lanes} x i8>", words)
+                total = body.op(f"add {words} {total}, {part}")
         along.end([total])
+        name = f"llvm.vector.reduce.add.v{lanes}i32"
+        total = body.call("i32", name, [(words, total)], pure=True)
         where = self._at("i32", self._sums, each.counter)
-        body.do(f"store i32 {body.op(f'shl i32 {total}, 7')}, ptr {where}, align 4")
+        total = body.op(f"mul i32 {total}, {128 if self.part.factor is u8 else -128}")
+        body.do(f"store i32 {total}, ptr {where}, align 4")
         each.end()
 
-    def begin(self, vector: str, sums: list[str], row: str, rows: int) -> list[str]:
-        body, result, columns = self.body, list[str](), len(sums) // rows
-        kind = "add" if self.part.factor is u8 else "sub"
+    def begin(self, vector: str, row: str, rows: int, count: int) -> list[str] | None:
+        body, result = self.body, list[str]()
         for number in range(rows):
             where = self._at("i32", self._sums, body.op(f"add i64 {row}, {number}"))
             value = self._splat(vector, body.op(f"load i32, ptr {where}, align 4"))
-            for total in sums[number * columns : (number + 1) * columns]:
-                result.append(body.op(f"{kind} {vector} {total}, {value}"))
+            result += [value] * count
         return result
 
     def _side_by_side(self, rows: list[str], lanes: int) -> str:

@@ -123,8 +123,8 @@ class _Function:
         vector, starts = steps.vectors(width)
         left = steps.rows_from(row, rows)
         index = [row * columns + start for row in range(rows) for start in starts]
-        before = [steps.load_sum(vector, sums, place) for place in index]
-        before = steps.begin(vector, before, row, rows)
+        first = steps.begin(vector, row, rows, len(starts))
+        before = first or [steps.load_sum(vector, sums, place) for place in index]
         each = Loop(body, steps.count, "depth", [(vector, value) for value in before])
         line = steps.line_at(panel[0], body.op(f"mul i64 {each.counter}, {panel[1]}"))
         lines = [steps.load(vector, line, start) for start in starts]
@@ -133,4 +133,7 @@ class _Function:
         after = [steps.added(vector, *p, t) for p, t in zip(products, each.values, strict=True)]
         each.end(after)
         for place, value in zip(index, after, strict=True):
+            if first:
+                old = steps.load_sum(vector, sums, place)
+                value = body.op(f"add {vector} {old}, {value}")  # of integers
             steps.store_sum(vector, value, sums, place)
