@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from gridlane.actors.lattices.lattice import Lattice
-from gridlane.actors.lattices.text import function_of
 from gridlane.core.config import config
+from gridlane.core.generated_text import function_of
 from gridlane.cuda.arrays.creation import MappedNDArray
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
 from gridlane.cuda.kernels.argument_types import typeof

@@ -16,9 +16,9 @@ from gridlane.actors.lattices.orders import (
     STEP,
     WISH,
 )
-from gridlane.actors.lattices.text import indented
 from gridlane.actors.messages import shape_of
 from gridlane.actors.states import State
+from gridlane.core.generated_text import indented
 
 LINGER = 4000
 """Polls without an order after which the blocks leave, some 10 ms. Other work that waits for the

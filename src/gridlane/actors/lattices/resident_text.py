@@ -18,8 +18,8 @@ from gridlane.actors.lattices.lattice import Lattice
 from gridlane.actors.lattices.lists import ENTRY
 from gridlane.actors.lattices.orders_text import look_text
 from gridlane.actors.lattices.stepping import copies_of
-from gridlane.actors.lattices.text import indented
 from gridlane.actors.lattices.tiles import Tiles
+from gridlane.core.generated_text import indented
 
 MOST_COLUMN = 16
 

@@ -9,7 +9,7 @@ from gridlane.actors.lattices.cells import Context2, Context3, cells_class
 from gridlane.actors.lattices.compiled import Compiled
 from gridlane.actors.lattices.lattice import Lattice
 from gridlane.actors.lattices.space import Space
-from gridlane.actors.lattices.text import indented
+from gridlane.core.generated_text import indented
 
 THREADS = 256
 

@@ -10,7 +10,7 @@ from typing import Any
 
 def function_of(text: str, name: str, around: dict[str, Any]) -> FunctionType:
     """The function of a name in a text, whose globals are the given values."""
-    file = f"<lattice {sha256(text.encode()).hexdigest()[:16]}>"
+    file = f"<generated {sha256(text.encode()).hexdigest()[:16]}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     scope = dict(around)
     exec(compile(text, file, "exec"), scope)

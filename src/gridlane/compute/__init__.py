@@ -1,0 +1,42 @@
+"""Loop nests as kernels on every device: the loops are the meaning, and gridlane finds the threads.
+
+>>> import numpy as np
+>>> from gridlane.compute import Tensor, compute, f32, grid
+>>> @compute
+... def product(a: Tensor[f32, "M", "K"], b: Tensor[f32, "K", "N"], out: Tensor[f32, "M", "N"]):
+...     for i, j in grid(M, N):
+...         s = 0.0
+...         for k in range(K):
+...             s += a[i, k] * b[k, j]
+...         out[i, j] = s
+>>> out = np.zeros((2, 2), np.float32)
+>>> product(np.eye(2, dtype=np.float32), np.full((2, 2), 3, np.float32), out)
+>>> out
+array([[3., 3.],
+       [3., 3.]], dtype=float32)
+"""
+
+from __future__ import annotations
+
+from gridlane.compute.running import Compute, compute, grid, parallel
+from gridlane.compute.tensors import Dim, Tensor
+from gridlane.core.dtypes import (
+    b1,
+    bf16,
+    f16,
+    f32,
+    f64,
+    i8,
+    i16,
+    i32,
+    i64,
+    u8,
+    u16,
+    u32,
+    u64,
+)
+
+__all__ = [
+    "Compute", "Dim", "Tensor", "b1", "bf16", "compute", "f16", "f32", "f64", "grid", "i8", "i16",
+    "i32", "i64", "parallel", "u8", "u16", "u32", "u64",
+]  # fmt: skip

@@ -1,0 +1,215 @@
+"""Dependences between the iterations of a nest, and which of its loops they leave parallel.
+
+Sets and relations are isl's (Verdoolaege 2010): they are exact for affine accesses. An access that
+is not affine may be to any element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property, reduce
+
+import islpy as isl
+
+from gridlane.compute.model import Access, Nest, Statement
+from gridlane.core.errors import TypingError
+
+
+class Polyhedra:
+    """The iterations of a nest.
+
+    Attributes:
+        depth: the most loops around a statement.
+        same: tensors that are the same array as another one.
+        private: how many of the loops around a variable's statements each have a variable of
+            their own.
+    """
+
+    def __init__(self, nest: Nest, same: Mapping[str, str] | None = None) -> None:
+        self.nest, self.same = nest, same or {}
+        self.depth = max(len(each.loops) for each in nest.statements)
+        self._head = f"[{', '.join(nest.parameters)}] -> "
+        self.private: dict[str, int] = {}
+        for name in nest.variables:
+            self.private[name] = self._privacy(name)
+
+    # ---- sets and relations
+
+    def set(self, text: str) -> isl.Set:
+        """A set of isl's text without its parameters."""
+        return isl.Set(self._head + text)
+
+    def map(self, text: str) -> isl.Map:
+        """A relation of isl's text without its parameters."""
+        return isl.Map(self._head + text)
+
+    @cached_property
+    def context(self) -> isl.Set:
+        """What is known of the parameters."""
+        conditions = ["1 = 1"]
+        for name, (low, high) in self.nest.extents.items():
+            conditions.append(f"{name} >= {low}")
+            conditions += [] if high is None else [f"{name} <= {high}"]
+        return isl.Set(f"{self._head}{{ : {' and '.join(conditions)} }}")
+
+    def _tuple(self, statement: Statement) -> str:
+        return f"{statement.name}[{', '.join(each.name for each in statement.loops)}]"
+
+    def domain(self, statement: Statement) -> isl.Set:
+        """The iterations of a statement."""
+        conditions = " and ".join((*statement.domain, "1 = 1"))
+        found = self.set(f"{{ {self._tuple(statement)} : {conditions} }}")
+        return found.intersect_params(self.context)
+
+    def order(self, statement: Statement) -> isl.Map:
+        """When each iteration runs: positions and loops in turn, as many for all statements."""
+        parts: list[str] = []
+        for number in range(self.depth):
+            is_inside = number < len(statement.loops)
+            parts.append(str(statement.place[number]) if number < len(statement.place) else "0")
+            loop = statement.loops[number] if is_inside else None
+            parts.append("0" if loop is None else f"-{loop.name}" if loop.downward else loop.name)
+        parts.append(str(statement.place[self.depth]) if len(statement.place) > self.depth else "0")
+        text = f"{{ {self._tuple(statement)} -> [{', '.join(parts)}] }}"
+        return self.map(text).intersect_domain(self.domain(statement))
+
+    def access(self, statement: Statement, access: Access) -> isl.Map:
+        """The elements that a statement's iterations access."""
+        indices, name = access.indices, self._memory(access)
+        if access.name in self.nest.tensors:
+            rank = len(self.nest.tensors[access.name].extents)
+        else:
+            rank = self.private.get(access.name, 0)
+            indices = tuple([each.name for each in statement.loops[:rank]])
+        if indices is None:
+            names = ", ".join(f"e{n}" for n in range(rank))
+            text = f"{{ {self._tuple(statement)} -> {access.name}[{names}] }}"
+        else:
+            text = f"{{ {self._tuple(statement)} -> {name}[{', '.join(indices)}] }}"
+        return self.map(text).intersect_domain(self.domain(statement))
+
+    def _memory(self, access: Access) -> str:
+        return self.same.get(access.name, access.name)
+
+    @cached_property
+    def orders(self) -> isl.UnionMap:
+        """When each iteration of all statements runs."""
+        return _union([self.order(each) for each in self.nest.statements])
+
+    # ---- dependences
+
+    @cached_property
+    def dependences(self) -> isl.UnionMap:
+        """The iterations that depend on an earlier one by memory: one of the two writes. Those of
+        reductions among themselves are left out."""
+        return self._dependences(self.nest.statements, relaxed=True)
+
+    @cached_property
+    def strict(self) -> isl.UnionMap:
+        """The same with those of reductions."""
+        return self._dependences(self.nest.statements, relaxed=False)
+
+    def _dependences(self, statements: Iterable[Statement], relaxed: bool) -> isl.UnionMap:
+        found = isl.UnionMap(f"{self._head}{{ }}")
+        every = [*statements]
+        for one in every:
+            for other in every:
+                pairs = [(one.write, each) for each in (other.write, *other.reads)]
+                pairs += [(each, other.write) for each in one.reads]
+                for first, second in pairs:
+                    if self._memory(first) != self._memory(second):
+                        continue
+                    own = one is other and first.name == second.name == one.write.name
+                    if relaxed and own and one.operator and _is_same(first, second):
+                        continue
+                    there = self.access(one, first), self.access(other, second)
+                    both = there[0].apply_range(there[1].reverse())
+                    found = found.union(isl.UnionMap.from_map(both))
+        return found.intersect(self._before())
+
+    def _before(self) -> isl.UnionMap:
+        """Pairs of iterations, the first of which runs before the second."""
+        return self.orders.lex_lt_union_map(self.orders)
+
+    def is_parallel(self, names: set[str], dimension: int, dependences: isl.UnionMap) -> bool:
+        """Whether no dependence among some statements is carried by a dimension of the order.
+
+        Args:
+            names: of the statements.
+        """
+        inside = _union_set([self.domain(s) for s in self.nest.statements if s.name in names])
+        among = dependences.intersect_domain(inside).intersect_range(inside)
+        moved = among.apply_domain(self.orders).apply_range(self.orders)
+        count = 2 * self.depth + 1
+        one = [f"i{n}" for n in range(count)]
+        other = [f"i{n}" if n < dimension else f"o{n}" for n in range(count)]
+        text = f"{{ [{', '.join(one)}] -> [{', '.join(other)}] : o{dimension} != i{dimension} }}"
+        return moved.intersect(isl.UnionMap.from_map(self.map(text))).is_empty()
+
+    # ---- variables
+
+    def _privacy(self, name: str) -> int:
+        """How many loops around a variable have one each: values flow within their iterations.
+
+        Raises:
+            TypingError: the variable may be read before it is written.
+        """
+        users = [
+            each
+            for each in self.nest.statements
+            if any(access.name == name for access in (each.write, *each.reads))
+        ]
+        common = 0
+        while all(len(each.loops) > common for each in users) and (
+            len({each.loops[common].name for each in users}) == 1
+        ):
+            common += 1
+        self.private[name] = 0
+        reads = [each for each in users if any(a.name == name for a in each.reads)]
+        if not reads:
+            return common
+        writes = [each for each in users if each.write.name == name]
+        sure = [each for each in writes if not each.tests]
+        info = isl.UnionAccessInfo.from_sink(_union([self._scalar(s, name) for s in reads]))
+        info = info.set_must_source(_union([self._scalar(s, name) for s in sure], self._head))
+        may = [each for each in writes if each.tests]
+        if may:
+            info = info.set_may_source(_union([self._scalar(s, name) for s in may]))
+        flow = info.set_schedule_map(self.orders).compute_flow()
+        if not flow.get_must_no_source().is_empty():
+            place = next(a.loc for s in reads for a in s.reads if a.name == name)
+            raise TypingError(f"{name} may be read before it is assigned to", place)
+        values = flow.get_may_dependence()
+        for count in range(common, 0, -1):
+            if all(values.is_subset(self._equal(users, number)) for number in range(count)):
+                return count
+        return 0
+
+    def _scalar(self, statement: Statement, name: str) -> isl.Map:
+        text = f"{{ {self._tuple(statement)} -> {name}[] }}"
+        return self.map(text).intersect_domain(self.domain(statement))
+
+    def _equal(self, users: list[Statement], number: int) -> isl.UnionMap:
+        """Pairs of iterations with the same value of a common loop."""
+        return _union([self.map(_pairs(one, other, number)) for one in users for other in users])
+
+
+def _pairs(one: Statement, other: Statement, number: int) -> str:
+    """Pairs of iterations of two statements with the same value of a loop, in isl's text."""
+    left = [f"i{n}" for n in range(len(one.loops))]
+    right = [f"i{n}" if n == number else f"o{n}" for n in range(len(other.loops))]
+    return f"{{ {one.name}[{', '.join(left)}] -> {other.name}[{', '.join(right)}] }}"
+
+
+def _is_same(one: Access, other: Access) -> bool:
+    return one.indices is not None and one.indices == other.indices
+
+
+def _union(maps: list[isl.Map], head: str = "") -> isl.UnionMap:
+    if not maps:
+        return isl.UnionMap(f"{head}{{ }}")
+    return reduce(isl.UnionMap.union, [isl.UnionMap.from_map(each) for each in maps])
+
+
+def _union_set(sets: list[isl.Set]) -> isl.UnionSet:
+    return reduce(isl.UnionSet.union, [isl.UnionSet.from_set(each) for each in sets])

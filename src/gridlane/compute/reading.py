@@ -1,0 +1,355 @@
+"""Reads the loops of a function: statements, their domains and accesses."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gridlane.compute.affine import NotAffine, affine, condition, constant_of
+from gridlane.compute.model import Access, LoopName, Nest, Statement
+from gridlane.compute.tensors import TensorType
+from gridlane.core.dtypes import DType, b1, f64, i64
+from gridlane.core.errors import ConstantError, NameLookupError, TypingError, UnsupportedError
+from gridlane.core.source import Loc
+
+_SCALARS: dict[Any, DType] = {int: i64, float: f64, bool: b1}
+_OPERATORS: dict[type[ast.operator], str] = {
+    ast.Add: "+", ast.Mult: "*", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^",
+}  # fmt: skip
+
+
+def read(function: Callable[..., Any]) -> Nest:
+    """The nest of a function.
+
+    Raises:
+        CompileError: it is no nest of loops that assign to elements of tensors; located.
+    """
+    try:
+        lines, first = inspect.getsourcelines(function)
+    except (OSError, TypeError) as error:
+        raise UnsupportedError(f"the source of {function!r} is not available: {error}") from None
+    text = textwrap.dedent("".join(lines))
+    tree = ast.parse(text).body[0]
+    file = inspect.getsourcefile(function) or "<unknown>"
+    indent = len(lines[0]) - len(lines[0].lstrip())
+    place = _Place(file, first - 1, indent, function.__name__)
+    if not isinstance(tree, ast.FunctionDef):
+        raise UnsupportedError("compute takes a function of `def`", place.of(tree))
+    return _Reader(function, tree, place).nest()
+
+
+class _Place:
+    """Where nodes of a function's text stand in its file."""
+
+    def __init__(self, file: str, line: int, indent: int, function: str) -> None:
+        self.file, self.line, self.indent, self.function = file, line, indent, function
+
+    def of(self, node: ast.AST) -> Loc:
+        line = self.line + getattr(node, "lineno", 1)
+        column = self.indent + getattr(node, "col_offset", 0) + 1
+        end = self.indent + (getattr(node, "end_col_offset", None) or 0) + 1
+        same = getattr(node, "end_lineno", None) == getattr(node, "lineno", None)
+        return Loc(self.file, line, column, end if same else 0, self.function)
+
+
+class _Reader:
+    """The walk over a function's text.
+
+    Attributes:
+        names: Python's names of loops and parameters that are in scope, and isl's.
+        loops, domain, place: of the statement that would come next.
+        tests: conditions that are not affine, around it.
+    """
+
+    def __init__(self, function: Callable[..., Any], tree: ast.FunctionDef, place: _Place) -> None:
+        self.function, self.tree, self.loc = function, tree, place.of
+        closed = inspect.getclosurevars(function)
+        self.outside: dict[str, Any] = {**closed.globals, **closed.nonlocals}
+        self.tensors: dict[str, TensorType] = {}
+        self.scalars: dict[str, DType] = {}
+        self.weak: set[str] = set()
+        self.extents: dict[str, tuple[int, int | None]] = {}
+        self.variables: dict[str, None] = {}
+        self.captured: dict[str, int | float | bool] = {}
+        self.statements: list[Statement] = []
+        self.names: dict[str, str] = {}
+        self.used: set[str] = set()
+        self.loops: tuple[LoopName, ...] = ()
+        self.domain: tuple[str, ...] = ()
+        self.place: tuple[int, ...] = (0,)
+        self.tests: tuple[ast.expr, ...] = ()
+
+    def nest(self) -> Nest:
+        self._arguments()
+        whole = [name for name, kind in self.scalars.items() if kind.is_integer]
+        self.names = {name: name for name in (*self.extents, *whole)}
+        self.used = {*self.names, *self.tensors, *self.scalars}
+        body = self.tree.body
+        if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
+            body = body[1:]
+        self._body(body)
+        if not self.statements:
+            raise UnsupportedError("the function assigns to no element", self.loc(self.tree))
+        return Nest(
+            self.function.__name__, tuple([*self.signature.parameters]), self.tensors,
+            self.scalars, frozenset(self.weak), self.extents, tuple(self.variables), self.captured,
+            tuple(self.statements), self.loc,
+        )  # fmt: skip
+
+    # ---- arguments
+
+    def _arguments(self) -> None:
+        self.signature = inspect.signature(self.function)
+        scope = {**self.function.__globals__, **inspect.getclosurevars(self.function).nonlocals}
+        nodes = {each.arg: each for each in self.tree.args.args}
+        for name, parameter in self.signature.parameters.items():
+            node = nodes.get(name)
+            if node is None or parameter.default is not inspect.Parameter.empty:
+                raise UnsupportedError(
+                    "arguments are positional, without defaults", self.loc(node or self.tree)
+                )
+            given = parameter.annotation
+            if isinstance(given, str):
+                try:
+                    given = eval(given, dict(scope))
+                except NameError as error:
+                    raise NameLookupError(str(error), self.loc(node)) from None
+            if given in (int, float):
+                self.weak.add(name)
+            given = _SCALARS.get(given, given)
+            if isinstance(given, TensorType):
+                self.tensors[name] = given
+            elif isinstance(given, DType):
+                self.scalars[name] = given
+            else:
+                raise TypingError(
+                    f"{name} has the type Tensor[dtype, ...], a dtype, int or float, "
+                    f"not {given!r}", self.loc(node),
+                )  # fmt: skip
+        for type_ in self.tensors.values():
+            for extent in type_.extents:
+                if not isinstance(extent, int):
+                    low, high = self.extents.get(extent.name, (1, None))
+                    highs = [each for each in (high, extent.high) if each is not None]
+                    self.extents[extent.name] = max(low, extent.low), min(highs, default=None)
+
+    # ---- statements
+
+    def _body(self, body: list[ast.stmt]) -> None:
+        for node in body:
+            match node:
+                case ast.For():
+                    self._loops(node)
+                case ast.If():
+                    self._branch(node)
+                case ast.Assign() | ast.AugAssign() | ast.AnnAssign():
+                    self._assignment(node)
+                case ast.Pass():
+                    continue
+                case _:
+                    word = type(node).__name__.lower()
+                    raise UnsupportedError(
+                        f"a loop nest has loops, conditions and assignments, no `{word}`; "
+                        "a kernel of gridlane.cuda.jit or gridlane.tiles.jit may have it",
+                        self.loc(node),
+                    )
+            self.place = (*self.place[:-1], self.place[-1] + 1)
+
+    def _loops(self, node: ast.For) -> None:
+        if node.orelse:
+            raise UnsupportedError("a loop has no `else`", self.loc(node))
+        call, kept = node.iter, (self.names, self.loops, self.domain, self.place)
+        has_name = isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
+        word = ast.unparse(call.func) if has_name else ""  # type: ignore[union-attr]  # a call
+        targets = node.target.elts if isinstance(node.target, ast.Tuple) else [node.target]
+        if word not in ("range", "grid", "parallel") or not isinstance(call, ast.Call):
+            raise UnsupportedError(
+                "a loop is over range(...), grid(...) or parallel(...)", self.loc(node.iter)
+            )
+        if call.keywords or not all(isinstance(each, ast.Name) for each in targets):
+            raise UnsupportedError("a loop has names and positional bounds", self.loc(node.iter))
+        names = [each for each in targets if isinstance(each, ast.Name)]
+        bounds = [call.args] if word == "range" else [[each] for each in call.args]
+        if len(bounds) != len(names):
+            raise TypingError(
+                f"{len(names)} names for {len(bounds)} bounds of {word}()", self.loc(node.target)
+            )
+        for name, one in zip(names, bounds, strict=True):
+            self._loop(name, one, word == "parallel")
+        self._body(node.body)
+        self.names, self.loops, self.domain, self.place = kept
+
+    def _loop(self, target: ast.Name, bounds: list[ast.expr], is_parallel: bool) -> None:
+        if not 1 <= len(bounds) <= 3:
+            raise TypingError("range() has one to three arguments", self.loc(target))
+        if target.id in self.tensors or target.id in self.scalars or target.id in self.extents:
+            raise UnsupportedError(f"the loop hides {target.id}", self.loc(target))
+        start = bounds[0] if len(bounds) > 1 else ast.Constant(0)
+        stop = bounds[1] if len(bounds) > 1 else bounds[0]
+        step = constant_of(bounds[2], self._captured()) if len(bounds) == 3 else 1
+        if not step:
+            raise ConstantError("a step is a constant other than 0", self.loc(bounds[-1]))
+        name = _fresh(target.id, self.used)
+        lows = self._bounds(start, "max" if step > 0 else "min")
+        highs = self._bounds(stop, "min" if step > 0 else "max")
+        above, below = (">=", "<") if step > 0 else ("<=", ">")
+        self.domain += tuple([f"{name} {above} {each}" for each in lows])
+        self.domain += tuple([f"{name} {below} {each}" for each in highs])
+        if abs(step) > 1:
+            if len(lows) > 1:
+                raise UnsupportedError("a loop with a step has one start", self.loc(start))
+            self.domain += (f"(({name} - {lows[0]}) mod {abs(step)}) = 0",)
+        self.names = {**self.names, target.id: name}
+        self.loops += (LoopName(name, target.id, self.loc(target), step < 0, is_parallel),)
+        self.place += (0,)
+
+    def _bounds(self, node: ast.expr, word: str) -> list[str]:
+        """A bound in isl's texts: several of a call of min or max."""
+        match node:
+            case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name == word:
+                return [text for each in args for text in self._bounds(each, word)]
+            case _:
+                return [self._affine(node, "a bound of a loop")]
+
+    def _affine(self, node: ast.expr, what: str) -> str:
+        try:
+            return affine(node, self.names, self._captured())
+        except NotAffine as error:
+            raise UnsupportedError(
+                f"{what} is not affine in the loops and extents: {error}", self.loc(error.node)
+            ) from None
+
+    def _branch(self, node: ast.If) -> None:
+        kept = self.domain, self.tests, self.place
+        for holds, body in ((True, node.body), (False, node.orelse)):
+            try:
+                self.domain += (condition(node.test, self.names, self._captured(), holds),)
+            except NotAffine:
+                test = node.test if holds else ast.UnaryOp(ast.Not(), node.test)
+                self.tests += (ast.copy_location(test, node.test),)
+            self._body(body)
+            self.domain, self.tests = kept[:2]
+        # The last of the body has moved the place on; the caller does so once more.
+        self.place = (*self.place[:-1], max(self.place[-1] - 1, kept[2][-1]))
+
+    def _assignment(self, node: ast.Assign | ast.AugAssign | ast.AnnAssign) -> None:
+        if isinstance(node, ast.AnnAssign):
+            raise UnsupportedError("an assignment has no annotation", self.loc(node))
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        if len(targets) != 1 or not isinstance(targets[0], ast.Name | ast.Subscript):
+            raise UnsupportedError(
+                "an assignment has one target: a variable or an element", self.loc(node)
+            )
+        target = targets[0]
+        write = self._target(target)
+        reads = self._reads(node.value)
+        if isinstance(node, ast.AugAssign):
+            reads = [write, *reads]
+        for test in self.tests:
+            reads += self._reads(test)
+        where = [sub for sub in ast.walk(target) if isinstance(sub, ast.Subscript)]
+        for each in where:
+            reads += self._reads(each.slice)
+        self.statements.append(
+            Statement(
+                f"S{len(self.statements)}", self.loops, self.domain, self.place, node, write,
+                tuple(reads), self.tests, self._operator(node, write), self.loc(node),
+            )
+        )  # fmt: skip
+
+    def _target(self, node: ast.Name | ast.Subscript) -> Access:
+        if isinstance(node, ast.Subscript):
+            return self._element(node)
+        if node.id in self.names or node.id in self.scalars or node.id in self.tensors:
+            raise UnsupportedError(f"{node.id} is not assigned to", self.loc(node))
+        self.variables.setdefault(node.id)
+        self.used.add(node.id)
+        return Access(node.id, (), self.loc(node))
+
+    def _element(self, node: ast.Subscript) -> Access:
+        if not isinstance(node.value, ast.Name) or node.value.id not in self.tensors:
+            raise NameLookupError("an element is that of a tensor argument", self.loc(node.value))
+        name = node.value.id
+        indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        rank = len(self.tensors[name].extents)
+        if len(indices) != rank:
+            raise TypingError(f"{name} has {rank} axes, and {len(indices)} indices", self.loc(node))
+        try:
+            texts = [affine(each, self.names, self._captured()) for each in indices]
+        except NotAffine:
+            return Access(name, None, self.loc(node))
+        return Access(name, tuple(texts), self.loc(node))
+
+    def _reads(self, node: ast.expr) -> list[Access]:
+        found: list[Access] = []
+        for each in ast.walk(node):
+            if isinstance(each, ast.Subscript):
+                found.append(self._element(each))
+            elif isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load):
+                self._name(each, found)
+        return found
+
+    def _name(self, node: ast.Name, found: list[Access]) -> None:
+        name = node.id
+        if name in self.variables:
+            found.append(Access(name, (), self.loc(node)))
+        elif name in self.names or name in self.scalars or name in self.tensors:
+            return
+        elif not _is_known(self._value(name)):
+            raise NameLookupError(f"{name} is no argument, extent or variable", self.loc(node))
+
+    def _value(self, name: str) -> Any:
+        """What a name outside of the function is."""
+        value = self.outside.get(name, _BUILTINS.get(name))
+        if isinstance(value, int | float | bool):
+            self.captured[name] = value
+        return value
+
+    def _captured(self) -> Mapping[str, object]:
+        found = {n: v for n, v in self.outside.items() if isinstance(v, int | float)}
+        self.captured |= {n: v for n, v in found.items() if type(v) is int}
+        return found
+
+    def _operator(self, node: ast.Assign | ast.AugAssign, write: Access) -> str:
+        """The operator of a reduction."""
+        if isinstance(node, ast.AugAssign):
+            reads = [each for each in self._reads(node.value) if each.name == write.name]
+            word = _OPERATORS.get(type(node.op), "")
+            if isinstance(node.op, ast.Sub):
+                word = "+"
+            return "" if reads else word
+        target = ast.unparse(node.targets[0])
+        match node.value:
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+                sides, word = [left, right], _OPERATORS[type(op)]
+            case ast.Call(func=ast.Name(id="min" | "max" as word), args=[left, right]):
+                sides = [left, right]
+            case _:
+                return ""
+        others = [each for each in sides if ast.unparse(each) != target]
+        if len(others) != 1 or any(each.name == write.name for each in self._reads(others[0])):
+            return ""
+        return word
+
+
+def _is_known(value: Any) -> bool:
+    return value is not None
+
+
+_BUILTINS: dict[str, Any] = {
+    "abs": abs, "min": min, "max": max, "float": float, "int": int, "bool": bool, "round": round,
+    "pow": pow,
+}  # fmt: skip
+
+
+def _fresh(name: str, used: set[str]) -> str:
+    """A name that is not used yet, like another one."""
+    number, fresh = 1, name
+    while fresh in used:
+        number += 1
+        fresh = f"{name}_{number}"
+    used.add(fresh)
+    return fresh

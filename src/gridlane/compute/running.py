@@ -1,0 +1,244 @@
+"""Functions of loops on devices: from the decorator to the launches."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable
+from functools import cached_property, update_wrapper
+from typing import Any, overload
+
+import numpy as np
+
+import gridlane
+from gridlane import cuda
+from gridlane.compute.checking import Bounds, shared_names
+from gridlane.compute.emission import Emitted, Emitter, KernelText
+from gridlane.compute.model import Nest
+from gridlane.compute.polyhedra import Polyhedra
+from gridlane.compute.reading import read
+from gridlane.compute.tensors import bind
+from gridlane.compute.typing import CONVERSIONS, Typing
+from gridlane.core.errors import ArgumentError, LaunchError
+from gridlane.core.generated_text import function_of
+from gridlane.launch import current
+
+_MOST_BLOCKS = 65535
+"""Blocks along y and z that every device has."""
+_THREADS = 256
+_SCOPE = {"cuda": cuda, "math": math, **CONVERSIONS}
+
+
+class Compute:
+    """A function whose loops run on devices.
+
+    Calling it with arrays computes what its loops say; arrays that it assigns to are changed in
+    place. An array of NumPy is copied to a device that does not share the host's memory, and back.
+
+    Args:
+        function: its source is that of the loops.
+        device: the name of a device; ``auto`` is the one that is in use.
+        workgroup: threads of a block along the innermost loops, x first.
+        fastmath: every freedom with floating-point operations.
+
+    Raises:
+        CompileError: the function is no such nest; located.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        device: str = "auto",
+        workgroup: tuple[int, ...] | None = None,
+        fastmath: bool = False,
+    ) -> None:
+        update_wrapper(self, function)
+        if workgroup is not None and not (1 <= len(workgroup) <= 3 and min(workgroup) >= 1):
+            raise ArgumentError(f"a workgroup has one to three extents of at least 1: {workgroup}")
+        self.function, self.device, self.workgroup = function, device, workgroup
+        self.fastmath = fastmath
+        self.nest: Nest = read(function)
+        self._written = {each.write.name for each in self.nest.statements}
+        self._programs: dict[Any, _Program] = {}
+
+    @cached_property
+    def _polyhedra(self) -> Polyhedra:
+        return Polyhedra(self.nest)
+
+    @cached_property
+    def _bounds(self) -> Bounds:
+        return Bounds(self._polyhedra)
+
+    @cached_property
+    def _typing(self) -> Typing:
+        closed = inspect.getclosurevars(self.function)
+        outside = {**closed.builtins, **closed.globals, **closed.nonlocals}
+        return Typing(self.nest, self.nest.place, outside)
+
+    @cached_property
+    def emitted(self) -> Emitted:
+        """The kernels, and the host's function."""
+        return Emitter(self._polyhedra, self._typing).emitted()
+
+    def _program(self, same: dict[str, str], plain: bool) -> _Program:
+        """The kernels for arrays some of which are the same."""
+        key = (tuple(sorted(same.items())) if not plain else (), plain)
+        if key not in self._programs:
+            polyhedra = Polyhedra(self.nest, same) if same and not plain else self._polyhedra
+            emitter = Emitter(polyhedra, self._typing, plain)
+            self._programs[key] = _Program(self, emitter.emitted())
+        return self._programs[key]
+
+    def __call__(self, *args: Any) -> None:
+        """Compute.
+
+        Raises:
+            ArgumentError: the arguments are not those of the function's types.
+        """
+        self._run(args, plain=False)
+
+    def plain(self, *args: Any) -> None:
+        """Compute by one thread, which runs the loops in the order of the text."""
+        self._run(args, plain=True)
+
+    def _run(self, args: tuple[Any, ...], plain: bool) -> None:
+        nest = self.nest
+        if len(args) != len(nest.arguments):
+            raise ArgumentError(
+                f"{nest.name}() has {len(nest.arguments)} arguments, and {len(args)} are given"
+            )
+        given = dict(zip(nest.arguments, args, strict=True))
+        whole = {name: int(given[name]) for name, kind in nest.scalars.items() if kind.is_integer}
+        extents = bind(nest.tensors, {name: given[name] for name in nest.tensors}, whole)
+        self._bounds.check({**whole, **extents})
+        program = self._program(shared_names(nest.tensors, given, self._written), plain)
+        if self.device == "auto":
+            program.run(given, extents)
+        else:
+            with gridlane.device(self.device):
+                program.run(given, extents)
+
+    def explain(self) -> str:
+        """The kernels and what launches them, as text."""
+        parts = [self.emitted.host]
+        parts += [kernel.text for kernel in self.emitted.kernels]
+        return "\n".join(parts)
+
+
+class _Program:
+    """Kernels of a nest, compiled at their first launch."""
+
+    def __init__(self, compute: Compute, emitted: Emitted) -> None:
+        self.compute, self.emitted = compute, emitted
+        scope = {**_SCOPE, **compute.nest.captured}
+        jit = cuda.jit(fastmath=compute.fastmath)
+        self.kernels = [jit(function_of(k.text, k.name, scope)) for k in emitted.kernels]
+        self.host = function_of(emitted.host, "host", {})
+
+    def run(self, given: dict[str, Any], extents: dict[str, int]) -> None:
+        nest = self.compute.nest
+        values = dict(given)
+        copied = not current.device().host_visible
+        for name in nest.tensors:
+            if copied and isinstance(given[name], np.ndarray):
+                values[name] = cuda.to_device(given[name])
+        for name in self.emitted.cells:
+            kind = CONVERSIONS[f"_{self.compute._typing.type_of(name)}"]  # pyright: ignore[reportPrivateUsage]
+            values[f"{name}_cell"] = cuda.to_device(np.zeros(1, kind))
+        self.host(self._launch, **{**values, **extents})
+        for name in nest.tensors:
+            if values[name] is not given[name] and name in self.compute._written:  # pyright: ignore[reportPrivateUsage]
+                values[name].copy_to_host(given[name])
+
+    def _launch(
+        self, number: int, spans: tuple[tuple[int, int, int], ...], args: tuple[Any, ...]
+    ) -> None:
+        """Launch a kernel over all values of its loops, by several grids if one is too large."""
+        counts = [(last - first) // step + 1 for first, last, step in spans]
+        if any(count < 1 for count in counts):
+            return
+        text, kernel = self.emitted.kernels[number], self.kernels[number]
+        block = self._block(text, counts)
+        blocks = [-(-count // extent) for count, extent in zip(counts, block, strict=True)]
+        firsts = [first for first, _, _ in spans]
+        grids = [(blocks, firsts)]
+        for axis in (1, 2):
+            grids = [part for each in grids for part in _split(*each, axis, block, spans)]
+        for blocks, firsts in grids:
+            values = {f"{s.name}_first": n for s, n in zip(text.spans, firsts, strict=True)}
+            more = [values[name] for name in text.arguments if name.endswith("_first")]
+            kernel[tuple(blocks) or (1,), block or (1,)](*args, *more)
+
+    def _block(self, text: KernelText, counts: list[int]) -> tuple[int, ...]:
+        asked = self.compute.workgroup
+        if asked is not None:
+            return (*asked, 1, 1)[: len(counts)]
+        if not counts:
+            return ()
+        x = min(_THREADS, max(32, 1 << (counts[0] - 1).bit_length()))
+        others = [1] * (len(counts) - 1)
+        if others and not current.device().host_visible:
+            x = min(x, 32)
+            others[0] = min(_THREADS // x, 1 << (counts[1] - 1).bit_length())
+        return (x, *others)
+
+
+def _split(
+    blocks: list[int],
+    firsts: list[int],
+    axis: int,
+    block: tuple[int, ...],
+    spans: tuple[tuple[int, int, int], ...],
+) -> list[tuple[list[int], list[int]]]:
+    """Grids whose blocks along an axis are as few as devices have."""
+    if axis >= len(blocks) or blocks[axis] <= _MOST_BLOCKS:
+        return [(blocks, firsts)]
+    found: list[tuple[list[int], list[int]]] = []
+    step = _MOST_BLOCKS * block[axis] * spans[axis][2]
+    for start in range(0, blocks[axis], _MOST_BLOCKS):
+        count = min(_MOST_BLOCKS, blocks[axis] - start)
+        moved = firsts[axis] + start // _MOST_BLOCKS * step
+        fewer, later = [*blocks], [*firsts]
+        fewer[axis], later[axis] = count, moved
+        found.append((fewer, later))
+    return found
+
+
+@overload
+def compute(function: Callable[..., Any], /) -> Compute: ...
+@overload
+def compute(
+    function: None = None,
+    /,
+    *,
+    device: str = "auto",
+    workgroup: tuple[int, ...] | None = None,
+    fastmath: bool = False,
+) -> Callable[[Callable[..., Any]], Compute]: ...
+def compute(function: Any = None, /, **options: Any) -> Any:
+    """Compile a function of loops for devices; see ``Compute``.
+
+    >>> import numpy as np
+    >>> from gridlane.compute import Tensor, compute, f64, grid
+    >>> @compute
+    ... def scaled(x: Tensor[f64, "N"], out: Tensor[f64, "N"], by: float):
+    ...     for i in grid(N):
+    ...         out[i] = by * x[i]
+    >>> out = np.zeros(3)
+    >>> scaled(np.arange(3.0), out, 2.0)
+    >>> out
+    array([0., 2., 4.])
+    """
+    if function is None:
+        return lambda given: Compute(given, **options)
+    return Compute(function)
+
+
+def grid(*extents: int) -> Any:
+    """Loops of a nest over all extents; only functions of ``compute`` have it."""
+    raise LaunchError("grid() is a loop of a function of gridlane.compute")
+
+
+def parallel(*extents: int) -> Any:
+    """Such loops, with the user's word that their iterations do not depend on each other."""
+    raise LaunchError("parallel() is a loop of a function of gridlane.compute")
