@@ -14,7 +14,7 @@ from gridlane.conformance.fragments import fragments
 from gridlane.core.options import Target
 from gridlane.frontends.triton import language as tl
 from gridlane.ir.types import FragmentType
-from gridlane.passes.legalise.subgroup_fragments import OF_METAL
+from gridlane.passes.legalise.subgroup_fragments import WITH_BFLOATS
 
 METAL = Target("metal")
 PRODUCT = "simdgroup_multiply_accumulate"
@@ -37,7 +37,7 @@ def test_fragments() -> None:
         if case.op != "fragment_mma" or case.label.count("-") != 4 or "c" not in case.label:
             continue
         artifact = generate(case.module, METAL)
-        are_matrices = all(each.element in OF_METAL[each.role] for each in types)
+        are_matrices = all(each.element in WITH_BFLOATS[each.role] for each in types)
         assert (PRODUCT in artifact.code.decode()) is are_matrices, str(case)
         if are_matrices:
             chosen.append((case, artifact))

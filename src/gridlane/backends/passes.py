@@ -69,6 +69,11 @@ LOWER_TILES_TO_SUBGROUPS = _pass("tiles.lower_tiles")._replace(
 )
 """The same where subgroups of shaders multiply matrices."""
 
+LOWER_TILES_TO_SUBGROUPS_WITH_BFLOATS = _pass("tiles.lower_tiles")._replace(
+    facts=("gridlane.compiler.programs.machine_with_bfloats",)
+)
+"""The same where these may be of bf16."""
+
 LOWER_TILES_TO_SIMDGROUPS = _pass("tiles.lower_tiles")._replace(
     facts=("gridlane.compiler.programs.machine_with_simdgroups",)
 )
@@ -125,6 +130,7 @@ COPY_AT_ONCE = _pass("legalise.copy_at_once.copy_at_once")
 FRAGMENTS = _pass("legalise.fragments.fragments_by_products")
 FRAGMENTS_BY_LOOPS = _pass("legalise.fragments.fragments_by_loops")
 FRAGMENTS_BY_SUBGROUPS = _pass("legalise.subgroup_fragments.fragments_by_subgroups")
+FRAGMENTS_BY_SUBGROUPS_WITH_BFLOATS = _pass("legalise.subgroup_fragments.fragments_with_bfloats")
 FRAGMENTS_BY_SIMDGROUPS = _pass("legalise.subgroup_fragments.fragments_by_simdgroups")
 MATRIX_ACCESSES = _pass("legalise.matrix_accesses.matrices_by_elements")
 OTHER_MATRIX_ACCESSES = _pass("legalise.matrix_accesses.others_by_elements")

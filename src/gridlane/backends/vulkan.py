@@ -18,7 +18,8 @@ _USUAL = frozenset((
     Feature.LOSES_MINUS_ZERO,
 ))  # fmt: skip
 _OTHERS = frozenset((
-    Feature.SUBGROUP32, Feature.MATRIX_HALVES, Feature.FLOAT32_ATOMIC_ADD, Feature.FMA,
+    Feature.SUBGROUP32, Feature.FLOAT32_ATOMIC_ADD, Feature.FMA,
+    Feature.MATRIX_HALVES, Feature.MATRIX_BFLOATS,
     Feature.DENORM16, Feature.DENORM32, Feature.DENORM64,
     Feature.SOFTWARE, Feature.SHORT_LOOPS, Feature.SWAPS_SELECTS,
     Feature.LONE_BARRIERS, Feature.FENCES_WAIT, Feature.MISREADS_UNITS,
@@ -33,9 +34,11 @@ BACKEND = Backend(
     codegen="gridlane.codegen.spirv",
     pipeline=(
         passes.LOWER_TILES.unless(Feature.MATRIX_HALVES),
-        passes.LOWER_TILES_TO_SUBGROUPS.when(Feature.MATRIX_HALVES),
+        passes.LOWER_TILES_TO_SUBGROUPS.when(Feature.MATRIX_HALVES).unless(Feature.MATRIX_BFLOATS),
+        passes.LOWER_TILES_TO_SUBGROUPS_WITH_BFLOATS.when(Feature.MATRIX_BFLOATS),
         passes.FRAGMENTS_BY_LOOPS.unless(Feature.MATRIX_HALVES),
-        passes.FRAGMENTS_BY_SUBGROUPS.when(Feature.MATRIX_HALVES),
+        passes.FRAGMENTS_BY_SUBGROUPS.when(Feature.MATRIX_HALVES).unless(Feature.MATRIX_BFLOATS),
+        passes.FRAGMENTS_BY_SUBGROUPS_WITH_BFLOATS.when(Feature.MATRIX_BFLOATS),
         passes.PRODUCTS,
         passes.FUNCTIONS,
         passes.FUSE_F64.unless(Feature.FMA),

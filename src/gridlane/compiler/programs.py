@@ -56,6 +56,12 @@ def machine_with_subgroups(record: Backend) -> TileMachine:
     )
 
 
+def machine_with_bfloats(record: Backend) -> TileMachine:
+    """The same for those of bf16 besides."""
+    plain = machine_with_subgroups(record)
+    return replace(plain, factors=plain.factors | {Factor.BF16})
+
+
 def machine_with_simdgroups(record: Backend) -> TileMachine:
     """The machine of Metal, whose simdgroups multiply matrices of f16 and bf16."""
     return replace(machine_of(record), factors=frozenset((Factor.F16, Factor.BF16)), opaque=True)

@@ -26,6 +26,9 @@ class Feature(StrEnum):
     """Subgroups, which are warps, multiply matrices of 16x16 f16 and add them to those of f16 and
     f32; blocks have 48 KiB of shared memory."""
 
+    MATRIX_BFLOATS = "matrix_bfloats"
+    """They multiply matrices of bf16 besides, and add them to those of f32."""
+
     FLOAT32_ATOMIC_ADD = "float32_atomic_add"
 
     FMA = "fma"

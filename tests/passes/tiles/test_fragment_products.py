@@ -25,7 +25,7 @@ from tests.passes.tiles.test_products import (
 from gridlane.backends import backend
 from gridlane.compiler import vulkan
 from gridlane.compiler.generation import copied
-from gridlane.compiler.programs import machine_with_subgroups
+from gridlane.compiler.programs import machine_with_bfloats, machine_with_subgroups
 from gridlane.frontends.triton import language as tl
 from gridlane.ir.ops import memory
 from gridlane.ir.stages import KERNEL
@@ -51,8 +51,9 @@ def names_of(module: Module) -> Counter[str]:
 
 
 def check(m: int, n: int, k: int, steps: int, warps: int, left: bool, right: bool,
-          stages: int = 1, less: int = 3, machine: TileMachine = MACHINE) -> Module:  # fmt: skip
-    a, b, bias, depth, rows, out = matrices("f16", m, n, k * steps - less, m - 5)
+          stages: int = 1, less: int = 3, machine: TileMachine = MACHINE,
+          kind: str = "f16") -> Module:  # fmt: skip
+    a, b, bias, depth, rows, out = matrices(kind, m, n, k * steps - less, m - 5)
     args = [a, b, out, bias, depth, rows]
     shape = {"M": m, "N": n, "K": k, "LEFT": left, "RIGHT": right, "SUMS": tl.float32}
     changed, threads = by_threads(program(product, args, warps, stages, **shape), machine)
@@ -98,6 +99,14 @@ def test_tiles_of_the_next_iteration(left, right, stages, barriers):
     kinds = [op.results[0].type for op in loop.body.walk() if isinstance(op, memory.Load)]
     assert kinds and all(isinstance(kind, VectorType) and kind.size == 16 for kind in kinds)
     assert not names_of(module)["async_copy"]
+
+
+def test_of_bf16():
+    """Where the device has matrices of it."""
+    with_bfloats = machine_with_bfloats(backend("vulkan"))
+    for machine, count in ((MACHINE, 0), (with_bfloats, 8)):
+        module = check(32, 32, 32, 3, 1, False, True, 3, 0, machine, "bf16")
+        assert names_of(module)["fragment_mma"] == count
 
 
 @jit

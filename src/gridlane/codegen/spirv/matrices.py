@@ -6,9 +6,10 @@ from __future__ import annotations
 from gridlane.codegen.spirv.bit_access import access, place_pointer, quad_type
 from gridlane.codegen.spirv.code import Code
 from gridlane.codegen.spirv.emission import Emission, emits
+from gridlane.codegen.spirv.matrix_types import component_type
 from gridlane.codegen.spirv.memory import spot_of
 from gridlane.codegen.spirv.opcodes import Access, Decoration, Lines, Opcode, Storage
-from gridlane.core.dtypes import DType, i64, u32
+from gridlane.core.dtypes import DType, bf16, i64, u32
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, matrix
 from gridlane.ir.types import FragmentType
@@ -94,7 +95,10 @@ def multiply(state: Emission, op: matrix.FragmentMma) -> None:
 @emits(matrix.FragmentFill)
 def fill(state: Emission, op: matrix.FragmentFill) -> None:
     """Emit a matrix of one number."""
-    _set(state, op, Opcode.CompositeConstruct, state.name(op.value))
+    value = state.name(op.value)
+    if op.type.element is bf16:
+        value = state.code.result(Opcode.Bitcast, component_type(state.code, bf16), value)
+    _set(state, op, Opcode.CompositeConstruct, value)
 
 
 @emits(matrix.FragmentScale)

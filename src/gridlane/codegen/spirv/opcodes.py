@@ -180,6 +180,8 @@ class Capability(IntEnum):
     VulkanMemoryModel = 5345
     VulkanMemoryModelDeviceScope = 5346
     PhysicalStorageBufferAddresses = 5347
+    BFloat16TypeKHR = 5116
+    BFloat16CooperativeMatrixKHR = 5118
     CooperativeMatrixKHR = 6022
     AtomicFloat32AddEXT = 6033
 
@@ -284,7 +286,7 @@ LAYOUTS: dict[Opcode, str] = {
     Opcode.TypeVoid: "r",
     Opcode.TypeBool: "r",
     Opcode.TypeInt: "rll",
-    Opcode.TypeFloat: "rl",
+    Opcode.TypeFloat: "rlw",
     Opcode.TypeVector: "ril",
     Opcode.TypeArray: "rii",
     Opcode.TypeRuntimeArray: "ri",

@@ -20,7 +20,8 @@ Elements = Mapping[Role, tuple[DType, ...]]
 ELEMENTS: Elements = {Role.A: (f16,), Role.B: (f16,), Role.ACC: (f16, f32)}
 """The elements of the matrices of ``Feature.MATRIX_HALVES``."""
 
-OF_METAL: Elements = {Role.A: (f16, bf16), Role.B: (f16, bf16), Role.ACC: (f16, f32)}
+WITH_BFLOATS: Elements = {Role.A: (f16, bf16), Role.B: (f16, bf16), Role.ACC: (f16, f32)}
+"""Those of ``Feature.MATRIX_BFLOATS``, and of Metal."""
 
 
 def fragments_by_subgroups(module: Module) -> None:
@@ -28,9 +29,14 @@ def fragments_by_subgroups(module: Module) -> None:
     _divide(module, ELEMENTS, ())
 
 
+def fragments_with_bfloats(module: Module) -> None:
+    """The same for devices with matrices of bf16."""
+    _divide(module, WITH_BFLOATS, ())
+
+
 def fragments_by_simdgroups(module: Module) -> None:
     """Divide the fragments of a module, for Metal."""
-    _divide(module, OF_METAL, (matrix.FragmentScale, matrix.FragmentConvert))
+    _divide(module, WITH_BFLOATS, (matrix.FragmentScale, matrix.FragmentConvert))
 
 
 def _divide(module: Module, elements: Elements, refused: tuple[type[Op], ...]) -> None:

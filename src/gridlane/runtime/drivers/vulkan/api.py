@@ -101,10 +101,19 @@ def _type_number(name: str) -> int | None:
     return getattr(bindings(), f"VK_STRUCTURE_TYPE_{spelling}", None)
 
 
+NEWER = {
+    "VkPhysicalDeviceShaderBfloat16FeaturesKHR": (
+        "VkPhysicalDevice8BitStorageFeatures",
+        1000141000,
+    ),
+}
+"""Structures that the package does not declare: one with the same layout, and the number."""
+
+
 def struct(name: str, **fields: Any) -> Any:
     """A pointer to a new structure, with its sType; it keeps the targets of ``fields`` alive."""
-    result = bindings().ffi.new(f"{name} *", fields)
-    number = _type_number(name)
+    layout, number = NEWER.get(name) or (name, _type_number(name))
+    result = bindings().ffi.new(f"{layout} *", fields)
     if number is not None:
         result.sType = number
     _kept[result] = tuple(fields.values())

@@ -15,12 +15,14 @@ V12, V13 = "VkPhysicalDeviceVulkan12Features", "VkPhysicalDeviceVulkan13Features
 ATOMIC_FLOAT = "VkPhysicalDeviceShaderAtomicFloatFeaturesEXT"
 EXPLICIT_SHARED = "VkPhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR"
 MATRICES = "VkPhysicalDeviceCooperativeMatrixFeaturesKHR"
+BFLOATS = "VkPhysicalDeviceShaderBfloat16FeaturesKHR"
 
 # Structures that belong to an extension, which must be enabled with them.
 EXTENSIONS = {
     ATOMIC_FLOAT: "VK_EXT_shader_atomic_float",
     EXPLICIT_SHARED: "VK_KHR_workgroup_memory_explicit_layout",
     MATRICES: "VK_KHR_cooperative_matrix",
+    BFLOATS: "VK_KHR_shader_bfloat16",
 }
 
 # Name: the structure, and the fields that it requires.
@@ -48,6 +50,9 @@ FEATURES: dict[str, tuple[str, tuple[str, ...]]] = {
     "float64_atomic_add": (ATOMIC_FLOAT, ("shaderBufferFloat64AtomicAdd",)),
     "shared_float64_atomic_add": (ATOMIC_FLOAT, ("shaderSharedFloat64AtomicAdd",)),
     "matrices": (MATRICES, ("cooperativeMatrix",)),
+    # The package lacks this structure; the fields are those of one with its layout (api.NEWER):
+    # shaderBFloat16Type and shaderBFloat16CooperativeMatrix.
+    "bfloats": (BFLOATS, ("storageBuffer8BitAccess", "storagePushConstant8")),
     "explicit_shared": (
         EXPLICIT_SHARED,
         (
@@ -73,6 +78,15 @@ FOR_CODE: dict[Feature, tuple[str, ...]] = {
     Feature.FLOAT32_ATOMIC_ADD: ("float32_atomic_add", "shared_float32_atomic_add"),
     Feature.SUBGROUP32: ("subgroup32",),
     Feature.MATRIX_HALVES: ("matrix_halves", "subgroup32", "float16", "storage16", "int16"),
+    Feature.MATRIX_BFLOATS: (
+        "matrix_bfloats",
+        "bfloats",
+        "matrix_halves",
+        "subgroup32",
+        "float16",
+        "storage16",
+        "int16",
+    ),
     Feature.LONE_BARRIERS: ("lone_barriers",),
     Feature.DENORM16: ("denormals16",),
     Feature.DENORM32: ("denormals32",),
@@ -104,10 +118,13 @@ SUBGROUP_OPERATIONS = {
 }
 _COMPUTE_STAGE = 0x20
 
-_F16, _F32 = 0, 1  # VkComponentTypeKHR
+_F16, _F32, _BF16 = 0, 1, 1000141000  # VkComponentTypeKHR
 _SUBGROUP = 3  # VkScopeKHR
-_PRODUCTS = {(_F16, _F16, _F16, _F16), (_F16, _F16, _F32, _F32)}
-"""The types of A, B, C and the result of ``Feature.MATRIX_HALVES``."""
+_PRODUCTS = {
+    "matrix_halves": {(_F16, _F16, _F16, _F16), (_F16, _F16, _F32, _F32)},
+    "matrix_bfloats": {(_BF16, _BF16, _F32, _F32)},
+}
+"""The types of A, B, C and the result of features."""
 
 _SHARED = 48 << 10
 """Bytes of shared memory of ``Feature.MATRIX_HALVES``."""
@@ -192,8 +209,8 @@ def find(
     if v12.driverID == _NVIDIA:  # its barriers have CUDA's meaning
         names.add("lone_barriers")
     shared = properties[0].properties.limits.maxComputeSharedMemorySize
-    if "matrices" in names and shared >= _SHARED and _multiplies(instance, physical):
-        names.add("matrix_halves")
+    if "matrices" in names and shared >= _SHARED:
+        names |= _products(instance, physical)
     used = {FEATURES[name][0] for name in names if name in FEATURES}
     enabled = tuple(EXTENSIONS[name] for name in sorted(used) if name in EXTENSIONS)
     return Found(frozenset(names), enabled, v13.minSubgroupSize != v13.maxSubgroupSize)
@@ -209,8 +226,8 @@ def _has_warps(driver: int, v13: Any, names: set[str]) -> bool:
     return allowed and bool(v13.requiredSubgroupSizeStages & _COMPUTE_STAGE)
 
 
-def _multiplies(instance: Functions, physical: Any) -> bool:
-    """Whether subgroups multiply matrices of 16x16 f16."""
+def _products(instance: Functions, physical: Any) -> set[str]:
+    """Which matrices of 16x16 subgroups multiply."""
     shapes = listed(
         instance.vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR,
         "VkCooperativeMatrixPropertiesKHR",
@@ -222,7 +239,7 @@ def _multiplies(instance: Functions, physical: Any) -> bool:
         for each in shapes
         if (each.MSize, each.NSize, each.KSize, each.scope) == (16, 16, 16, _SUBGROUP)
     }
-    return there >= _PRODUCTS
+    return {name for name, types in _PRODUCTS.items() if there >= types}
 
 
 def enabling(support: Found) -> list[Any]:

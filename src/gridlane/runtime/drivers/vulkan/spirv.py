@@ -59,6 +59,8 @@ CAPABILITIES: dict[int, tuple[str, str]] = {
     5345: ("VulkanMemoryModel", "memory_model"),
     5346: ("VulkanMemoryModelDeviceScope", "memory_model"),
     5347: ("PhysicalStorageBufferAddresses", "device_address"),
+    5116: ("BFloat16TypeKHR", "bfloats"),
+    5118: ("BFloat16CooperativeMatrixKHR", "bfloats"),
     MATRICES: ("CooperativeMatrixKHR", "matrices"),
     6033: ("AtomicFloat32AddEXT", "float32_atomic_add"),
     6034: ("AtomicFloat64AddEXT", "float64_atomic_add"),
