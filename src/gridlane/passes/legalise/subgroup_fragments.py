@@ -30,7 +30,7 @@ def fragments_by_subgroups(module: Module) -> None:
 
 
 def fragments_with_bfloats(module: Module) -> None:
-    """The same for devices with matrices of bf16."""
+    """Divide the fragments of a module, for Vulkan's devices with matrices of bf16."""
     _divide(module, WITH_BFLOATS, ())
 
 
