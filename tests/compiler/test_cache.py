@@ -53,6 +53,7 @@ WHOLE = Artifact(
     needs=("x86-64", "avx2"),
     uses_dynamic_shared=True,
     own_dynamic=512,
+    extra_threads=32,
     cooperative=True,
     cluster=(2, 1, 1),
     coarse=4,

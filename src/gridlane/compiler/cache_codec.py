@@ -20,6 +20,7 @@ PLAIN: dict[str, type] = {
     "param_bytes": int,
     "static_shared": int,
     "own_dynamic": int,
+    "extra_threads": int,
     "scratch": int,
     "work": int,
     "accesses": int,

@@ -101,6 +101,7 @@ def generate(module: Module, target: Target, options: KernelOptions) -> Artifact
         prints=print_sites(code.prints),
         uses_dynamic_shared=code.uses_dynamic_shared,
         own_dynamic=module.own_dynamic,
+        extra_threads=module.extra_threads,
         cooperative=code.cooperative,
         coarse=module.coarse,
         tensor_maps=module.tensor_maps,
@@ -145,6 +146,17 @@ def _check_ptx(text: str, entry: str) -> None:
     recording.names_entry(entry)(text)
 
 
+def _bounded(module: Module, options: KernelOptions) -> KernelOptions:
+    """The options of a kernel that has threads besides those of a launch: its block is known, so
+    that ptxas shares the registers out among these."""
+    if not module.extra_threads:
+        return options
+    from gridlane.compiler.programs import block_of  # for programs over tiles alone
+
+    x, y, z = block_of(backend("cuda"), module.program_warps)
+    return replace(options, launch_bounds=(x * y * z + module.extra_threads,))
+
+
 def _emit(module: Module, target: Target, options: KernelOptions, machine: Machine) -> KernelCode:
     """The kernel with calls of libdevice, or of gridlane's own functions where there is none."""
     given = pipeline.conditions(
@@ -159,7 +171,7 @@ def _emit(module: Module, target: Target, options: KernelOptions, machine: Machi
         *([Fact.LARGE_SHARED] if LARGE[0] <= machine.capability < LARGE[1] else []),
     )
     pipeline.run(module, backend(target.name), given, options)
-    code = emit_kernel(module, options, machine.capability)
+    code = emit_kernel(module, _bounded(module, options), machine.capability)
     check = partial(_check_llvm, original=code.text)
     text = recording.record_text("llvm", ".ll", code.text, check, "llvm")
     return code if text is code.text else replace(code, text=text)

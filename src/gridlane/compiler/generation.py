@@ -241,5 +241,6 @@ def copied(module: Module) -> Module:
     copy.program_warps = module.program_warps
     copy.program_stages = module.program_stages
     copy.own_dynamic = module.own_dynamic
+    copy.extra_threads = module.extra_threads
     copy.tensor_maps = module.tensor_maps
     return copy

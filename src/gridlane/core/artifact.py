@@ -102,6 +102,7 @@ class Artifact:
             than static ones may be; each launch has them besides its own.
         needs: for code of a named processor: its architecture, and the features that a
             host must have to run it.
+        extra_threads: those that a block has along x besides those of the launch.
         cooperative: blocks wait for each other, so all must be resident at once.
         cluster: how many blocks of the grid, along each axis, run at once and reach each other's
             shared memory.
@@ -133,6 +134,7 @@ class Artifact:
     notes: tuple[str, ...] = ()
     uses_dynamic_shared: bool = False
     own_dynamic: int = 0
+    extra_threads: int = 0
     cooperative: bool = False
     cluster: tuple[int, int, int] = (1, 1, 1)
     coarse: int = 1
@@ -145,6 +147,11 @@ class Artifact:
     places: tuple[Loc, ...] = ()
     accesses: int = 0
     tensor_maps: tuple[TensorMapUse, ...] = ()
+
+    def whole_block(self, block: tuple[int, int, int]) -> tuple[int, int, int]:
+        """The threads of a block with the extra ones."""
+        x, y, z = block
+        return x + self.extra_threads, y, z
 
     @property
     def name(self) -> str:

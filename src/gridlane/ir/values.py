@@ -268,6 +268,7 @@ class Module:
     ``stack_holds_addresses``: so does an alloca's. ``constants_at``: the offset from the parameter
     block at which the constant data lies; 0 where it is in the code. ``program_warps``: the warps
     that a block of stage ``tile`` is asked to have where a target has threads; 0: at its choice.
+    ``extra_threads``: those that each block has besides those of the launch.
     ``own_dynamic``: bytes of dynamic shared memory where passes have placed arrays of the kernel.
     ``program_stages``: how many iterations of a loop of stage ``tile`` may be in flight.
     ``tensor_maps``: what the kernel's parameters that are tensor maps describe.
@@ -291,6 +292,7 @@ class Module:
     program_warps: int = 0
     program_stages: int = 1
     own_dynamic: int = 0
+    extra_threads: int = 0
     tensor_maps: tuple[TensorMapUse, ...] = ()
 
     @property

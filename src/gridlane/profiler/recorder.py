@@ -268,7 +268,9 @@ class Recorder:
         device = launch.device or (origin.device if origin is not None else None)
         name = device.name if device is not None else artifact.target
         types = ", ".join(map(str, origin.kernel.types)) if origin is not None else ""
-        block = origin.block if origin is not None else artifact.block or (0, 0, 0)
+        block = artifact.block or (0, 0, 0)
+        if origin is not None:
+            block = artifact.whole_block(origin.block)
         key = name, artifact.name, types, block
         row = self.kernels.get(key)
         if row is None:

@@ -253,7 +253,7 @@ def profile_of(checked: Checked) -> tuple[Any, ...] | None:
     # What differs from the slow path's bytes is no way to read these arguments.
     if matchers is None or block_of(matchers, len(checked.params), values) != checked.params:
         return None
-    geometry = *plan.device.limits.max_grid, *plan.block
+    geometry = *plan.device.limits.max_grid, *artifact.whole_block(plan.block)
     shared = plan.kernel.artifact.own_dynamic
     # Other streams wait for the allocation of our arrays, which the driver's function does not.
     if entry is None or (handles is not None and _has_own(matchers)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
@@ -9,41 +10,52 @@ from unittest.mock import patch
 
 import numpy as np
 
+from gridlane.core.dtypes import b1, u32
 from gridlane.interp import machine, warpgroups
+from gridlane.ir.builder import Builder
+from gridlane.ir.ops import arith, grid
 from gridlane.ir.ops.copies import AsyncCopy
-from gridlane.ir.ops.warpgroups import WarpgroupCommit, WarpgroupMma, WarpgroupWait
+from gridlane.ir.ops.tensors import TensorLoad
+from gridlane.ir.ops.warpgroups import WARPS, WarpgroupCommit, WarpgroupMma, WarpgroupWait
+from gridlane.ir.ops.warpgroups import thread_number as number_of
+from gridlane.ir.values import Module, Region
+from gridlane.passes.legalise.expand_ops import expand_mbarriers
+from gridlane.passes.structure.barriers_by_turns import barriers_by_turns
+from gridlane.passes.structure.take_turns import take_turns
 
 Read = tuple[Any, np.ndarray, np.ndarray]
 """A block's memory, addresses in it, and what was there when a product began."""
 
 
 class Watch:
-    """The products in flight, of blocks whose warps run in lockstep.
+    """The products in flight of each part of a block that runs in lockstep: a warp where warps take
+    turns.
 
     Attributes:
         most: the most groups that were in flight behind a wait.
     """
 
     def __init__(self) -> None:
-        self.open: list[Read] = []
-        self.groups: list[list[Read]] = []
+        self.open: dict[Any, list[Read]] = defaultdict(list)
+        self.groups: dict[Any, list[list[Read]]] = defaultdict(list)
         self.most = 0
 
     def fill(self, targets: np.ndarray) -> None:
         """Require that the copy of 16 bytes to each target overwrites no factor in flight."""
-        for group in [*self.groups, self.open]:
-            for _, places, _ in group:
+        for groups in [*self.groups.values(), [*self.open.values()]]:
+            for _, places, _ in (read for group in groups for read in group):
                 assert not np.isin(places // 16, targets // 16).any(), "a factor is overwritten"
 
-    def wait(self, pending: int) -> None:
+    def wait(self, who: Any, pending: int) -> None:
         """Require that the groups which are done have read what was there at their begin."""
-        done = len(self.groups) - pending
-        for group in self.groups[: max(done, 0)]:
+        groups = self.groups[who]
+        done = max(len(groups) - pending, 0)
+        for group in groups[:done]:
             for memory, places, before in group:
                 now = memory.gather(places, before.dtype)
                 np.testing.assert_array_equal(now, before, "a factor in flight is overwritten")
-        self.groups = self.groups[max(done, 0) :]
-        self.most = max(self.most, len(self.groups))
+        self.groups[who] = groups[done:]
+        self.most = max(self.most, len(groups) - done)
 
 
 @contextmanager
@@ -55,8 +67,9 @@ def watched() -> Generator[Watch]:
     def noted(*args: Any) -> Any:
         where = places(*args)
         flat, kind = where.reshape(-1), np.dtype(f"u{args[4]}")
-        memory = frames[-1].block.launch.memory
-        watch.open.append((memory, flat, memory.gather(flat, kind).copy()))
+        block = frames[-1].block
+        memory = block.launch.memory
+        watch.open[block].append((memory, flat, memory.gather(flat, kind).copy()))
         return where
 
     def product(frame: Any, *args: Any) -> Any:
@@ -64,24 +77,55 @@ def watched() -> Generator[Watch]:
         return before[WarpgroupMma](frame, *args)
 
     def commit(frame: Any, *args: Any) -> None:
-        watch.groups.append(watch.open)
-        watch.open = []
+        watch.groups[frame.block].append(watch.open.pop(frame.block, []))
 
-    def wait(frame: Any, op: WarpgroupWait, *args: Any) -> Any:
-        watch.wait(op.pending)
-        return before[WarpgroupWait](frame, op, *args)
+    def wait(frame: Any, op: WarpgroupWait, mask: Any, *values: Any) -> Any:
+        watch.wait(frame.block, op.pending)
+        return values[0] if len(values) == 1 else values or None
 
     def copy(frame: Any, op: AsyncCopy, mask: Any, target: Any, source: Any) -> None:
         watch.fill(target[mask])
         before[AsyncCopy](frame, op, mask, target, source)
 
+    def load(frame: Any, op: TensorLoad, mask: Any, start: Any, *args: Any) -> None:
+        watch.fill(start[mask])
+        before[TensorLoad](frame, op, mask, start, *args)
+
     before = dict(machine.OBSERVE)
     changes = {
         WarpgroupMma: product, WarpgroupCommit: commit, WarpgroupWait: wait, AsyncCopy: copy,
+        TensorLoad: load,
     }  # fmt: skip
     with (
         patch.object(warpgroups, "places", noted),
+        patch.object(WarpgroupWait, "barrier", False),
         patch.dict(machine.OBSERVE, changes),  # type: ignore[arg-type]  # of these classes
     ):
         yield watch
-    assert not watch.open and not watch.groups, "products that nothing awaits"
+    assert not any(watch.open.values()) and not any(watch.groups.values()), "not awaited"
+
+
+def by_turns(module: Module) -> None:
+    """Change a module so that its warps take turns: those of a warpgroup meet at its waits. It runs
+    while products are ``watched``."""
+    function = module.kernel
+    b = Builder(module, function)
+    _meet(b, function.body)
+    expand_mbarriers(module)
+    barriers_by_turns(module)
+    take_turns(module)
+
+
+def _meet(b: Builder, region: Region) -> None:
+    ops, region.ops = region.ops, []
+    for op in ops:
+        for inner in op.regions():
+            _meet(b, inner)
+        if isinstance(op, WarpgroupWait):
+            with b.inside(Region()) as before:
+                group = b.binary(arith.Shr, number_of(b), b.const(7, u32))
+                count, false = b.const(32 * WARPS, u32), b.const(False, b1)
+                kind = grid.Reduction.NONE
+                b.emit(grid.BarrierPart(kind, group, count, false, hidden=True))
+            region.ops += before.ops
+        region.ops.append(op)

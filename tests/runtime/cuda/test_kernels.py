@@ -114,6 +114,13 @@ def test_arrays_of_the_code_in_dynamic_shared_memory(machine, device):
         planned(device, made).launch((1, 1, 1), PARAMS, 200 << 10)
 
 
+def test_threads_that_the_code_adds(machine, device):
+    made = replace(artifact(), extra_threads=32)
+    device.load(made).bind((64, 2, 1)).launch(PARAMS, 1, 1, 1, 0)
+    planned(device, made).launch((1, 1, 1), PARAMS)
+    assert [each.block for each in machine.launches] == [(96, 2, 1), (33, 1, 1)]
+
+
 def test_what_the_driver_says_of_a_kernel(device):
     kernel = device.load(artifact())
     figures = kernel.figures()

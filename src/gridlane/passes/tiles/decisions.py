@@ -92,3 +92,16 @@ def pipeline(loc: Loc, loads: int, stages: int) -> None:
     if asked():
         tiles_ = "the tile" if loads == 1 else f"the {loads} tiles"
         decided(loc, "loop", f"copies {tiles_} of later iterations ahead, in {stages} stages")
+
+
+def produced(loc: Loc, loads: int, stages: int) -> None:
+    """Loads that a warp of their own copies."""
+    if asked():
+        what = "the block" if loads == 1 else f"the {loads} blocks"
+        how = f"a warp of its own copies {what} by tensor maps, in {stages} stages"
+        decided(loc, "load", how)
+
+
+def no_producer(loc: Loc, why: str) -> None:
+    """Why no warp of their own copies loads."""
+    decided(loc, "load", f"no warp of its own copies blocks by tensor maps: {why}")

@@ -8,13 +8,13 @@ for that of the iteration before, and all are awaited behind the loop.
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Generator
+from contextlib import contextmanager
 
-from gridlane.core.dtypes import b1
-from gridlane.ir.op import Op
+from gridlane.ir.op import Op, clone_op
 from gridlane.ir.ops import control, memory, tiles
 from gridlane.ir.ops.warpgroups import WarpgroupWait
-from gridlane.ir.values import Region, Var
+from gridlane.ir.values import Region, Value
 from gridlane.passes.tiles.elements import type_of
 from gridlane.passes.tiles.factors import factor_of
 from gridlane.passes.tiles.state import State
@@ -60,26 +60,42 @@ def _is_kept(state: State, loop: control.Loop, source: Op | None, rings: Contain
     return source in rings or loop not in state.placement.order.loops(source)
 
 
-def launch(state: State, loop: control.Loop, products: list[tiles.TileDot]) -> None:
-    """Leave products of a loop in flight, and await them behind it, in front of which this is."""
+@contextmanager
+def in_flight(
+    state: State, loop: control.Loop, products: list[tiles.TileDot], end: Value | None
+) -> Generator[None]:
+    """Leave products of a loop, which the block emits, in flight, and await them behind it. ptxas
+    keeps them in flight only where no path that sets the sums otherwise leads to that wait, so it
+    is under the condition that the loop has an iteration."""
     if not products:
+        yield
         return
+    assert end is not None
     b = state.b
-    runs = b.variable("flies", b1)
-    b.write(runs, b.const(False, b1))
-    state.flights.update(dict.fromkeys(products, runs))
-    state.behind.setdefault(loop, []).insert(0, lambda: _land(state, products, runs))
-
-
-def _land(state: State, products: list[tiles.TileDot], runs: Var) -> None:
-    """Await products, if the loop has had an iteration: ptxas keeps them in flight only where no
-    other path, on which sums are set otherwise, leads to their wait."""
-    b = state.b
-    with b.if_(b.read(runs)):
+    state.flights.update(products)
+    with b.if_(b.not_(_copied(state, loop, end))):
+        yield
         for op in products:
-            storage = in_place(state, op)
-            assert storage is not None
-            sums = tuple([b.read(register) for register in storage.registers])
-            done = b.emit(WarpgroupWait(0, state.is_alone(), sums)).results
-            for register, value in zip(storage.registers, done, strict=True):
-                b.write(register, value)
+            _land(state, op)
+        for act in state.behind.pop(loop, ()):
+            act()
+
+
+def _land(state: State, op: tiles.TileDot) -> None:
+    b, storage = state.b, in_place(state, op)
+    assert storage is not None
+    sums = tuple([b.read(register) for register in storage.registers])
+    done = b.emit(WarpgroupWait(0, state.is_alone(), sums)).results
+    for register, value in zip(storage.registers, done, strict=True):
+        b.write(register, value)
+
+
+def _copied(state: State, loop: control.Loop, value: Value) -> Value:
+    """A scalar as the first iteration computes it."""
+    op = value.op
+    if op is None or loop not in state.placement.order.loops(op):
+        return state.of(value)
+    operands = {each: _copied(state, loop, each) for each in op.operands()}
+    copy = clone_op(op, operands, {})
+    state.b.region.ops.append(copy)
+    return copy.results[op.results.index(value)]

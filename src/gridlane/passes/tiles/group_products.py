@@ -156,8 +156,6 @@ def _sums(
     late, state.late = state.late, None
     if late is not None:
         late()
-    if op in state.flights:
-        b.write(state.flights[op], true)
     return sums
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import Any
 
 from gridlane.core.dtypes import i32
@@ -31,6 +32,8 @@ from gridlane.passes.tiles.indices import ZERO, Coordinates
 from gridlane.passes.tiles.inference import placed
 from gridlane.passes.tiles.machine import TileMachine
 from gridlane.passes.tiles.placement import COMPUTED
+from gridlane.passes.tiles.producer_code import producing
+from gridlane.passes.tiles.producers import producer_of
 from gridlane.passes.tiles.shared import SharedMemory, place_dynamically
 from gridlane.passes.tiles.state import DEVICE, Accesses, State, Storage, refuse
 from gridlane.passes.tiles.widths import Chunks, chunks_of
@@ -53,7 +56,9 @@ def lower(machine: TileMachine, module: Module) -> None:
             own = placement.variables[var]
             state.variables[var] = state.allocate(var.type, own, kernel.loc, var)
             kernel.variables.remove(var)
-    _region(state, old)
+    producer = producer_of(state)
+    with nullcontext() if producer is None else producing(state, producer, old):
+        _region(state, old)
     kernel.body.ops[:0] = [thread, *state.entry]
     decisions.program(machine, module, threads)
     check_shared(machine, module)
@@ -89,13 +94,19 @@ def _region(state: State, region: Region) -> None:
 
 def _construct(state: State, op: Op) -> None:
     """Lower the regions of control flow, which all threads run alike."""
-    pipeline = pipelines.pipeline_of(state, op) if isinstance(op, control.Loop) else None
-    if isinstance(op, control.Loop):
-        _launch(state, op, pipeline)
+    if not isinstance(op, control.Loop):
+        _regions(state, op, None)
+        return
+    pipeline = pipelines.pipeline_of(state, op)
+    flying = _flying(state, op, pipeline)
+    with flights.in_flight(state, op, flying, pipelines.end_of(op)):
         fragment_products.enter(state, op)
-    ahead = prefetches if pipeline is not None and pipeline.held else pipelines
-    if pipeline is not None:
-        ahead.begin(state, pipeline)
+        if pipeline is not None:
+            (prefetches if pipeline.held else pipelines).begin(state, pipeline)
+        _regions(state, op, pipeline)
+
+
+def _regions(state: State, op: Op, pipeline: pipelines.Pipeline | None) -> None:
     regions = list(op.regions())
     op.replace_operands(state.of)
     state.b.region.ops.append(op)
@@ -108,7 +119,7 @@ def _construct(state: State, op: Op) -> None:
         with state.b.inside(region):
             _region(state, old)
             if pipeline is not None and region is regions[-1]:
-                ahead.step(state, pipeline)
+                (prefetches if pipeline.held else pipelines).step(state, pipeline)
         after.add(state.pending)
     if isinstance(op, control.If):
         state.pending = after
@@ -117,19 +128,23 @@ def _construct(state: State, op: Op) -> None:
     state.pending = Accesses(anything=True)
 
 
-def _launch(state: State, loop: control.Loop, pipeline: pipelines.Pipeline | None) -> None:
-    """Leave the products of a loop in flight that may be."""
-    rings: set[Op] = set()
+def _flying(
+    state: State, loop: control.Loop, pipeline: pipelines.Pipeline | None
+) -> list[tiles.TileDot]:
+    """The products of a loop that may be in flight while its next iteration begins."""
+    rings = {op for op, stages in state.rings.items() if stages > 1}
+    if pipelines.end_of(loop) is None:
+        return []
     if pipeline is not None and pipeline.stages >= pipelines.IN_FLIGHT:
         rings.update(pipeline.loads)
-    products_ = [
+    flying = [
         each
         for each in loop.body.ops
         if isinstance(each, tiles.TileDot) and flights.may_fly(state, loop, each, rings)
     ]
-    flights.launch(state, loop, products_)
     if pipeline is not None:
-        pipeline.flies = bool(products_)
+        pipeline.flies = bool(flying)
+    return flying
 
 
 def _op(state: State, op: Op) -> None:

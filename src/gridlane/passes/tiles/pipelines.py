@@ -77,7 +77,7 @@ IN_FLIGHT = 4
 def pipeline_of(state: State, loop: control.Loop) -> Pipeline | None:
     """The pipeline of a loop; None where nothing in it qualifies."""
     placement, wanted = state.placement, state.module.program_stages
-    end = _end_of(loop)
+    end = end_of(loop)
     if wanted < 2 or not state.machine.factors or end is None:
         return None
     finder = _Finder(placement, loop)
@@ -86,7 +86,8 @@ def pipeline_of(state: State, loop: control.Loop) -> Pipeline | None:
     pipeline = Pipeline(loop, end, {}, [], {}, frozenset(finder.steps))
     for op in loop.body.ops:
         result = op.results[0] if op.results else None
-        chunks = chunks_of(state.contiguity, op) if result in placement.padded else None
+        wanted_here = result in placement.padded and op not in state.rings
+        chunks = chunks_of(state.contiguity, op) if wanted_here else None
         if chunks is not None and _is_kept(placement, loop, op) and finder.operands(op):
             pipeline.loads[op] = chunks
     if not pipeline.loads or not finder.steady([*pipeline.loads]):
@@ -102,7 +103,7 @@ def pipeline_of(state: State, loop: control.Loop) -> Pipeline | None:
     return pipeline if pipeline.stages > 1 else None
 
 
-def _end_of(loop: control.Loop) -> Value | None:
+def end_of(loop: control.Loop) -> Value | None:
     """The condition of a loop's only exit, in front of everything that has effects."""
     end: Value | None = None
     for op in loop.body.ops:
@@ -252,6 +253,7 @@ def _stages(state: State, pipeline: Pipeline, wanted: int) -> int:
             outside.append((life, _bytes(state, value)))
         else:
             others += _bytes(state, value)
+    others += sum((n - 1) * _bytes(state, op.results[0]) for op, n in state.rings.items())
     others += sum(_size(var.type) for var, own in placement.variables.items() if not own)
     if state.machine.opaque:
         others += patch_bytes(state.threads)

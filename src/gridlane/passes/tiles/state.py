@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from gridlane.core.dtypes import DType, i32, u32
+from gridlane.core.dtypes import DType, b1, i32, u32
 from gridlane.core.errors import TargetError
 from gridlane.core.source import Loc
 from gridlane.ir.builder import Builder
@@ -40,6 +40,9 @@ from gridlane.passes.tiles.shared import SharedMemory, life_of, life_of_variable
 
 DEVICE = "device memory"
 """All memory that the program's pointers reach, as a resource."""
+
+PROGRAM = 1
+"""The number of the barrier of the program's threads, where the block has more."""
 
 
 @dataclass(slots=True, eq=False)
@@ -141,9 +144,10 @@ class State:
         contiguity: what is known of addresses and masks.
         open: products that have started in this region and are not awaited yet, in order.
         by_registers: each element that this thread needs is computed by code of its own.
-        flights: products that are left in flight, and whether one is.
+        flights: products that are left in flight.
         behind: what follows an op once it is lowered.
         fragments: variables of sums that a loop holds in fragments, and these.
+        rings: loads of the producer, and the stages of each.
         has_producer: the block has a warp more, which copies tiles to shared memory.
         ahead: loads of pipelines, and what stands in their place.
         memo: the elements that were computed for the element of a loop that is being emitted.
@@ -170,7 +174,8 @@ class State:
     behind: dict[Op, list[Callable[[], None]]] = field(
         default_factory=dict[Op, list[Callable[[], None]]]
     )
-    flights: dict[Op, Var] = field(default_factory=dict[Op, Var])
+    flights: set[Op] = field(default_factory=set[Op])
+    rings: dict[Op, int] = field(default_factory=dict[Op, int])
     has_producer: bool = False
     fragments: dict[Var, list[Var]] = field(default_factory=dict[Var, list[Var]])
     open: list[Flight] = field(default_factory=list[Flight])
@@ -215,7 +220,7 @@ class State:
             self.entry.append(array)
             return Storage(type_, True, array=array.results[0])
         pad = self.placement.padded.get(value, 0) if isinstance(value, Value) else 0
-        swizzle = _swizzle(type_, turned) if swizzled or value in self.placement.swizzled else 0
+        swizzle = swizzle_of(type_, turned) if swizzled or value in self.placement.swizzled else 0
         storage = Storage(type_, False, pad=pad, swizzle=swizzle, turned=turned)
         decisions.stored(self.machine, type_, loc, 0, name=name)
         align = ALIGN if swizzle else 16
@@ -226,7 +231,7 @@ class State:
         """Shared memory for a tile of several iterations; ``stage`` is one of them."""
         type_ = value.type
         assert isinstance(type_, TileType)
-        swizzle = _swizzle(type_, turned) if value in self.placement.swizzled else 0
+        swizzle = swizzle_of(type_, turned) if value in self.placement.swizzled else 0
         pad = self.placement.padded[value]
         ring = Storage(type_, False, pad=pad, swizzle=swizzle, turned=turned)
         align = ALIGN if swizzle else 16
@@ -416,11 +421,15 @@ class State:
         self.b.region.ops += region.ops
 
     def meet(self) -> None:
-        """A barrier of the block, behind which warpgroups see what threads have stored."""
+        """A barrier of the program's threads, behind which warpgroups see what they have stored."""
         self.land()
         if any(schedule.groups for schedule in self.placement.products.values()):
             self.b.emit(ProxyFence(shared=True))
-        if not self.machine.lockstep:
+        if self.has_producer:
+            number, count = self.b.const(PROGRAM, u32), self.b.const(self.threads, u32)
+            none = self.b.const(False, b1)
+            self.b.emit(grid.BarrierPart(grid.Reduction.NONE, number, count, none))
+        elif not self.machine.lockstep:
             self.b.emit(grid.Barrier())
         self.pending = Accesses()
 
@@ -553,7 +562,7 @@ class State:
         return self.b.eq(self.thread, self.b.const(0, i32))
 
 
-def _swizzle(type_: TileType, turned: bool) -> int:
+def swizzle_of(type_: TileType, turned: bool) -> int:
     """The bytes of the panels of a tile's lines."""
     assert isinstance(type_.element, DType)
     return min(128, type_.shape[0 if turned else 1] * type_.element.size)

@@ -283,8 +283,8 @@ class CudaKernel:
     # --- launching ---
 
     def bind(self, block: Block) -> CudaBound:
-        """Bind the kernel to a block shape."""
-        return CudaBound(self, block)
+        """Bind the kernel to a block shape, without the threads that its code adds."""
+        return CudaBound(self, self.artifact.whole_block(block))
 
 
 class CudaBound:
