@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from math import ceil
 
 import ml_dtypes
@@ -16,9 +16,10 @@ from gridlane.tiles.kernels import described, products
 
 
 @pytest.fixture
-def launched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def launched(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """Let every device have descriptors, and four programs at once; the programs launched."""
     names: list[str] = []
+    described._least.cache_clear()
     monkeypatch.setattr(described, "has_tensor_maps", lambda: True)
     monkeypatch.setattr(described, "_TILES", ((32, 64, 4), (64, 64, 4)))
     monkeypatch.setattr(described, "_LEAST_STEPS", 1)
@@ -31,7 +32,8 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return own(*args)
 
     monkeypatch.setattr(products, "_multiply_described", multiply)
-    return names
+    yield names
+    described._least.cache_clear()
 
 
 def factors(rng, m: int, n: int, k: int, dtype="float16") -> tuple[np.ndarray, np.ndarray]:
@@ -74,6 +76,7 @@ def test_tiles_of_the_last_round_are_split(device, rng, launched, monkeypatch):
     monkeypatch.setattr(described, "_ADD", 0)
     a, b = factors(rng, 96, 192, 1024)
     monkeypatch.setattr(described, "_TILES", ((32, 64, 4),))
+    described._least.cache_clear()
     tile = described.described_blocks(96, 192, 1024)
     assert (tile.whole, tile.parts) == (8, 4)
     got = kernels.matmul(a, b, out_dtype="float32")

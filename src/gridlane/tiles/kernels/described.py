@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -119,7 +120,11 @@ def described_blocks(m: int, n: int, k: int, asked: int | None = None) -> Descri
     Args:
         asked: the parts of all sums, if they are given.
     """
-    busy = multiprocessors()
+    return _least(m, n, k, asked, multiprocessors())
+
+
+@lru_cache(4096)
+def _least(m: int, n: int, k: int, asked: int | None, busy: int) -> DescribedBlocks:
     steps = max(-(-k // _SPAN), 1)
     best: tuple[float, DescribedBlocks] | None = None
     for rows, columns, warps in _TILES:
