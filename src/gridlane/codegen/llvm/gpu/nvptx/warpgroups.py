@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from gridlane.codegen.llvm.gpu.emission import Emission
 from gridlane.codegen.llvm.gpu.nvptx.overlay import emits
 from gridlane.codegen.llvm.text import scalar_name
+from gridlane.ir.builder import constant
 from gridlane.ir.op import Op
-from gridlane.ir.ops import warpgroups
+from gridlane.ir.ops import memory, warpgroups
 from gridlane.ir.ops.shared_matrix import OFFSET_BITS
+from gridlane.ir.types import PointerType
 from gridlane.ir.values import Value
 
 _LETTERS = {"float": "f", "i32": "r", "i64": "l"}
@@ -60,12 +62,41 @@ def shared_address(state: Emission, pointer: Value) -> str:
 
 
 def _descriptor(state: Emission, start: Value, layout: Value) -> tuple[str, str]:
-    """A matrix descriptor."""
+    """A matrix descriptor: the one of the place that known distances are from, plus these in its
+    lower word. Shared memory is smaller than what the field of the place holds."""
     body, mask = state.body, (1 << OFFSET_BITS) - 1
+    start, distance = _apart(start)
     units = body.op(f"lshr i32 {shared_address(state, start)}, 4")
-    low = body.op(f"zext i32 {body.op(f'and i32 {units}, {mask}')} to i64")
-    fields = body.op(f"and i64 {state.name(layout)}, {~mask}")
-    return "i64", body.op(f"or i64 {fields}, {low}")
+    place = body.op(f"and i32 {units}, {mask}")
+    fields, known = state.name(layout), constant(layout)
+    if known is None:
+        low = body.op(f"trunc i64 {fields} to i32")
+        high = body.op(f"and i64 {fields}, {-1 << 32}")
+    else:
+        low, high = str(int(known) & 0xFFFFFFFF & ~mask), str(int(known) & -1 << 32)
+    low = body.op(f"or i32 {low}, {place}")
+    if distance:
+        low = body.op(f"add i32 {low}, {distance >> 4}")
+    wide = body.op(f"zext i32 {low} to i64")
+    return "i64", body.op(f"or i64 {high}, {wide}")
+
+
+def _apart(start: Value) -> tuple[Value, int]:
+    """A place in shared memory that an address is a known distance behind, which 16 divides, and
+    the distance."""
+    best, distance, place = (start, 0), 0, start
+    while isinstance(place.op, memory.Offset | memory.Recast):
+        if isinstance(place.op, memory.Offset):
+            index, type_ = constant(place.op.index), place.type
+            if index is None or not isinstance(type_, PointerType):
+                break
+            distance += int(index) * type_.element.size
+        elif memory.space_of(place.op.pointer) is not memory.space_of(place):
+            break
+        place = place.op.pointer
+        if distance >= 0 and distance % 16 == 0:
+            best = place, distance
+    return best
 
 
 def _numbered(start: int, count: int) -> str:
