@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gridlane.core.dtypes import DType, i32, i64
+from gridlane.core.dtypes import DType, b1, i32, i64
 from gridlane.ir.op import Op, clone_op
 from gridlane.ir.ops import arith, control, memory, tile_memory, tiles
 from gridlane.ir.types import PointerType, TileType, Type
@@ -18,6 +18,7 @@ from gridlane.passes.tiles.indices import (
     ZERO,
     BitIndex,
     Coordinates,
+    Index,
     as_value,
     log2,
     remainder,
@@ -31,6 +32,8 @@ def element(state: State, value: Value, at: Coordinates) -> Value:
     """The element of a tile at coordinates; the lowered value of a scalar."""
     if not isinstance(value.type, TileType):
         return state.of(value)
+    if state.by_registers and value.type.element is b1:
+        at = _first_alike(state, value, at)
     key = value, at
     if key in state.memo:
         return state.memo[key]
@@ -42,6 +45,17 @@ def element(state: State, value: Value, at: Coordinates) -> Value:
     assert op is not None, "a kernel has no tiles as parameters"
     compute_element(state, op, at)
     return state.memo[key]
+
+
+def _first_alike(state: State, mask: Value, at: Coordinates) -> Coordinates:
+    """The coordinates of the first of a thread's elements that equal one, as masks do for all
+    neighbours of a vector: what is computed there serves them all."""
+    indices: list[Index] = []
+    for index, axis in zip(at, state.contiguity.of(mask).axes, strict=True):
+        if isinstance(index, BitIndex):
+            index = BitIndex(index.constant & ~(axis.equal - 1), index.parts)
+        indices.append(index)
+    return tuple(indices)
 
 
 def compute_element(state: State, op: Op, at: Coordinates) -> None:
