@@ -12,6 +12,7 @@ import numpy as np
 
 import gridlane
 from gridlane import cuda
+from gridlane.compute import kinds
 from gridlane.compute.checking import Bounds, shared_names
 from gridlane.compute.emission import Emitted, Emitter, KernelText
 from gridlane.compute.model import Nest
@@ -37,17 +38,19 @@ class Compute:
 
     Args:
         function: its source is that of the loops.
+        kernel: the kind of the loops, which they are required to be of; see ``kinds``.
         device: the name of a device; ``auto`` is the one that is in use.
         workgroup: threads of a block along the innermost loops, x first.
         fastmath: every freedom with floating-point operations.
 
     Raises:
-        CompileError: the function is no such nest; located.
+        CompileError: the function is no such nest, or one of another kind; located.
     """
 
     def __init__(
         self,
         function: Callable[..., Any],
+        kernel: str | None = None,
         device: str = "auto",
         workgroup: tuple[int, ...] | None = None,
         fastmath: bool = False,
@@ -60,6 +63,13 @@ class Compute:
         self.nest: Nest = read(function)
         self._written = {each.write.name for each in self.nest.statements}
         self._programs: dict[Any, _Program] = {}
+        if kernel is not None:
+            kinds.require(kinds.named(kernel), self._polyhedra)
+
+    @cached_property
+    def kind(self) -> kinds.Kind:
+        """The most special kind that the loops are of."""
+        return kinds.kind_of(self._polyhedra)
 
     @cached_property
     def _polyhedra(self) -> Polyhedra:
@@ -211,6 +221,7 @@ def compute(
     function: None = None,
     /,
     *,
+    kernel: str | None = None,
     device: str = "auto",
     workgroup: tuple[int, ...] | None = None,
     fastmath: bool = False,
