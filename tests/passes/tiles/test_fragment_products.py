@@ -27,7 +27,7 @@ from gridlane.compiler import vulkan
 from gridlane.compiler.generation import copied
 from gridlane.compiler.programs import machine_with_bfloats, machine_with_subgroups
 from gridlane.frontends.triton import language as tl
-from gridlane.ir.ops import memory
+from gridlane.ir.ops import grid, memory
 from gridlane.ir.stages import KERNEL
 from gridlane.ir.types import VectorType
 from gridlane.ir.values import Module
@@ -95,7 +95,14 @@ def test_tiles_of_the_next_iteration(left, right, stages, barriers):
     room = stages * 2 * (32 * (32 + 8) + 64 * (32 + 8)) + 64 * 32 + 64 * 4
     module = check(32, 64, 32, 5, 2, left, right, 3, 0, replace(MACHINE, shared=room))
     (loop,) = [op for op in module.kernel.body.ops if op.name == "loop"]
-    assert Counter(op.name for op in loop.body.walk())["barrier"] == barriers
+    names = [op.name for op in (*loop.body.walk(), *loop.step.walk())]
+    assert names.count("barrier") == barriers
+    order = sorted(("store", "load", "fragment_mma"), key=names.index)
+    assert order == (
+        ["load", "fragment_mma", "store"] if stages == 2 else ["store", "load", "fragment_mma"]
+    )
+    meetings = [op for op in loop.body.walk() if isinstance(op, grid.Barrier)]
+    assert all(op.shared for op in meetings)
     kinds = [op.results[0].type for op in loop.body.walk() if isinstance(op, memory.Load)]
     assert kinds and all(isinstance(kind, VectorType) and kind.size == 16 for kind in kinds)
     assert not names_of(module)["async_copy"]

@@ -151,6 +151,9 @@ _ACQUIRE = Semantics.MakeVisible | _MEMORY
 _RELEASE = Semantics.MakeAvailable | _MEMORY
 _BOTH = Semantics.AcquireRelease | _ACQUIRE | _RELEASE
 
+_VISIBLE = Semantics.MakeAvailable | Semantics.MakeVisible
+_OF_BLOCK = Semantics.AcquireRelease | Semantics.WorkgroupMemory | _VISIBLE
+
 _SEMANTICS = {
     MemoryOrder.RELAXED: 0,
     MemoryOrder.ACQUIRE: Semantics.Acquire | _ACQUIRE,
@@ -206,9 +209,13 @@ def memory_barrier(state: Emission, scope: MemoryScope, order: MemoryOrder) -> N
 
 
 @emits(grid.Barrier)
-def barrier(state: Emission, op: Op) -> None:
-    """Wait for the block; shared and global memory are in order afterwards."""
-    block_barrier(state)
+def barrier(state: Emission, op: grid.Barrier) -> None:
+    """Wait for the block; shared memory is in order afterwards, and global memory if need be."""
+    if not op.shared or state.has("fences_wait"):
+        block_barrier(state)
+        return
+    scope = scope_id(state, MemoryScope.BLOCK)
+    state.code.do(Opcode.ControlBarrier, scope, scope, state.code.const(int(_OF_BLOCK), u32))
 
 
 def block_barrier(state: Emission) -> None:

@@ -128,8 +128,11 @@ class Barrier(Op):
     writes until then are not ordered. A thread that passes this barrier by and reaches another one,
     or this one later, is an error of the kernel: the interpreter reports it, a device may order
     less or wait for ever.
+
+    ``shared``: it need order shared memory alone.
     """
 
+    shared: bool = False
     barrier = True
 
 

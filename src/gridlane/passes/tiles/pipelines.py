@@ -257,7 +257,7 @@ def _stages(state: State, pipeline: Pipeline, wanted: int) -> int:
     others += sum(_size(var.type) for var, own in placement.variables.items() if not own)
     if state.machine.opaque:
         others += patch_bytes(state.threads)
-    for stages in range(wanted, 1, -1):
+    for stages in range(wanted, 0, -1):
         if others + _most([stages * each for each in rings], outside) <= state.machine.shared:
             return stages
     return 0

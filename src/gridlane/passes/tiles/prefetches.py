@@ -17,7 +17,7 @@ from gridlane.passes.tiles import decisions
 from gridlane.passes.tiles.chunks import load_chunks, store_chunks
 from gridlane.passes.tiles.elements import type_of
 from gridlane.passes.tiles.pipelines import Pipeline, prepared
-from gridlane.passes.tiles.state import State
+from gridlane.passes.tiles.state import DEVICE, State
 from gridlane.passes.tiles.widths import Chunks
 
 
@@ -64,14 +64,24 @@ def _advance(state: State, pipeline: Pipeline) -> None:
     b = state.b
     assert pipeline.slot is not None
     slot = b.read(pipeline.slot)
-    state.meet()
+    state.meet(_reads_alone(state, pipeline))
     if pipeline.stages == 1:
         _store(state, pipeline, slot)
-        state.meet()
-    with state.together():
-        _load(state, pipeline, 1)
+        with state.together():
+            _load(state, pipeline, 1)
+        state.meet(shared=True)
+    else:
+        with state.together():
+            _load(state, pipeline, 1)
     for op, ring in pipeline.rings.items():
         state.stored[op.results[0]] = state.stage(ring, slot)
+
+
+def _reads_alone(state: State, pipeline: Pipeline) -> bool:
+    """Whether a loop, and what is in front of it since threads have met, stores nothing to device
+    memory."""
+    effects = state.placement.order.effects(pipeline.loop)
+    return not effects.stores and DEVICE not in state.pending.writes
 
 
 def step(state: State, pipeline: Pipeline) -> None:

@@ -420,8 +420,12 @@ class State:
         self.pending.add(done)
         self.b.region.ops += region.ops
 
-    def meet(self) -> None:
-        """A barrier of the program's threads, behind which warpgroups see what they have stored."""
+    def meet(self, shared: bool = False) -> None:
+        """A barrier of the program's threads, behind which warpgroups see what they have stored.
+
+        Args:
+            shared: no thread has stored to device memory what others read behind it.
+        """
         self.land()
         if any(schedule.groups for schedule in self.placement.products.values()):
             self.b.emit(ProxyFence(shared=True))
@@ -430,8 +434,8 @@ class State:
             none = self.b.const(False, b1)
             self.b.emit(grid.BarrierPart(grid.Reduction.NONE, number, count, none))
         elif not self.machine.lockstep:
-            self.b.emit(grid.Barrier())
-        self.pending = Accesses()
+            self.b.emit(grid.Barrier(shared))
+        self.pending = Accesses({DEVICE}) if shared else Accesses()
 
     def land(self, last: Flight | None = None) -> None:
         """Await products that have started: up to one, or all."""
