@@ -29,12 +29,16 @@ def _product(
         b = memory.gather(places(right[lane], op.depth, op.columns, factor), factor)
         where = places(sums[lane], op.rows, op.columns, dtype)
         total = memory.gather(where, dtype).reshape(op.rows, op.columns)
-        a = a.astype(dtype).reshape(op.rows, op.depth)
-        b = b.astype(dtype).reshape(op.depth, op.columns)
+        a = _matrix(a.astype(dtype), op.rows, op.depth, op.turned_left)
+        b = _matrix(b.astype(dtype), op.depth, op.columns, op.turned_right)
         with np.errstate(all="ignore"):
             for k in range(op.depth):
                 total = total + a[:, k, None] * b[k]
         memory.scatter(where, total.reshape(-1))
+
+
+def _matrix(elements: Array, rows: int, columns: int, turned: bool) -> Array:
+    return elements.reshape(columns, rows).T if turned else elements.reshape(rows, columns)
 
 
 OBSERVE: dict[type[Op], Callable[..., Lanes | None]] = {WarpProduct: _product}

@@ -33,6 +33,10 @@ def memory_products() -> Iterator[Case]:
             yield _case(element, factor, (8, 8, 32), True)
             if not element.is_integer:
                 yield _case(element, factor, (29, 33, 37), False, fused=False)
+            if factor.size > 1:
+                for shape in ((5, 3, 7), (30, 20, 40), (3, 32, 36)):
+                    for turned in ((True, False), (False, True), (True, True)):
+                        yield _case(element, factor, shape, False, turned=turned)
 
 
 def _case(
@@ -41,6 +45,7 @@ def _case(
     shape: tuple[int, int, int],
     in_branch: bool,
     fused: bool = True,
+    turned: tuple[bool, bool] = (False, False),
 ) -> Case:
     rows, depth, columns = shape
     counts = {"left": rows * depth, "right": depth * columns, "sums": rows * columns}
@@ -53,7 +58,7 @@ def _case(
         tiles = {name: _shared(kernel, name, types[name], count) for name, count in counts.items()}
         for array, (name, count) in zip(arrays, counts.items(), strict=True):
             _moved(kernel, array, tiles[name], count)
-        product = WarpProduct(tiles["left"], tiles["right"], tiles["sums"], *shape, fused)
+        product = WarpProduct(tiles["left"], tiles["right"], tiles["sums"], *shape, fused, *turned)
         if in_branch:
             with b.if_(b.value(arith.Gt(b.load(wanted), b.const(0, i32)))):
                 b.emit(product)
@@ -67,6 +72,7 @@ def _case(
 
     kinds = f"{element}" if factor is element else f"{factor}-{element}"
     label = f"{kinds}-{'-'.join(map(str, shape))}{'-branch' * in_branch}{'-rounded' * (not fused)}"
+    label += "".join(f"-turned-{name}" for name, each in zip(counts, turned, strict=False) if each)
     return case(WarpProduct.name, label, fill, (32, 1, 1), (1, 1, 1))
 
 

@@ -26,6 +26,8 @@ class WarpProduct(Op):
         right: of ``depth`` times ``columns``.
         sums: of ``rows`` times ``columns``, which are read and written.
         fused: products of floats may be fused with additions.
+        turned_left, turned_right: the factor is in memory by columns, each behind the other; not of
+            bytes.
     """
 
     left: Value
@@ -35,6 +37,8 @@ class WarpProduct(Op):
     depth: int
     columns: int
     fused: bool = True
+    turned_left: bool = False
+    turned_right: bool = False
     cross_lane = True
 
     def check(self, scope: Scope) -> None:
@@ -42,5 +46,7 @@ class WarpProduct(Op):
         kind, *factors = (element_of(self, each) for each in (self.sums, self.left, self.right))
         known = factors[0] == factors[1] and factors[0] in FACTORS.get(kind, ())  # type: ignore[arg-type]  # a pointer is in no table
         self.require(known, f"no products of {factors[0]} and {factors[1]} in {kind}")
+        plain = not (self.turned_left or self.turned_right)
+        self.require(plain or factors[0].size > 1, "factors of bytes are in memory by rows")
         shared = all(space_of(each) is Space.SHARED for each in (self.left, self.right, self.sums))
         self.require(shared, "matrices are in shared memory")

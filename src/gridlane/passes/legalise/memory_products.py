@@ -53,8 +53,9 @@ def _product(b: Builder, op: WarpProduct) -> None:
         with b.loop() as inner:
             at = b.read(k)
             b.break_if(b.value(arith.Ge(at, b.const(op.depth, i32))))
-            left = b.offset(op.left, b.add(b.mul(row, b.const(op.depth, i32)), at))
-            right = b.offset(op.right, b.add(b.mul(at, columns), column))
+            left = b.offset(op.left, _place(b, row, at, op.rows, op.depth, op.turned_left))
+            right = _place(b, at, column, op.depth, op.columns, op.turned_right)
+            right = b.offset(op.right, right)
             first, second = (b.cast(b.load(each), kind) for each in (left, right))
             b.write(total, _sum(b, b.read(total), first, second, op.fused))
         with b.inside(inner.step):
@@ -62,6 +63,13 @@ def _product(b: Builder, op: WarpProduct) -> None:
         b.store(place, b.read(total))
     with b.inside(loop.step):
         b.write(number, b.add(b.read(number), b.const(_WARP, i32)))
+
+
+def _place(b: Builder, row: Value, column: Value, rows: int, columns: int, turned: bool) -> Value:
+    """The number of an element."""
+    if turned:
+        row, column, columns = column, row, rows
+    return b.add(b.mul(row, b.const(columns, i32)), column)
 
 
 def _sum(b: Builder, total: Value, left: Value, right: Value, fused: bool) -> Value:

@@ -27,6 +27,7 @@ from gridlane.passes.tiles import (
 )
 from gridlane.passes.tiles.chunks import copy_chunks
 from gridlane.passes.tiles.contiguity import Contiguity
+from gridlane.passes.tiles.cpu_products import is_along_columns, is_turned_factor
 from gridlane.passes.tiles.elements import element, type_of
 from gridlane.passes.tiles.indices import ZERO, Coordinates
 from gridlane.passes.tiles.inference import placed
@@ -190,8 +191,9 @@ def _keep(state: State, op: Op) -> None:
         if chunks is not None:
             _keep_chunks(state, op, chunks)
             return
+    turned = is_turned_factor(state, op)
     made = [
-        state.allocate(type_of(value), state.placement.stored[value], op.loc, value)
+        state.allocate(type_of(value), state.placement.stored[value], op.loc, value, turned)
         for value in results
     ]
     with state.together():
@@ -205,18 +207,11 @@ def _places(state: State, op: Op, storage: Storage) -> Iterator[Coordinates]:
     """The elements that are stored. On processors lanes go along columns where a load's neighbours
     in memory are those of a column, so that they read vectors."""
     shape = storage.type.shape
-    if not state.machine.lockstep or storage.own or not _is_along_columns(state, op):
+    if not state.machine.lockstep or storage.own or not is_along_columns(state, op):
         yield from state.own_elements(shape)
         return
     with state.elements((*shape[:-2], shape[-1], shape[-2])) as (*outer, column, row):
         yield (*outer, row, column)
-
-
-def _is_along_columns(state: State, op: Op) -> bool:
-    if not isinstance(op, tile_memory.TileLoad) or op in state.placement.layouts:
-        return False
-    runs = [axis.run for axis in state.contiguity.of(op.pointers).axes]
-    return len(runs) > 1 and runs[-2] > runs[-1]
 
 
 def _keep_chunks(state: State, op: Op, chunks: Chunks) -> None:

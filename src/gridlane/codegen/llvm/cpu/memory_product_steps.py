@@ -22,6 +22,7 @@ class Part:
     Attributes:
         element, factor: of the sums, and of the factors.
         fused: products of floats may be fused with additions.
+        turned_left, turned_right: the factor is in memory by columns.
         lanes: sums of a vector.
         most: rows of a group, by two vectors.
     """
@@ -30,6 +31,8 @@ class Part:
     element: DType
     factor: DType
     fused: bool
+    turned_left: bool
+    turned_right: bool
     rows: int
     depth: int
     columns: int
@@ -81,8 +84,8 @@ class Elements:
 
     def rows_from(self, row: str, rows: int) -> str:
         """The address of a group of rows, for ``repeated``."""
-        index = self.body.op(f"mul i64 {row}, {self.part.depth}")
-        return self._at(self.factor, "%left", index)
+        step = 1 if self.part.turned_left else self.part.depth
+        return self._at(self.factor, "%left", self.body.op(f"mul i64 {row}, {step}"))
 
     def vectors(self, width: int) -> tuple[str, list[int]]:
         """The type of a panel's vectors, and where they start."""
@@ -93,7 +96,10 @@ class Elements:
 
     def panel(self, column: str, width: int) -> tuple[str, int]:
         """The address of some columns of the right factor, and the elements between its rows."""
-        part, right = self.part, self._at(self.factor, "%right", column)
+        part = self.part
+        if part.turned_right:
+            return Turning(self, column, width).panel(), width
+        right = self._at(self.factor, "%right", column)
         is_far = part.columns * part.factor.size >= _FAR and part.depth >= _LONG
         if is_far and part.rows > part.most // 2:
             return self._copied(right, width), width
@@ -133,7 +139,12 @@ class Elements:
 
     def repeated(self, vector: str, left: str, row: int, counter: str) -> str:
         """The element of a row in all lanes."""
-        place = self.body.op(f"add i64 {counter}, {row * self.part.depth}")
+        part = self.part
+        if part.turned_left:
+            place = self.body.op(f"mul i64 {counter}, {part.rows}")
+            place = self.body.op(f"add i64 {place}, {row}")
+        else:
+            place = self.body.op(f"add i64 {counter}, {row * part.depth}")
         where = self._at(self.factor, left, place)
         align = self.part.factor.size
         value = self.body.op(f"load {self.factor}, ptr {where}, align {align}")
@@ -169,6 +180,71 @@ class Elements:
         """Write a vector of sums."""
         where = self._at(self.element, sums, str(place))
         self.body.do(f"store {vector} {value}, ptr {where}, align {self.part.element.size}")
+
+
+class Turning:
+    """Copies a panel of a right factor that is in memory by columns: squares of as many columns as
+    a vector has lanes, whose elements change places between vectors; what is left by elements."""
+
+    def __init__(self, steps: Elements, column: str, width: int) -> None:
+        self._steps, self._body, self._width = steps, steps.body, width
+        self._depth, self._column = steps.part.depth, column
+        vector, self._starts = steps.vectors(width)
+        self._lanes = _lanes(vector)
+        self._held = f"<{self._lanes} x {steps.factor}>"
+        self._size = steps.part.factor.size
+
+    def panel(self) -> str:
+        """The address of the panel, by rows."""
+        body, lanes, factor = self._body, self._lanes, self._steps.factor
+        copy = body.alloca(factor, self._depth * self._width, 64)
+        squares = self._depth // lanes
+        for start in self._starts:
+            line = body.op(f"add i64 {self._column}, {start}")
+            source = self._at("%right", body.op(f"mul i64 {line}, {self._depth}"))
+            target = self._at(copy, str(start))
+            if squares:
+                each = Loop(body, squares, "square")
+                place = body.op(f"mul i64 {each.counter}, {lanes}")
+                to = self._at(target, body.op(f"mul i64 {place}, {self._width}"))
+                self._square(self._at(source, place), to)
+                each.end()
+            for inner in range(squares * lanes, self._depth):
+                self._row(source, target, inner)
+        return copy
+
+    def _at(self, pointer: str, index: str) -> str:
+        return self._body.op(f"getelementptr {self._steps.factor}, ptr {pointer}, i64 {index}")
+
+    def _square(self, source: str, target: str) -> None:
+        """Turn a square: each step interleaves vectors of its halves."""
+        body, lanes, held = self._body, self._lanes, self._held
+        places = [self._at(source, str(n * self._depth)) for n in range(lanes)]
+        lines = [body.op(f"load {held}, ptr {each}, align {self._size}") for each in places]
+        low = [side * lanes + lane for lane in range(lanes // 2) for side in (0, 1)]
+        halves = [vector_constant([n + by for n in low], "i32") for by in (0, lanes // 2)]
+        for _ in range(lanes.bit_length() - 1):
+            pairs = zip(lines[: lanes // 2], lines[lanes // 2 :], strict=True)
+            lines = [
+                body.op(f"shufflevector {held} {a}, {held} {b}, <{lanes} x i32> {half}")
+                for a, b in pairs
+                for half in halves
+            ]
+        for n, value in enumerate(lines):
+            self._store(target, n, value)
+
+    def _row(self, source: str, target: str, inner: int) -> None:
+        """Copy a row of the panel by elements."""
+        body, factor, value = self._body, self._steps.factor, "poison"
+        for lane in range(self._lanes):
+            where = self._at(source, str(lane * self._depth + inner))
+            one = body.op(f"load {factor}, ptr {where}, align {self._size}")
+            value = body.op(f"insertelement {self._held} {value}, {factor} {one}, i64 {lane}")
+        self._store(target, inner, value)
+
+    def _store(self, target: str, row: int, value: str) -> None:
+        where = self._at(target, str(row * self._width))
+        self._body.do(f"store {self._held} {value}, ptr {where}, align {self._size}")
 
 
 class _Several(Elements):

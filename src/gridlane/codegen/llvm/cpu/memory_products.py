@@ -27,7 +27,8 @@ def warp_product(state: Emission, op: WarpProduct) -> None:
     element, factor = (element_of(op, each) for each in (op.sums, op.left))
     assert isinstance(element, DType) and isinstance(factor, DType)
     shape = op.rows, op.depth, op.columns
-    function = _Function(shape, element, factor, op.fused, state.machine)
+    turned = op.turned_left, op.turned_right
+    function = _Function(shape, element, factor, op.fused, turned, state.machine)
     if function.name not in state.functions:
         state.functions[function.name] = function.text(state.body.declared)
     pointers = ", ".join(f"ptr {first(state, each)}" for each in (op.left, op.right, op.sums))
@@ -60,21 +61,23 @@ class _Function:
         element: DType,
         factor: DType,
         fused: bool,
+        turned: tuple[bool, bool],
         machine: Machine,
     ) -> None:
         self.body, self.machine = Body(), machine
         self.shape, self.element, self.factor = shape, element, factor
         self.lanes = machine.vector_bytes // element.size
-        self.fused = fused or element.is_integer
+        self.fused, self.turned = fused or element.is_integer, turned
         self.most = (_registers(machine) - (4 if self.fused else 6)) // 2
         kinds = f"{element}" if factor is element else f"{factor}.{element}"
         kinds += "" if self.fused else ".rounded"
+        kinds += ".left" * turned[0] + ".right" * turned[1]
         self.name = f"gridlane.product.{kinds}.{'.'.join(map(str, shape))}"
 
     def text(self, declared: dict[str, str]) -> str:
         """The definition; what it calls is declared with the module's."""
         body, wide = self.body, 2 * self.lanes
-        types = self.element, self.factor, self.fused
+        types = self.element, self.factor, self.fused, *self.turned
         part = Part(body, *types, *self.shape, self.lanes, self.most)
         steps, plain = steps_of(part, self.machine), Elements(part)
         whole, rest = divmod(self.shape[2], wide)
