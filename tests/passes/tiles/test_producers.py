@@ -115,7 +115,7 @@ def test_products(warps, m, n, k, stages):
     c = np.zeros((m - 3, n - 5), np.float32)
     args = [Described(a, (m, k)), Described(b, (k, n)), Described(c, (m, n)), depth]
     module = lowered(program(product, args, warps, stages, M=m, N=n, K=k))
-    assert loads(module) and module.extra_threads == 32
+    assert loads(module) and module.extra_threads == (32 if warps == 4 else 128)
     assert not any(isinstance(op, copies.AsyncCopy) for op in module.kernel.body.walk())
     got, watch = run(module, args, warps)
     np.testing.assert_array_equal(got[2][:, : n - 5], a.astype(int) @ b.astype(int))
@@ -288,14 +288,18 @@ def attention(q, k, v, out, length, tiles, M: tl.constexpr, N: tl.constexpr, W: 
 @pytest.mark.parametrize("stages", [1, 2, 3])
 @pytest.mark.parametrize("causal", [False, True])
 def test_attention(stages, causal):
-    """Blocks in a loop, each of a ring of its own, and one in front of it."""
+    """Blocks in a loop, each of a ring of its own, and one in front of it. The blocks of the first
+    iteration and of the last product, which stand apart, have the loop's rings."""
     length = 192
     q, k, v = (RNG.standard_normal((length, 32)).astype(np.float16) for _ in range(3))
     boxes = [Described(q, (64, 32)), Described(k, (64, 32)), Described(v, (64, 32))]
     args = [*boxes, np.zeros_like(q), length, 3]
     constants = {"M": 64, "N": 64, "W": 32, "CAUSAL": causal}
     module = lowered(program(attention, args, 4, stages, **constants))
-    assert loads(module) >= 3  # the first iteration is apart
+    assert loads(module) == (3 if stages == 1 else 5)
+    tile = 64 * 32 * 2
+    room = sum(item.size for item in module.static_shared())
+    assert (1 + 2 * stages) * tile < room < (2 + 2 * stages) * tile  # with mbarriers
     scores = q.astype(float) @ k.astype(float).T * 0.25
     if causal:
         scores = np.where(np.tri(length, dtype=bool), scores, -1e30)
@@ -426,7 +430,7 @@ def test_their_ptx(device):
     target = Target("cuda", processor="sm_90a")
     artifact = compiler.generate(copied(module), target, OPTIONS)
     text = artifact.code.decode()
-    assert artifact.extra_threads == 32 and ".maxntid 288, 1, 1" in text
+    assert artifact.extra_threads == 128 and ".maxntid 384, 1, 1" in text
     assert "cp.async.bulk.tensor.2d" in text and "mbarrier.try_wait.parity" in text
     assert ".local" not in text
     current.choose(get_device(device))
@@ -440,7 +444,7 @@ def test_their_ptx(device):
     maps = [use.of(numbers.__getitem__).encode() for use in artifact.tensor_maps]
     given = [*given, np.int32(depth), *[np.frombuffer(each, np.uint8) for each in maps]]
     function = cuda.RawModule(code=text).get_function("product")
-    function((1,), (288,), tuple(given), shared_mem=artifact.own_dynamic)
+    function((1,), (384,), tuple(given), shared_mem=artifact.own_dynamic)
     got = arrays[2].copy_to_host()[:, :n]
     np.testing.assert_array_equal(got, a.astype(int) @ b.astype(int))
 
@@ -465,4 +469,4 @@ def test_ptxas_keeps_products_in_flight(tmp_path):
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         assert "serialized" not in done.stderr and " 0 bytes spill stores" in done.stderr
         registers = int(done.stderr.split("Used ")[1].split()[0])
-        assert registers <= 65536 // (32 * warps + 32) // 8 * 8
+        assert registers <= (256 if warps == 4 else 168)

@@ -20,18 +20,29 @@ from gridlane.ir.op import Op, clone_op
 from gridlane.ir.ops import arith, control, grid, memory, tile_memory
 from gridlane.ir.ops.mbarriers import MbarrierArrive, MbarrierInit, MbarrierPassed
 from gridlane.ir.ops.tensors import ProxyFence, TensorLoad
-from gridlane.ir.ops.warpgroups import WARPS
+from gridlane.ir.ops.warpgroups import WARPS, RegisterLimit
 from gridlane.ir.rewriting import Labels
 from gridlane.ir.types import PointerType, Space, pointer
 from gridlane.ir.values import Global, Param, Region, Value, Var
 from gridlane.passes.tiles import decisions
 from gridlane.passes.tiles.machine import WARP
-from gridlane.passes.tiles.producers import ELEMENTS, Load, Producer, Site, map_of
+from gridlane.passes.tiles.producers import (
+    ELEMENTS,
+    Load,
+    Producer,
+    Site,
+    extra_threads,
+    map_of,
+)
 from gridlane.passes.tiles.state import State, Storage
 
 _SYMBOL = "tile.barriers"
 _GROUP = WARP * WARPS
 """The threads of a warpgroup."""
+_LANES = 512
+"""The registers that each lane of all warps of a quarter of a multiprocessor have together."""
+_LEAST, _MOST = 24, 240
+"""The fewest and the most registers of a thread that warpgroups agree on."""
 
 
 @contextmanager
@@ -42,13 +53,26 @@ def producing(state: State, producer: Producer, body: Region) -> Generator[None]
     code.prepare()
     first = b.eq(state.thread, b.const(threads, i32))
     apart = b.value(arith.Ge(state.thread, b.const(threads, i32)))
-    with b.if_(apart) as branch, b.if_(first):
-        _Slice(code, Labels(state.function)).region(body)
+    extra = extra_threads(threads)
+    with b.if_(apart) as branch:
+        if extra > WARP:
+            b.emit(RegisterLimit(_LEAST, False))
+        with b.if_(first):
+            _Slice(code, Labels(state.function)).region(body)
     state.has_producer = True
     with b.inside(branch.orelse):
+        if extra > WARP:
+            b.emit(RegisterLimit(_registers(threads), True))
         code.begin()
         yield
-    state.module.extra_threads = WARP
+    state.module.extra_threads = extra
+
+
+def _registers(threads: int) -> int:
+    """The registers of each thread of the program, if the producer's warpgroup keeps the fewest."""
+    groups = threads // _GROUP
+    each = _LANES // (groups + 1) // 8 * 8
+    return min((each * (groups + 1) - _LEAST) // groups // 8 * 8, _MOST)
 
 
 @dataclass(slots=True)
@@ -97,14 +121,17 @@ class _Code:
         state, b, counts = self.state, self.state.b, list[int]()
         life = 0, len(state.placement.order.ops)
         for site in self.producer.sites:
-            site.barriers = len(counts)
-            counts += [1] * site.stages + [state.threads // _GROUP] * site.stages
-            self.theirs[site], self.ours[site] = self._ring(site), self._ring(site)
+            if site.first is None:
+                site.barriers = len(counts)
+                counts += [1] * site.stages + [state.threads // _GROUP] * site.stages
+                self.theirs[site], self.ours[site] = self._ring(site), self._ring(site)
+                for op in site.loads:
+                    decisions.stored(state.machine, op.type, op.loc, 0, site.stages)
+                    site.rings[op] = state.ring(op.results[0], False, site.stages, life)
+                    self.maps[op] = self._map(op, site.rings[op])
+            else:
+                self._join(site, site.first)
             for op in site.loads:
-                value = op.results[0]
-                decisions.stored(state.machine, op.type, op.loc, 0, site.stages)
-                site.rings[op] = state.ring(value, False, site.stages, life)
-                self.maps[op] = self._map(op, site.rings[op])
                 state.ahead[op], state.rings[op] = _nothing, site.stages
             state.ahead[site.loads[-1]] = lambda site=site: self._receive(site)
             state.behind.setdefault(site.last, []).append(lambda site=site: self._release(site))
@@ -120,6 +147,13 @@ class _Code:
                 b.emit(MbarrierInit(self.barrier(number), b.const(count, u32)))
             b.emit(ProxyFence(shared=True))
         b.emit(grid.Barrier())
+
+    def _join(self, site: Site, first: Site) -> None:
+        """Have the ring of another site."""
+        site.barriers = first.barriers
+        self.theirs[site], self.ours[site] = self.theirs[first], self.ours[first]
+        for op, other in zip(site.loads, first.loads, strict=True):
+            site.rings[op], self.maps[op] = first.rings[other], self.maps[other]
 
     def _ring(self, site: Site) -> _Ring:
         b = self.state.b

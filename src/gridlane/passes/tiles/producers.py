@@ -19,6 +19,7 @@ from gridlane.core.source import Loc
 from gridlane.core.tensor_map import SWIZZLES, Element
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, control, memory, tile_memory, tiles
+from gridlane.ir.ops.warpgroups import WARPS
 from gridlane.ir.types import PointerType, TileType
 from gridlane.ir.values import Param, Value, Var
 from gridlane.passes.tiles import decisions
@@ -47,6 +48,8 @@ class Site:
 
     Attributes:
         last: the last op of their region that needs them.
+        first: the site whose ring it has, if that is another one's: of the same blocks of the same
+            tensors, and none of both is needed while the other one is.
         stages: of their ring.
         rings: the memory of each.
         barriers: the number of the first of its mbarriers: for each stage one of its arrival, then
@@ -58,6 +61,7 @@ class Site:
 
     loads: list[Load]
     last: Op
+    first: Site | None = None
     stages: int = 1
     rings: dict[Op, Storage] = field(default_factory=dict[Op, Storage])
     barriers: int = 0
@@ -88,7 +92,7 @@ class Producer:
 def producer_of(state: State) -> Producer | None:
     """The producer of a program; None where it has none."""
     placement = state.placement
-    if not state.machine.groups or state.threads + WARP > MOST_THREADS:
+    if not state.machine.groups or state.threads + extra_threads(state.threads) > MOST_THREADS:
         return None
     loads = [op for op in placement.order.ops if isinstance(op, Load) and _may_load(placement, op)]
     if not loads:
@@ -103,10 +107,22 @@ def producer_of(state: State) -> Producer | None:
     if slice_.refusal is not None:
         decisions.no_producer(*slice_.refusal)
         return None
+    _share(placement, sites)
     if not _allot_stages(state, sites):
         decisions.no_producer(loads[0].loc, "their memory does not fit")
         return None
     return Producer(sites, slice_.ops, _gates(placement, loads))
+
+
+def extra_threads(threads: int) -> int:
+    """The threads besides those of a program: a warp; a warpgroup where the program has several,
+    as a quarter of a multiprocessor has registers for as many threads more then, and warpgroups
+    alone hand registers on.
+
+    >>> extra_threads(128), extra_threads(256)
+    (32, 128)
+    """
+    return WARP if threads <= WARP * WARPS else WARP * WARPS
 
 
 # ---- which loads
@@ -221,30 +237,48 @@ def _first(placement: Placement, site: Site) -> int:
 _ENDS = control.Return | control.Exit | control.Raise
 
 
-def _jumps(op: Op) -> bool:
+def _jumps(op: Op, in_loop: bool = False) -> bool:
     """Whether control may leave an op but behind it."""
-    if isinstance(op, control.Break | control.Continue | control.Leave | _ENDS):
+    if isinstance(op, control.Break | control.Continue):
+        return not in_loop
+    if isinstance(op, control.Leave | _ENDS):
         return True
-    inside = [each for region in op.regions() for each in region.walk()]
-    if isinstance(op, control.Loop):
-        return any(isinstance(each, control.Leave | _ENDS) for each in inside)
-    return any(each.terminator for each in inside)
+    loops = in_loop or isinstance(op, control.Loop)
+    return any(_jumps(each, loops) for region in op.regions() for each in region.ops)
+
+
+def _share(placement: Placement, sites: list[Site]) -> None:
+    """Find the sites that have a ring together."""
+    order, known = placement.order, dict[object, list[Site]]()
+    for site in sites:
+        kinds = [(map_of(placement, op), op.type, op.padding) for op in site.loads]
+        others = known.setdefault(tuple(kinds), [])
+        start, end = order.number[site.loads[0]], order.last[site.last]
+        if all(order.last[each.last] < start or end < _start(order, each) for each in others):
+            site.first = others[0] if others else None
+            others.append(site)
+
+
+def _start(order: Order, site: Site) -> int:
+    return order.number[site.loads[0]]
 
 
 def _allot_stages(state: State, sites: list[Site]) -> bool:
     """Choose the stages: as many as fit where loads are in the innermost loops, else one."""
     placement, order = state.placement, state.placement.order
     around = {loop for site in sites for loop in order.loops(site.last)[:-1]}
-    sizes = {site: sum(_size(op.type) for op in site.loads) for site in sites}
+    sizes = {site: sum(_size(op.type) for op in site.loads) for site in sites if not site.first}
     many = [site for site in sites if order.loops(site.last) and not around & {_loop(order, site)}]
+    rings = {site.first or site for site in many}
     loaded = {op.results[0] for site in sites for op in site.loads}
     tiles_ = [v.type for v, own in placement.stored.items() if not own and v not in loaded]
     tiles_ += [var.type for var, own in placement.variables.items() if not own]
     others = sum(_size(each) for each in tiles_ if isinstance(each, TileType)) + 1024
-    others += sum(sizes[site] for site in sites if site not in many)
-    room = (state.machine.shared - others) // max(1, sum(sizes[site] for site in many))
-    for site in many:
-        site.stages = min(max(state.module.program_stages, 1), room)
+    others += sum(size for site, size in sizes.items() if site not in rings)
+    room = (state.machine.shared - others) // max(1, sum(sizes[site] for site in rings))
+    for site in sites:
+        if (site.first or site) in rings:
+            site.stages = min(max(state.module.program_stages, 1), room)
     return room > 0
 
 
