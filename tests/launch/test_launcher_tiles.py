@@ -491,10 +491,13 @@ def test_tensor_maps(cls, encoder):
     encode, seen = encoder
     launched = []
 
+    offsets = 0, 8, 16, 24, 32, 64
+
     def launch_kernel(function, *rest):
-        size = ctypes.c_size_t.from_address(ctypes.c_void_p.from_address(rest[-1] + 24).value)
-        block = ctypes.c_void_p.from_address(rest[-1] + 8).value
-        launched.append(ctypes.string_at(block, size.value))
+        assert not rest[-1]  # a packed block
+        pointers = (ctypes.c_void_p * len(offsets)).from_address(rest[-2])
+        assert [each - pointers[0] for each in pointers] == [*offsets]
+        launched.append(ctypes.string_at(pointers[0], 192))
         return 0
 
     native = launcher._FUNCTION(launch_kernel)
@@ -503,7 +506,7 @@ def test_tensor_maps(cls, encoder):
     launch._forget()
     address = ctypes.cast(native, ctypes.c_void_p).value
     encode_address = ctypes.cast(encode, ctypes.c_void_p).value
-    maps = encode_address, ((64, (0, 16, 8, 24), 6, (64, 32), 3, 1),)
+    maps = encode_address, ((64, (0, 16, 8, 24), 6, (64, 32), 3, 1),), offsets
     launch._install(
         tuple(parts), 192, address, 5, LIMITS, 0, 0, 0, 0, None, None, "done", None, maps
     )
@@ -527,12 +530,15 @@ def test_tensor_maps(cls, encoder):
     [
         7,
         (0,),
-        (0, ((65, (0, 8), 6, (64,), 3, 1),)),
-        (0, ((64, (0, 185), 6, (64,), 3, 1),)),
-        (0, ((64, (0, -8), 6, (64,), 3, 1),)),
-        (0, ((64, (0,), 6, (64,), 3, 1),)),
-        (0, ((64, (0,) * 12, 6, (64,) * 6, 3, 1),)),
-        (0, ((64, (0, 8), 6, (-1,), 3, 1),)),
+        (0, ((65, (0, 8), 6, (64,), 3, 1),), (0,)),
+        (0, ((64, (0, 185), 6, (64,), 3, 1),), (0,)),
+        (0, ((64, (0, -8), 6, (64,), 3, 1),), (0,)),
+        (0, ((64, (0,), 6, (64,), 3, 1),), (0,)),
+        (0, ((64, (0,) * 12, 6, (64,) * 6, 3, 1),), (0,)),
+        (0, ((64, (0, 8), 6, (-1,), 3, 1),), (0,)),
+        (0, ((64, (0, 8), 6, (64,), 3, 1),), (192,)),
+        (0, ((64, (0, 8), 6, (64,), 3, 1),), (-1,)),
+        (0, ((64, (0, 8), 6, (64,), 3, 1),), (0,) * 513),
     ],
 )
 def test_what_is_no_tensor_map(maps):

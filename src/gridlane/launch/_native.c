@@ -15,7 +15,7 @@
 
 #include "_external_arrays.h"
 
-#define INTERFACE 6 /* as in launcher.py: a build of another source is not used */
+#define INTERFACE 7 /* as in launcher.py: a build of another source is not used */
 #define MOST_PROFILES 32
 #define MOST_OVER 256 /* of a tile program, which has one launcher for all grids */
 #define MOST_PARAMETERS 4096 /* bytes, the least that every device takes */
@@ -80,6 +80,8 @@ typedef struct {
     TensorMap *maps; /* owned; in the parameter block */
     Py_ssize_t map_count;
     Encode encode;
+    int *offsets; /* owned; of the parameters of a kernel with maps, in the block */
+    Py_ssize_t offset_count;
 } Profile;
 
 typedef struct {
@@ -219,6 +221,10 @@ static int matches(const Profile *profile, PyObject *const *values, Py_ssize_t c
 static int run(Profile *profile, unsigned char *block, const unsigned *grid, void *stream)
 {
     void *extra[] = {(void *)1, block, (void *)2, &profile->size, (void *)0};
+    void *params[MOST_OFFSETS];
+    int apart = profile->offset_count > 0; /* each parameter by a pointer of its own */
+    for (Py_ssize_t n = 0; n < profile->offset_count; n++)
+        params[n] = block + profile->offsets[n];
     const unsigned *b = profile->geometry + 3;
     int code;
     if (profile->flag)
@@ -226,7 +232,8 @@ static int run(Profile *profile, unsigned char *block, const unsigned *grid, voi
     /* The driver may wait for room in the queue, and for a host function that needs the GIL. */
     Py_BEGIN_ALLOW_THREADS
     code = profile->launch(profile->function, grid[0], grid[1], grid[2], b[0], b[1], b[2],
-                           profile->shared, stream, NULL, profile->size ? extra : NULL);
+                           profile->shared, stream, apart ? params : NULL,
+                           profile->size && !apart ? extra : NULL);
     Py_END_ALLOW_THREADS
     return code;
 }
@@ -389,7 +396,8 @@ static PyObject *launcher_install(Launcher *self, PyObject *args)
             return NULL;
         }
     }
-    if (read_maps(maps, size, &made->maps, &made->map_count, &made->encode) < 0) {
+    if (read_maps(maps, size, &made->maps, &made->map_count, &made->encode, &made->offsets,
+                  &made->offset_count) < 0) {
         release(made);
         return NULL;
     }

@@ -19,6 +19,7 @@ static void release(Profile *profile)
     free_matchers(profile->matchers, profile->count);
     PyMem_Free(profile->constants);
     PyMem_Free(profile->maps);
+    PyMem_Free(profile->offsets);
     Py_XDECREF(profile->keep);
     Py_XDECREF(profile->target);
     Py_XDECREF(profile->result);

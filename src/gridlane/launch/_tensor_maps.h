@@ -6,6 +6,7 @@
 #define MAP_AXES 5
 #define MAP_NUMBERS (2 * MAP_AXES) /* the address, the extents and the strides */
 #define MAP_WAYS 4
+#define MOST_OFFSETS 512
 #define MAP_PROMOTION 2 /* of lines to 128 bytes in L2 */
 
 typedef int (*Encode)(void *map, int element, unsigned rank, void *address, const uint64_t *extents,
@@ -87,23 +88,35 @@ static int read_map(TensorMap *map, PyObject *item, Py_ssize_t size)
     return -1;
 }
 
-/* The maps of (address of cuTensorMapEncodeTiled, maps) or of None. */
+/* The maps of (address of cuTensorMapEncodeTiled, maps, offsets of all parameters) or of None. */
 static int read_maps(PyObject *given, Py_ssize_t size, TensorMap **maps, Py_ssize_t *count,
-                     Encode *encode)
+                     Encode *encode, int **offsets, Py_ssize_t *offset_count)
 {
-    PyObject *items;
+    PyObject *items, *places;
     unsigned long long address;
     *maps = NULL;
-    *count = 0;
+    *count = *offset_count = 0;
     if (given == Py_None)
         return 0;
-    if (!PyTuple_Check(given) || !PyArg_ParseTuple(given, "KO!", &address, &PyTuple_Type, &items))
+    if (!PyTuple_Check(given) || !PyArg_ParseTuple(given, "KO!O!", &address, &PyTuple_Type, &items,
+                                                   &PyTuple_Type, &places))
         return PyErr_Occurred() ? -1 : (PyErr_SetString(PyExc_ValueError, "not tensor maps"), -1);
     *encode = (Encode)(uintptr_t)address;
     *maps = PyMem_Calloc(PyTuple_GET_SIZE(items) + 1, sizeof(TensorMap));
-    if (*maps == NULL) {
+    *offsets = PyMem_Calloc(PyTuple_GET_SIZE(places) + 1, sizeof(int));
+    if (*maps == NULL || *offsets == NULL) {
         PyErr_NoMemory();
         return -1;
+    }
+    for (Py_ssize_t n = 0; n < PyTuple_GET_SIZE(places); n++) {
+        long offset = PyLong_AsLong(PyTuple_GET_ITEM(places, n));
+        if (offset < 0 || offset >= size || PyTuple_GET_SIZE(places) > MOST_OFFSETS) {
+            PyErr_Clear();
+            PyErr_SetString(PyExc_ValueError, "not the offsets of parameters");
+            return -1;
+        }
+        (*offsets)[n] = (int)offset;
+        *offset_count = n + 1;
     }
     for (Py_ssize_t n = 0; n < PyTuple_GET_SIZE(items); n++) {
         if (read_map(&(*maps)[n], PyTuple_GET_ITEM(items, n), size) < 0)

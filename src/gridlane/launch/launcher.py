@@ -47,7 +47,7 @@ from gridlane.launch.launcher_tiles import FIT, PARTS, Names, Over, selects
 MOST_PROFILES = 32
 MOST_OVER = 256
 """Of a tile program, which has one launcher for all grids."""
-INTERFACE = 6
+INTERFACE = 7
 """That of the native launcher with this file; it changes with the arguments of any of its methods,
 and with what a matcher wants."""
 
@@ -227,9 +227,14 @@ def _run(profile: tuple[Any, ...], block: bytearray, target: tuple[Any, ...]) ->
     size, call, _, mark = profile[1:5]
     memory = (ctypes.c_ubyte * max(1, size)).from_buffer(block)
     length = ctypes.c_size_t(size)
-    extra = (ctypes.c_void_p * 5)(1, ctypes.addressof(memory), 2, ctypes.addressof(length), 0)
+    start = ctypes.addressof(memory)
+    extra = (ctypes.c_void_p * 5)(1, start, 2, ctypes.addressof(length), 0)
     if mark is not None:
         mark[0] = 1
+    if profile[10] is not None:
+        offsets = profile[10].offsets
+        params = (ctypes.c_void_p * len(offsets))(*[start + offset for offset in offsets])
+        return call(*target, ctypes.addressof(params), None)
     return call(*target, None, ctypes.addressof(extra) if size else None)
 
 

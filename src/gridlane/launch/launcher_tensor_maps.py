@@ -1,6 +1,7 @@
 """The tensor maps in the parameter blocks of native launches; see launcher.py and _tensor_maps.h.
 
-A profile has None, or (address of cuTensorMapEncodeTiled, maps). A map is
+A profile has None, or (address of cuTensorMapEncodeTiled, maps, offsets of all parameters): where
+the driver has aligned parameters it knows alone, so it gets an array of pointers. A map is
 
     place       its offset in the parameter block
     offsets     those of the address, of the extents, innermost first, and of the strides in bytes,
@@ -40,14 +41,16 @@ def maps_of(artifact: Artifact, encode: int) -> tuple[Any, ...] | None:
             for use in artifact.tensor_maps
         ]
     )
-    return (encode, maps) if maps else None
+    return (encode, maps, tuple([slot.offset for slot in slots])) if maps else None
 
 
 class Maps:
     """The equivalent of ``fill_maps`` in C."""
 
-    def __init__(self, encode: int, maps: Sequence[tuple[Any, ...]]) -> None:
-        self._encode, self._maps = encode, maps
+    def __init__(
+        self, encode: int, maps: Sequence[tuple[Any, ...]], offsets: tuple[int, ...]
+    ) -> None:
+        self._encode, self._maps, self.offsets = encode, maps, offsets
         self._known: list[tuple[Any, bytes] | None] = [None] * len(maps)
 
     def fill(self, block: bytearray) -> bool:

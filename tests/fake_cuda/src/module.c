@@ -95,6 +95,8 @@ static void declaration(const char *text, const char *ends, size_t *size, size_t
     *alignment = asked && !pointer ? asked : element;
 }
 
+#define PARAMETERS_AT 0x210 /* in the constant memory of devices of 9.0 */
+
 static void read_parameters(Function *function, const char *text)
 {
     const char *end = text + strcspn(text, ")");
@@ -103,7 +105,8 @@ static void read_parameters(Function *function, const char *text)
         char name[256] = "";
         size_t size, alignment;
         declaration(text, ",)", &size, &alignment, name);
-        at = alignment ? (at + alignment - 1) / alignment * alignment : at;
+        size_t place = at + PARAMETERS_AT; /* of which ptxas aligns the address */
+        at = alignment ? (place + alignment - 1) / alignment * alignment - PARAMETERS_AT : at;
         function->offsets[function->count] = at;
         function->sizes[function->count++] = size;
         at += size;

@@ -331,8 +331,9 @@ class CudaBound:
         what = f"kernel {kernel.name}, grid {(gx, gy, gz)}, block {self.block}"
         kernel.flag[0] = 1
         pointers = extra = None
-        if self.artifact.cooperative:
-            # Cooperative launches take an array of pointers only.
+        if self.artifact.cooperative or kernel.maps is not None:
+            # Cooperative launches take an array of pointers only; and where the driver has aligned
+            # parameters depends on where its constant memory of parameters begins.
             offsets = [slot.offset for slot in self.artifact.params]
             pointers = (ctypes.c_void_p * max(1, len(offsets)))(*[address + at for at in offsets])
         elif params:
