@@ -25,13 +25,13 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     monkeypatch.setattr(described, "_LEAST_STEPS", 1)
     for module in (described, products):
         monkeypatch.setattr(module, "multiprocessors", lambda: 4)
-    own = products._multiply_described
+    own = products._prepared
 
     def multiply(*args):
         names.append("described")
         return own(*args)
 
-    monkeypatch.setattr(products, "_multiply_described", multiply)
+    monkeypatch.setattr(products, "_prepared", multiply)
     yield names
     described._least.cache_clear()
 

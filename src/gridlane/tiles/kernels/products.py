@@ -9,7 +9,7 @@ import numpy as np
 
 from gridlane.core.errors import ArgumentError
 from gridlane.frontends.triton import language as tl
-from gridlane.tiles.kernels import described
+from gridlane.tiles.kernels import described, prepared
 from gridlane.tiles.kernels.blocks import ProductBlocks, multiprocessors, product_blocks
 from gridlane.tiles.kernels.operands import (
     FLOATS,
@@ -120,6 +120,11 @@ def matmul(
     array([[2., 2.],
            [4., 4.]])
     """
+    arrays = a, b, out, scale_a, scale_b, bias, residual
+    key = prepared.key_of(arrays, (activation, out_dtype, split_k, persistent))
+    known = prepared.find(key)
+    if known is not None:
+        return known.run(a, b, out, arrays[3:])
     left, right = operand("a", a, FACTORS), operand("b", b, FACTORS)
     _check_factors(left, right)
     dtype = _result_dtype(left, out_dtype)
@@ -138,7 +143,9 @@ def matmul(
             f"{target}, with strides {target.strides}: its matrices are more than two steps apart; "
             "pass a contiguous array, and a contiguous residual"
         )
-    _multiply(left, right, made, batches, epilogue, split_k, persistent)
+    launches = _multiply(left, right, made, batches, epilogue, split_k, persistent)
+    if launches is not None and key is not None:
+        prepared.remember(key, launches._replace(shape=shape.result))
     return target.value
 
 
@@ -324,7 +331,8 @@ def _multiply(
     epilogue: Epilogue,
     split_k: int | None,
     persistent: bool,
-) -> None:
+) -> prepared.Prepared | None:
+    """Compute the products; the launches, where later calls may use them."""
     *_, m, n = out.shape
     k = a.shape[-1]
     if split_k is not None and split_k < 1:
@@ -332,8 +340,9 @@ def _multiply(
     if batches.products == 1 and a.dtype in described.FACTORS and described.has_tensor_maps():
         left, right = described.described(a), described.described(b)
         if left is not None and right is not None and k:
-            _multiply_described(a, left, right, out, batches, epilogue, split_k)
-            return
+            made = _prepared(a, left, right, out, batches, epilogue, split_k)
+            made.run(a.value, b.value, out.value, epilogue.arrays)
+            return made
     tile = product_blocks(m, n, k, a.dtype, batches.products)
     places = batches.products * -(-m // tile.m) * -(-n // tile.n)
     parts = _parts(split_k, places, k, tile)
@@ -361,13 +370,14 @@ def _multiply(
             batches.products * m * n, batches.out, more_steps, ACTIVATION=epilogue.activation,
             **options,
         )  # fmt: skip
+    return None
 
 
 _ADDED = 32, 64
 """The piece of a tile whose parts are added at once."""
 
 
-def _multiply_described(
+def _prepared(
     like: Operand,
     a: described.Described,
     b: described.Described,
@@ -375,39 +385,40 @@ def _multiply_described(
     batches: Batches,
     epilogue: Epilogue,
     split_k: int | None,
-) -> None:
+) -> prepared.Prepared:
     """One product by tensor descriptors of its factors."""
     *_, m, n = out.shape
     k = a.shape[0] if a.turned else a.shape[1]
     tile = described.described_blocks(m, n, k, split_k)
-    tiles = -(-m // tile.m) * -(-n // tile.n)
-    more = epilogue.arrays if any(each is not None for each in epilogue) else None
+    rest = -(-m // tile.m) * -(-n // tile.n) - tile.whole
     more_steps = (*[_step(each) for each in epilogue[:3]], batches.residual)
-    options = {
-        "ACTIVATION": epilogue.activation, "M": tile.m, "N": tile.n, "SUM": _sum_type(like.dtype),
-        "INDEX": index_type(out, epilogue.residual), "GROUP": _GROUP,
-    }  # fmt: skip
-    rest = tiles - tile.whole
-    split = None
-    if rest:
-        split = new("parts", like, (tile.parts, rest * tile.m * tile.n), sum_name(like.dtype))
-    target = described.described(out)
+    target, index = described.described(out), index_type(out, epilogue.residual)
     is_described = target is not None and not target.turned
-    count = tile.whole + rest * tile.parts
-    described_product_tiles[(min(count, multiprocessors()),)](
-        a.descriptor(tile.m, tile.k), b.descriptor(tile.k, tile.n),
-        target.descriptor(tile.m, tile.n) if target and is_described else out.value,
-        split and split.value, more, count, tile.whole, m, n, k, tile.parts, batches.out[2:],
-        more_steps, TURNED_A=a.turned, TURNED_B=b.turned, DESCRIBED=is_described, K=tile.k,
-        num_warps=tile.warps, num_stages=tile.stages, **options,
+    count, total, steps = tile.whole + rest * tile.parts, _sum_type(like.dtype), batches.out[2:]
+    first = prepared.Launch(
+        described_product_tiles[(min(count, multiprocessors()),)],
+        (count, tile.whole, m, n, k, tile.parts, steps, more_steps, a.turned, b.turned,
+         is_described, epilogue.activation, tile.m, tile.n, tile.k, _GROUP, total, index),
+        {"num_warps": tile.warps, "num_stages": tile.stages},
     )  # fmt: skip
-    if split:
+    second = None
+    if rest:
         rows, columns = _ADDED
-        pieces = (tile.m // rows) * (tile.n // columns)
-        add_described_parts[(rest * pieces,)](
-            split.value, out.value, more, tile.whole, m, n, tile.parts, batches.out[2:],
-            more_steps, ROWS=rows, COLUMNS=columns, **options,
+        second = prepared.Launch(
+            add_described_parts[(rest * (tile.m // rows) * (tile.n // columns),)],
+            (tile.whole, m, n, tile.parts, steps, more_steps, epilogue.activation, tile.m, tile.n,
+             rows, columns, _GROUP, total, index),
+            {},
         )  # fmt: skip
+    forms = (
+        a.descriptor(tile.m, tile.k),
+        b.descriptor(tile.k, tile.n),
+        target.descriptor(tile.m, tile.n) if target and is_described else None,
+    )
+    return prepared.Prepared(
+        forms, first, second, (tile.parts, rest * tile.m * tile.n), sum_name(like.dtype),
+        any(each is not None for each in epilogue), (), out.dtype,
+    )  # fmt: skip
 
 
 def _parts(asked: int | None, places: int, k: int, tile: ProductBlocks) -> int:
