@@ -18,6 +18,7 @@ array([[3., 3.],
 
 from __future__ import annotations
 
+from gridlane.compute.hints import Hints
 from gridlane.compute.running import Compute, compute, grid, parallel
 from gridlane.compute.tensors import Dim, Tensor
 from gridlane.core.dtypes import (
@@ -37,6 +38,6 @@ from gridlane.core.dtypes import (
 )
 
 __all__ = [
-    "Compute", "Dim", "Tensor", "b1", "bf16", "compute", "f16", "f32", "f64", "grid", "i8", "i16",
-    "i32", "i64", "parallel", "u8", "u16", "u32", "u64",
+    "Compute", "Dim", "Hints", "Tensor", "b1", "bf16", "compute", "f16", "f32", "f64", "grid", "i8",
+    "i16", "i32", "i64", "parallel", "u8", "u16", "u32", "u64",
 ]  # fmt: skip

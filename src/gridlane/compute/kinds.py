@@ -105,7 +105,7 @@ def _against(kind: Kind, polyhedra: Polyhedra) -> tuple[str, Loc] | None:
     for each in sums:
         if kind is Kind.MATMUL and _product(polyhedra, each) is None:
             return "this is no sum of left[i, k] * right[k, j] for out[i, j]", each.loc
-        if kind is Kind.CONVOLUTION and not _is_convolution(each):
+        if kind is Kind.CONVOLUTION and not _is_convolution(nest, each):
             return "this is no sum of products with an index that is the sum of two loops", each.loc
     return None
 
@@ -178,7 +178,7 @@ def _is_running(nest: Nest, statement: Statement) -> bool:
     return len(before) == 1 and f"({loop} - 1)" in (before[0].indices or ())
 
 
-def _factors(statement: Statement) -> tuple[ast.Subscript, ast.Subscript] | None:
+def _factors(nest: Nest, statement: Statement) -> tuple[ast.Subscript, ast.Subscript] | None:
     """The two elements that a statement multiplies and adds."""
     node = statement.node
     value = node.value
@@ -190,15 +190,21 @@ def _factors(statement: Statement) -> tuple[ast.Subscript, ast.Subscript] | None
         value = others[0] if len(others) == 1 else value
     elif not isinstance(node.op, ast.Add):
         return None
-    match value:
-        case ast.BinOp(left=ast.Subscript() as left, op=ast.Mult(), right=ast.Subscript() as right):
-            return left, right
-        case _:
-            return None
+    if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Mult):
+        return None
+    left, right = _element(nest, value.left), _element(nest, value.right)
+    return None if left is None or right is None else (left, right)
+
+
+def _element(nest: Nest, node: ast.expr) -> ast.Subscript | None:
+    """An element, or one that is converted to another type."""
+    if isinstance(node, ast.Call) and ast.unparse(node.func) in nest.conversions:
+        node = node.args[0]
+    return node if isinstance(node, ast.Subscript) else None
 
 
 def _product(polyhedra: Polyhedra, statement: Statement) -> Product | None:
-    factors, inner = _factors(statement), _inner_loops(polyhedra, statement)
+    factors, inner = _factors(polyhedra.nest, statement), _inner_loops(polyhedra, statement)
     if factors is None or statement.operator != "+" or len(inner) != 1 or statement.tests:
         return None
     outer = [each.name for each in statement.loops if each.name != inner[0]]
@@ -227,9 +233,9 @@ def _column(polyhedra: Polyhedra, node: ast.expr) -> int:
     return polyhedra.nest.place(node).column
 
 
-def _is_convolution(statement: Statement) -> bool:
+def _is_convolution(nest: Nest, statement: Statement) -> bool:
     """Whether an index of a factor is the sum of a loop of the result and one that adds up."""
-    if _factors(statement) is None:
+    if _factors(nest, statement) is None:
         return False
     loops = {each.name for each in statement.loops}
     for access in statement.reads:

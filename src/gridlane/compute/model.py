@@ -88,6 +88,7 @@ class Nest:
         extents: names of extents, with their bounds.
         variables: scalars that statements write.
         captured: numbers outside of the function that it reads.
+        conversions: names outside of the function that are dtypes.
         statements: in the order of the text.
         place: where a part of the function's text stands.
     """
@@ -100,6 +101,7 @@ class Nest:
     extents: dict[str, tuple[int, int | None]]
     variables: tuple[str, ...]
     captured: dict[str, int | float | bool]
+    conversions: dict[str, DType]
     statements: tuple[Statement, ...]
     place: Callable[[ast.AST], Loc]
 

@@ -74,6 +74,7 @@ class _Reader:
         self.extents: dict[str, tuple[int, int | None]] = {}
         self.variables: dict[str, None] = {}
         self.captured: dict[str, int | float | bool] = {}
+        self.conversions: dict[str, DType] = {}
         self.statements: list[Statement] = []
         self.names: dict[str, str] = {}
         self.used: set[str] = set()
@@ -96,6 +97,7 @@ class _Reader:
         return Nest(
             self.function.__name__, tuple([*self.signature.parameters]), self.tensors,
             self.scalars, frozenset(self.weak), self.extents, tuple(self.variables), self.captured,
+            self.conversions,
             tuple(self.statements), self.loc,
         )  # fmt: skip
 
@@ -306,6 +308,8 @@ class _Reader:
         value = self.outside.get(name, _BUILTINS.get(name))
         if isinstance(value, int | float | bool):
             self.captured[name] = value
+        elif isinstance(value, DType):
+            self.conversions[name] = value
         return value
 
     def _captured(self) -> Mapping[str, object]:

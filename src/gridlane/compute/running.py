@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable
-from functools import cached_property, update_wrapper
+from functools import cached_property, partial, update_wrapper
 from typing import Any, overload
 
 import numpy as np
@@ -15,11 +15,13 @@ from gridlane import cuda
 from gridlane.compute import kinds
 from gridlane.compute.checking import Bounds, shared_names
 from gridlane.compute.emission import Emitted, Emitter, KernelText
+from gridlane.compute.hints import Hints
 from gridlane.compute.model import Nest
+from gridlane.compute.multiplication import Multiplication, multiplication_of, sums_array
 from gridlane.compute.polyhedra import Polyhedra
 from gridlane.compute.reading import read
 from gridlane.compute.tensors import bind
-from gridlane.compute.typing import CONVERSIONS, Typing
+from gridlane.compute.typing import CONVERSIONS, NAMES, Typing
 from gridlane.core.errors import ArgumentError, LaunchError
 from gridlane.core.generated_text import function_of
 from gridlane.launch import current
@@ -27,6 +29,7 @@ from gridlane.launch import current
 _MOST_BLOCKS = 65535
 """Blocks along y and z that every device has."""
 _THREADS = 256
+_Run = Callable[[dict[str, Any], dict[str, int]], None]
 _SCOPE = {"cuda": cuda, "math": math, **CONVERSIONS}
 
 
@@ -42,6 +45,7 @@ class Compute:
         device: the name of a device; ``auto`` is the one that is in use.
         workgroup: threads of a block along the innermost loops, x first.
         fastmath: every freedom with floating-point operations.
+        hints: what the schedule may do.
 
     Raises:
         CompileError: the function is no such nest, or one of another kind; located.
@@ -54,12 +58,13 @@ class Compute:
         device: str = "auto",
         workgroup: tuple[int, ...] | None = None,
         fastmath: bool = False,
+        hints: Hints | None = None,
     ) -> None:
         update_wrapper(self, function)
         if workgroup is not None and not (1 <= len(workgroup) <= 3 and min(workgroup) >= 1):
             raise ArgumentError(f"a workgroup has one to three extents of at least 1: {workgroup}")
         self.function, self.device, self.workgroup = function, device, workgroup
-        self.fastmath = fastmath
+        self.fastmath, self.hints = fastmath, hints or Hints()
         self.nest: Nest = read(function)
         self._written = {each.write.name for each in self.nest.statements}
         self._programs: dict[Any, _Program] = {}
@@ -81,22 +86,40 @@ class Compute:
 
     @cached_property
     def _typing(self) -> Typing:
+        return Typing(self.nest, self.nest.place, self._outside)
+
+    @cached_property
+    def _outside(self) -> dict[str, Any]:
         closed = inspect.getclosurevars(self.function)
-        outside = {**closed.builtins, **closed.globals, **closed.nonlocals}
-        return Typing(self.nest, self.nest.place, outside)
+        return {**closed.builtins, **closed.globals, **closed.nonlocals}
 
     @cached_property
     def emitted(self) -> Emitted:
         """The kernels, and the host's function."""
         return Emitter(self._polyhedra, self._typing).emitted()
 
+    @cached_property
+    def _multiplication(self) -> Multiplication | None:
+        """The product of matrices that the loops are, if they are one."""
+        types = {name: self._typing.type_of(name) for name in self.nest.variables}
+        return multiplication_of(self._polyhedra, types, self.fastmath or self.hints.tensor_cores)
+
+    @cached_property
+    def _rest(self) -> _Program | None:
+        """What reads the sums of the product."""
+        rest = self._multiplication.rest if self._multiplication is not None else None
+        if rest is None:
+            return None
+        typing = Typing(rest, rest.place, self._outside)
+        return _Program(self, rest, typing, Emitter(Polyhedra(rest), typing).emitted(), {})
+
     def _program(self, same: dict[str, str], plain: bool) -> _Program:
         """The kernels for arrays some of which are the same."""
         key = (tuple(sorted(same.items())) if not plain else (), plain)
         if key not in self._programs:
             polyhedra = Polyhedra(self.nest, same) if same and not plain else self._polyhedra
-            emitter = Emitter(polyhedra, self._typing, plain)
-            self._programs[key] = _Program(self, emitter.emitted())
+            emitted = Emitter(polyhedra, self._typing, plain).emitted()
+            self._programs[key] = _Program(self, self.nest, self._typing, emitted, same)
         return self._programs[key]
 
     def __call__(self, *args: Any) -> None:
@@ -122,11 +145,38 @@ class Compute:
         extents = bind(nest.tensors, {name: given[name] for name in nest.tensors}, whole)
         self._bounds.check({**whole, **extents})
         program = self._program(shared_names(nest.tensors, given, self._written), plain)
+        product = None if plain else self._multiplication
+        run = program.run
+        if product is not None and product.is_large(given) and not program.same:
+            run = partial(self._multiply, product)
         if self.device == "auto":
-            program.run(given, extents)
+            self._on_device(run, given, extents)
         else:
             with gridlane.device(self.device):
-                program.run(given, extents)
+                self._on_device(run, given, extents)
+
+    def _on_device(self, run: _Run, given: dict[str, Any], extents: dict[str, int]) -> None:
+        """Run with arrays in the device's memory, and copy those that are written back."""
+        values = dict(given)
+        if not current.device().host_visible:
+            for name in self.nest.tensors:
+                if isinstance(given[name], np.ndarray):
+                    values[name] = cuda.to_device(given[name])
+        run(values, extents)
+        for name in self._written & {*self.nest.tensors}:
+            if values[name] is not given[name]:
+                values[name].copy_to_host(given[name])
+
+    def _multiply(
+        self, product: Multiplication, given: dict[str, Any], extents: dict[str, int]
+    ) -> None:
+        if self._rest is None:
+            product.run(given, None)
+            return
+        name, type_ = product.sums
+        sums = sums_array(type_, extents)
+        product.run(given, sums)
+        self._rest.run({**given, name: sums}, extents)
 
     def explain(self) -> str:
         """The kernels and what launches them, as text."""
@@ -136,29 +186,33 @@ class Compute:
 
 
 class _Program:
-    """Kernels of a nest, compiled at their first launch."""
+    """Kernels of a nest, compiled at their first launch.
 
-    def __init__(self, compute: Compute, emitted: Emitted) -> None:
-        self.compute, self.emitted = compute, emitted
-        scope = {**_SCOPE, **compute.nest.captured}
+    Attributes:
+        same: the arrays for which it is, by tensors that are the same array as another one.
+    """
+
+    def __init__(
+        self,
+        compute: Compute,
+        nest: Nest,
+        typing: Typing,
+        emitted: Emitted,
+        same: dict[str, str],
+    ) -> None:
+        self.compute, self.nest, self.typing = compute, nest, typing
+        self.emitted, self.same = emitted, same
+        scope = {**_SCOPE, **nest.captured}
         jit = cuda.jit(fastmath=compute.fastmath)
         self.kernels = [jit(function_of(k.text, k.name, scope)) for k in emitted.kernels]
         self.host = function_of(emitted.host, "host", {})
 
     def run(self, given: dict[str, Any], extents: dict[str, int]) -> None:
-        nest = self.compute.nest
         values = dict(given)
-        copied = not current.device().host_visible
-        for name in nest.tensors:
-            if copied and isinstance(given[name], np.ndarray):
-                values[name] = cuda.to_device(given[name])
         for name in self.emitted.cells:
-            kind = CONVERSIONS[f"_{self.compute._typing.type_of(name)}"]  # pyright: ignore[reportPrivateUsage]
+            kind = CONVERSIONS[NAMES[str(self.typing.type_of(name))]]
             values[f"{name}_cell"] = cuda.to_device(np.zeros(1, kind))
         self.host(self._launch, **{**values, **extents})
-        for name in nest.tensors:
-            if values[name] is not given[name] and name in self.compute._written:  # pyright: ignore[reportPrivateUsage]
-                values[name].copy_to_host(given[name])
 
     def _launch(
         self, number: int, spans: tuple[tuple[int, int, int], ...], args: tuple[Any, ...]
@@ -225,6 +279,7 @@ def compute(
     device: str = "auto",
     workgroup: tuple[int, ...] | None = None,
     fastmath: bool = False,
+    hints: Hints | None = None,
 ) -> Callable[[Callable[..., Any]], Compute]: ...
 def compute(function: Any = None, /, **options: Any) -> Any:
     """Compile a function of loops for devices; see ``Compute``.
