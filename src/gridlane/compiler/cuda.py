@@ -147,9 +147,9 @@ def _check_ptx(text: str, entry: str) -> None:
 
 
 def _bounded(module: Module, options: KernelOptions) -> KernelOptions:
-    """The options of a kernel that has threads besides those of a launch: its block is known, so
-    that ptxas shares the registers out among these."""
-    if not module.extra_threads:
+    """The options of a program over tiles: its block is known, so that ptxas shares the registers
+    out among its threads."""
+    if not module.program_warps:
         return options
     from gridlane.compiler.programs import block_of  # for programs over tiles alone
 

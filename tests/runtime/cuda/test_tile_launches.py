@@ -200,3 +200,12 @@ def test_torchs_current_stream(machine, slow, kernels, torch):
     assert machine.launches[-1].stream == late.handle and slow
     repeated(machine, slow, lambda: kernels.copied[(2,)](*arrays, 64, BLOCK=32))
     assert machine.launches[-1].stream == 0
+
+
+@pytest.mark.parametrize("warps", [1, 4, 32])
+def test_the_driver_knows_the_block(machine, kernels, warps):
+    """ptxas shares a multiprocessor's registers out among its threads."""
+    x = cuda.to_device(np.zeros(4096, np.float32))
+    kernel = kernels.copied[1](x, x, 4096, BLOCK=4096, num_warps=warps)
+    assert f".maxntid {32 * warps}, 1, 1".encode() in kernel.asm["cubin"]
+    assert machine.launches[-1].block == (32 * warps, 1, 1)
