@@ -200,3 +200,40 @@ def test_an_index_that_is_not_affine_keeps_the_order():
     histogram(x, out)
     assert (out == np.bincount(x, minlength=9)).all()
     assert [len(each.spans) for each in histogram.emitted.kernels] == [0]
+
+
+def test_a_name_that_is_several_variables():
+    """Loops that use a name in turn do not depend on each other by it, nor on names of the tree."""
+
+    @compute
+    def turns(c0: Tensor[f64, "M", "N"], launch: Tensor[f64, "M"], out: Tensor[f64, "M"]):
+        for i in range(M):
+            w = v = 0.0
+            for j in range(N):
+                w += c0[i, j]
+                v = max(v, c0[i, j])
+            launch[i] = w + v
+        for i in range(M):
+            w = launch[i]
+            out[i] = w * w
+
+    x, total, out = np.random.default_rng(2).random((40, 3)), np.zeros(40), np.zeros(40)
+    turns(x, total, out)
+    assert [each.loops for each in turns.emitted.kernels] == [("i",), ("i",)]
+    assert turns.emitted.cells == ()
+    assert np.allclose(total, x.sum(1) + x.max(1)) and np.allclose(out, total**2)
+
+
+def test_webs_have_the_type_of_the_name():
+    @compute
+    def widened(x: Tensor[i32, "N"], out: Tensor[f64, "N"]):
+        for i in range(N):
+            w = x[i]
+            out[i] = w / 2
+        for i in range(N):
+            w = x[i] * 0.5
+            out[i] += w
+
+    out = np.zeros(9)
+    widened(np.arange(9, dtype=np.int32), out)
+    assert (out == np.arange(9.0)).all()

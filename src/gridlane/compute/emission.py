@@ -89,6 +89,13 @@ class Emitter:
         self.cells: dict[str, None] = {}
         self.host = _Lines()
         self.outer: list[str] = []  # iterators of the host's loops
+        self.letter = "c"  # of iterators, which are no names of the function
+        names = self.nest.names
+        while any(re.fullmatch(rf"{self.letter}\d+.*", each) for each in names):
+            self.letter += "_"
+        self.launch = "launch"
+        while self.launch in names:
+            self.launch += "_"
 
     def emitted(self) -> Emitted:
         """The kernels and the host's function."""
@@ -100,7 +107,7 @@ class Emitter:
         names = (*self.nest.arguments, *self.nest.extents)
         cells = [f"{name}_cell" for name in self.cells]
         known = dict.fromkeys((*names, *cells))
-        head = f"def host(launch, {', '.join(known)}):"
+        head = f"def host({self.launch}, {', '.join(known)}):"
         return Emitted(
             tuple(self.kernels), "\n".join([head, *self.host.lines]) + "\n", tuple(self.cells)
         )
@@ -111,7 +118,7 @@ class Emitter:
         count = 2 * self.polyhedra.depth + 1
         names = isl.IdList.alloc(order.get_ctx(), count)
         for number in range(count):
-            names = names.add(isl.Id.read_from_str(order.get_ctx(), f"c{number}"))
+            names = names.add(isl.Id.read_from_str(order.get_ctx(), f"{self.letter}{number}"))
         return build.set_iterators(names).node_from_schedule_map(order)
 
     # ---- the host
@@ -181,11 +188,14 @@ class Emitter:
     def _is_parallel(self, node: isl.AstNode) -> bool:
         if node.for_is_degenerate():
             return False
-        dimension, names = int(_Loop(node).name[1:]), set(_users(node))
+        dimension, names = self._dimension(_Loop(node).name), set(_users(node))
         if all(self._users_word(name, dimension) for name in names):
             return True
         strict = self.polyhedra.strict
         return self.polyhedra.is_parallel(names, dimension, strict)
+
+    def _dimension(self, name: str) -> int:
+        return int(name[len(self.letter) :])
 
     def _users_word(self, name: str, dimension: int) -> bool:
         """Whether the user says that a statement's loop is parallel."""
@@ -234,14 +244,12 @@ class Emitter:
         text = f"{head}\n{text}\n"
         shown = tuple([self._loop_text(span.name, inside) for span in spans])
         self.kernels.append(KernelText(name, text, arguments, tuple(spans), shown))
-        ranges = ", ".join(f"({each.first}, {each.last}, {each.step})" for each in spans)
-        given = ", ".join(a for a in arguments if not a.endswith("_first"))
-        self.host.add(
-            f"launch({number}, ({ranges}{',' if spans else ''}), ({given}{',' if given else ''}))"
-        )
+        ranges = "".join(f"({each.first}, {each.last}, {each.step}), " for each in spans)
+        given = "".join(f"{each}, " for each in arguments if not each.endswith("_first"))
+        self.host.add(f"{self.launch}({number}, ({ranges}), ({given}))")
 
     def _loop_text(self, name: str, inside: set[str]) -> str:
-        number = int(name[1:]) // 2
+        number = self._dimension(name) // 2
         return next(
             s.loops[number].text for s in self.nest.statements
             if s.name in inside and number < len(s.loops)
@@ -251,7 +259,7 @@ class Emitter:
         """The loops of a band by how many accesses they step through memory, most first."""
 
         def score(number: int) -> tuple[int, int]:
-            dimension = int(_Loop(band[number]).name[1:]) // 2
+            dimension = self._dimension(_Loop(band[number]).name) // 2
             total = 0
             for statement in self.nest.statements:
                 if statement.name not in inside or dimension >= len(statement.loops):
@@ -268,7 +276,7 @@ class Emitter:
 
     def _span(self, loop: _Loop, inside: set[str]) -> Span:
         """The values of a loop of all threads, whatever the other loops of the band are."""
-        dimension = int(loop.name[1:])
+        dimension = self._dimension(loop.name)
         orders = self.polyhedra.orders
         wanted = [s for s in self.nest.statements if s.name in inside]
         domains = [isl.UnionSet.from_set(self.polyhedra.domain(s)) for s in wanted]
@@ -276,12 +284,12 @@ class Emitter:
         for each in domains[1:]:
             whole = whole.union(each)
         points = isl.Set.from_union_set(whole.apply(orders))
-        hosts = [int(each[1:]) for each in self.outer]
+        hosts = [self._dimension(each) for each in self.outer]
         kind = isl.dim_type
         for shift, each in enumerate(sorted(hosts)):
             place = points.dim(kind.param)
             points = points.move_dims(kind.param, place, kind.set, each - shift, 1)
-            points = points.set_dim_name(kind.param, place, f"c{each}")
+            points = points.set_dim_name(kind.param, place, f"{self.letter}{each}")
         place = dimension - sum(each < dimension for each in hosts)
         context = self.polyhedra.context
         ends: list[str] = []

@@ -8,7 +8,8 @@ and of parameters: extents, and integer arguments.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import field
 
 from gridlane.compute.tensors import TensorType
 from gridlane.core.dtypes import DType
@@ -87,6 +88,7 @@ class Nest:
         weak: scalars of Python's types int and float, which have the type of what they meet.
         extents: names of extents, with their bounds.
         variables: scalars that statements write.
+        origins: the name in the text of a variable that has another one.
         captured: numbers outside of the function that it reads.
         conversions: names outside of the function that are dtypes.
         statements: in the order of the text.
@@ -104,9 +106,17 @@ class Nest:
     conversions: dict[str, DType]
     statements: tuple[Statement, ...]
     place: Callable[[ast.AST], Loc]
+    origins: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def parameters(self) -> tuple[str, ...]:
         """The names that isl's texts may hold beside loops: extents and integer arguments."""
         whole = [name for name, kind in self.scalars.items() if kind.is_integer]
         return tuple(dict.fromkeys((*self.extents, *whole)))
+
+    @property
+    def names(self) -> set[str]:
+        """All names of arguments, extents, variables and loops."""
+        loops = [loop for each in self.statements for loop in each.loops]
+        texts = {name for loop in loops for name in (loop.name, loop.text)}
+        return {*self.arguments, *self.extents, *self.variables, *self.captured, *texts}

@@ -25,12 +25,14 @@ class Polyhedra:
             their own.
     """
 
-    def __init__(self, nest: Nest, same: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, nest: Nest, same: Mapping[str, str] | None = None, private: bool = True
+    ) -> None:
         self.nest, self.same = nest, same or {}
         self.depth = max(len(each.loops) for each in nest.statements)
         self._head = f"[{', '.join(nest.parameters)}] -> "
         self.private: dict[str, int] = {}
-        for name in nest.variables:
+        for name in nest.variables if private else ():
             self.private[name] = self._privacy(name)
 
     # ---- sets and relations
@@ -148,26 +150,43 @@ class Polyhedra:
 
     # ---- variables
 
+    def users(self, name: str) -> list[Statement]:
+        """The statements that read or write a variable."""
+        return [
+            each
+            for each in self.nest.statements
+            if any(access.name == name for access in (each.write, *each.reads))
+        ]
+
     def _privacy(self, name: str) -> int:
         """How many loops around a variable have one each: values flow within their iterations.
 
         Raises:
             TypingError: the variable may be read before it is written.
         """
-        users = [
-            each
-            for each in self.nest.statements
-            if any(access.name == name for access in (each.write, *each.reads))
-        ]
+        users = self.users(name)
         common = 0
         while all(len(each.loops) > common for each in users) and (
             len({each.loops[common].name for each in users}) == 1
         ):
             common += 1
         self.private[name] = 0
+        values = self.flow(name)
+        for count in range(common, 0, -1):
+            if all(values.is_subset(self._equal(users, number)) for number in range(count)):
+                return count
+        return 0
+
+    def flow(self, name: str) -> isl.UnionMap:
+        """The iterations that write a variable, and those that may read the value.
+
+        Raises:
+            TypingError: the variable may be read before it is written.
+        """
+        users = self.users(name)
         reads = [each for each in users if any(a.name == name for a in each.reads)]
         if not reads:
-            return common
+            return _union([], self._head)
         writes = [each for each in users if each.write.name == name]
         sure = [each for each in writes if not each.tests]
         info = isl.UnionAccessInfo.from_sink(_union([self._scalar(s, name) for s in reads]))
@@ -179,11 +198,7 @@ class Polyhedra:
         if not flow.get_must_no_source().is_empty():
             place = next(a.loc for s in reads for a in s.reads if a.name == name)
             raise TypingError(f"{name} may be read before it is assigned to", place)
-        values = flow.get_may_dependence()
-        for count in range(common, 0, -1):
-            if all(values.is_subset(self._equal(users, number)) for number in range(count)):
-                return count
-        return 0
+        return flow.get_may_dependence()
 
     def _scalar(self, statement: Statement, name: str) -> isl.Map:
         text = f"{{ {self._tuple(statement)} -> {name}[] }}"

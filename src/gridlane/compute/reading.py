@@ -147,6 +147,8 @@ class _Reader:
                     self._loops(node)
                 case ast.If():
                     self._branch(node)
+                case ast.Assign(targets=[_, _, *_]):
+                    self._chain(node)
                 case ast.Assign() | ast.AugAssign() | ast.AnnAssign():
                     self._assignment(node)
                 case ast.Pass():
@@ -261,6 +263,15 @@ class _Reader:
                 tuple(reads), self.tests, self._operator(node, write), self.loc(node),
             )
         )  # fmt: skip
+
+    def _chain(self, node: ast.Assign) -> None:
+        """Assignments of a number to several targets, left to right."""
+        value = node.value.operand if isinstance(node.value, ast.UnaryOp) else node.value
+        if not isinstance(value, ast.Constant):
+            raise UnsupportedError("several targets are assigned a number", self.loc(node))
+        for number, target in enumerate(node.targets):
+            self.place = (*self.place[:-1], self.place[-1] + (number > 0))
+            self._assignment(ast.copy_location(ast.Assign([target], node.value), node))
 
     def _target(self, node: ast.Name | ast.Subscript) -> Access:
         if isinstance(node, ast.Subscript):

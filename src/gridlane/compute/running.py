@@ -22,6 +22,7 @@ from gridlane.compute.polyhedra import Polyhedra
 from gridlane.compute.reading import read
 from gridlane.compute.tensors import bind
 from gridlane.compute.typing import CONVERSIONS, NAMES, Typing
+from gridlane.compute.webs import apart
 from gridlane.core.errors import ArgumentError, LaunchError
 from gridlane.core.generated_text import function_of
 from gridlane.launch import current
@@ -65,7 +66,7 @@ class Compute:
             raise ArgumentError(f"a workgroup has one to three extents of at least 1: {workgroup}")
         self.function, self.device, self.workgroup = function, device, workgroup
         self.fastmath, self.hints = fastmath, hints or Hints()
-        self.nest: Nest = read(function)
+        self.nest: Nest = apart(read(function))
         self._written = {each.write.name for each in self.nest.statements}
         self._programs: dict[Any, _Program] = {}
         if kernel is not None:

@@ -57,6 +57,7 @@ class Typing:
         name, node = statement.write.name, statement.node
         if name not in self.nest.variables:
             return
+        name = self.nest.origins.get(name, name)
         value = self.expression(node.value)[1] if isinstance(node, ast.Assign) else None
         if isinstance(node, ast.AugAssign):
             if name not in self.variables:
@@ -87,7 +88,7 @@ class Typing:
         """The type of a tensor's elements or of a variable."""
         if name in self.nest.tensors:
             return self.nest.tensors[name].dtype
-        kind = self.variables[name]
+        kind = self.variables[self.nest.origins.get(name, name)]
         assert isinstance(kind, DType)
         return kind
 
@@ -138,7 +139,8 @@ class Typing:
 
     def _name(self, name: str, node: ast.expr) -> tuple[str, Kind]:
         if name in self.nest.variables:
-            return name, self.variables.get(name, WEAK_INT)
+            origin = self.nest.origins.get(name, name)
+            return name, self.variables.get(origin, WEAK_INT)
         if name in self.nest.scalars:
             kind = self.nest.scalars[name]
             weak = WEAK_FLOAT if kind.is_float else WEAK_INT
