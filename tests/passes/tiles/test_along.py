@@ -8,9 +8,13 @@ from tests.devices import DEVICES
 from tests.effort import NIGHTLY
 from tests.passes.tiles.programs import Program, same
 
+from gridlane.backends import backend
+from gridlane.compiler.programs import machine_of
 from gridlane.core.dtypes import DType, b1, bf16, f16, f32, f64, i8, i16, i32, u8
 from gridlane.ir.ops import arith, tiles
 from gridlane.ir.types import tile
+from gridlane.passes.tiles import lower_tiles
+from gridlane.passes.tiles.along import CHAINS
 
 device = pytest.fixture(params=[d for d in DEVICES if d in ("cpu", "vulkan", "webgpu")])(
     lambda request: request.param
@@ -274,3 +278,13 @@ def test_a_matmul(device: str, sizes: tuple[int, int, int]) -> None:
 
 
 assert b1 and f64
+
+
+def test_processors_combine_long_lines_in_chains() -> None:
+    """Of a function that commutes, with few ops for an element."""
+    for function, chains in ((add, CHAINS), (lambda b, x, y: b.sub(y, x), 1)):
+        p = Program(i32, i32)
+        p.b.store(p.pointers[1], p.reduce(function, 0, p.load(0, p.numbers((1024,)))))
+        lower_tiles(p.module, machine_of(backend("cpu")))
+        names = [var.name for var in p.kernel.variables]
+        assert sum(name.startswith("total") for name in names) == chains

@@ -20,8 +20,12 @@ from gridlane.passes.tiles.indices import (
     unflattened,
 )
 from gridlane.passes.tiles.machine import WARP
+from gridlane.passes.tiles.placement import CHEAP
 from gridlane.passes.tiles.spread import Spread, spread_of
 from gridlane.passes.tiles.state import Accesses, State, Storage
+
+CHAINS = 4
+"""Of the elements that a thread of a processor combines."""
 
 
 def placed(line: Coordinates, axis: int, index: Index) -> Coordinates:
@@ -89,6 +93,14 @@ class _Part(_Range):
         super().__init__(count)
         self.lane, self.bits, self.strided = lane, log2(lanes) or 0, strided
 
+    def of_chain(self, chain: int, counter: Value | int) -> Index:
+        """The index in the line of the element with a number among those of a chain."""
+        in_chain = self.count // CHAINS
+        own = BitIndex(counter) if isinstance(counter, int) else source(counter, in_chain)
+        assert isinstance(own, BitIndex)
+        own = own.joined(BitIndex(chain), log2(CHAINS) or 0)
+        return own.joined(self.lane, self.bits)
+
     def at(self, counter: Value | int) -> Index:
         """The index in the line."""
         own = super().at(counter)
@@ -101,6 +113,8 @@ class _Part(_Range):
 def _reduced(state: State, op: tiles.TileReduce, line: Coordinates, indices: _Range) -> list[Value]:
     """Elements of a line, combined in the order of ``indices``."""
     b = state.b
+    if isinstance(indices, _Part) and _has_chains(state, op, indices):
+        return _reduced_in_chains(state, op, line, indices)
     at = placed(line, op.axis, indices.at(0))
     first = [element(state, value, at) for value in op.arguments]
     if indices.count == 1:
@@ -115,6 +129,43 @@ def _reduced(state: State, op: tiles.TileReduce, line: Coordinates, indices: _Ra
         for var, value in zip(totals, combined, strict=True):
             b.write(var, value)
     return [b.read(var) for var in totals]
+
+
+def _has_chains(state: State, op: tiles.TileReduce, part: _Part) -> bool:
+    """Whether a thread of a processor combines elements in several chains, whose instructions need
+    not wait for each other."""
+    commutes = part.strided and part.count >= 2 * CHAINS and part.count % CHAINS == 0
+    cheap = all(state.placement.cost(value) <= CHEAP for value in op.arguments)
+    return state.machine.lockstep and commutes and cheap
+
+
+def _reduced_in_chains(
+    state: State, op: tiles.TileReduce, line: Coordinates, part: _Part
+) -> list[Value]:
+    """Elements of a line: every fourth, and these results."""
+    b = state.b
+
+    def elements_at(chain: int, counter: Value | int) -> list[Value]:
+        at = placed(line, op.axis, part.of_chain(chain, counter))
+        return [element(state, value, at) for value in op.arguments]
+
+    chains: list[list[Var]] = []
+    for chain in range(CHAINS):
+        first = elements_at(chain, 0)
+        chains.append([b.variable("total", value.type) for value in first])
+        for var, value in zip(chains[-1], first, strict=True):
+            b.write(var, value)
+    with state.counted(part.count // CHAINS, "index", 1) as counter:
+        for chain, totals in enumerate(chains):
+            more = elements_at(chain, counter)
+            combined = call(state, op.callee, [*map(b.read, totals), *more])
+            for var, value in zip(totals, combined, strict=True):
+                b.write(var, value)
+    results = [[b.read(var) for var in totals] for totals in chains]
+    while len(results) > 1:
+        pairs = zip(results[::2], results[1::2], strict=True)
+        results = [[*call(state, op.callee, [*one, *other])] for one, other in pairs]
+    return results[0]
 
 
 def _reduce_together(
