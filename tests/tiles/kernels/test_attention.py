@@ -11,6 +11,7 @@ import gridlane
 from gridlane import cuda
 from gridlane.core.errors import ArgumentError
 from gridlane.tiles import kernels
+from gridlane.tiles.kernels import blocks
 
 SHADERS = [each for each in DEVICES if each not in ("cpu", "cuda")]
 TOLERANCE = {"float64": 1e-12, "float32": 1e-5, "float16": 2e-3, "bfloat16": 2e-2}
@@ -52,6 +53,15 @@ def test_dtypes(device, rng, dtype):
 )
 def test_masks(device, rng, options, extents):
     parts = arrays(rng, (1, 1), extents, dtype=np.float32)
+    near(kernels.attention(*parts, **options), exact.attention(*parts, **options))
+
+
+@pytest.mark.parametrize("options", [*MASKS, {"window": 150}, {"causal": True, "window": 150}])
+def test_tiles_of_warpgroups(rng, monkeypatch, options):
+    """More queries a tile, and tiles of keys that all of them see."""
+    monkeypatch.setattr(blocks, "has_warpgroups", lambda: True)
+    assert blocks.attention_blocks(300, 400, 128, "float16") == (128, 64, 8)
+    parts = arrays(rng, (1, 1), (300, 400), dtype=np.float16)
     near(kernels.attention(*parts, **options), exact.attention(*parts, **options))
 
 

@@ -92,6 +92,16 @@ def _has_room(known: Backend) -> bool:
     return known.program_shared >= 48 << 10
 
 
+_GROUPS_ROWS = 128
+"""The rows of two warpgroups."""
+_HALVES = ("float16", "bfloat16")
+
+
+def has_warpgroups() -> bool:
+    """Whether this thread's device copies boxes of tensors, and multiplies them where they are."""
+    return record().name == "cuda" and current.device().compute_capability[0] == 9
+
+
 class AttentionBlocks(NamedTuple):
     """The queries and the keys of a tile of attention, and the warps."""
 
@@ -103,6 +113,8 @@ class AttentionBlocks(NamedTuple):
 def attention_blocks(queries: int, keys: int, width: int, dtype: str) -> AttentionBlocks:
     """The tile of attention over rows of a width."""
     known = record()
+    if queries >= _GROUPS_ROWS and width <= 128 and dtype in _HALVES and has_warpgroups():
+        return AttentionBlocks(_GROUPS_ROWS, min(max(power_of_2(keys), 16), 64), 8)
     if known.on_host:
         most = 64, 64
     elif not _has_room(known) or dtype == "float64":

@@ -67,25 +67,41 @@ def piece(starts, batch, total):
 
 
 @jit
+def full_range(
+    first, last, begin, queries, keys, window,
+    STEP: tl.constexpr, CAUSAL: tl.constexpr, WINDOW: tl.constexpr,
+):  # fmt: skip
+    """The keys, between multiples of a step, that all queries from first to last see."""
+    shift = keys - queries
+    start, end = begin, keys
+    if CAUSAL:
+        end = tl.minimum(end, first + shift + 1)
+    if WINDOW:
+        start = tl.maximum(start, tl.maximum(last + shift - window + STEP - 1, 0) // STEP * STEP)
+        if not CAUSAL:
+            end = tl.minimum(end, first + shift + window)
+    return start, tl.maximum(tl.maximum(end, 0) // STEP * STEP, start)
+
+
+@jit
 def attend(
     mine, k, v, begin, end, i, queries, keys, window, k_row, k_step, v_row, v_step, width, values,
-    SCALE: tl.constexpr, CAUSAL: tl.constexpr, WINDOW: tl.constexpr,
-    N: tl.constexpr, WIDTH: tl.constexpr, VALUES: tl.constexpr,
+    total, weight, largest, SCALE: tl.constexpr, MASKED: tl.constexpr, CAUSAL: tl.constexpr,
+    WINDOW: tl.constexpr, N: tl.constexpr, WIDTH: tl.constexpr, VALUES: tl.constexpr,
     SUM: tl.constexpr, INDEX: tl.constexpr,
 ):  # fmt: skip
     """The weighted sums of values, not divided yet, their weights, and the largest scores in units
-    of log(2). A row that sees no key has the weight 0."""
-    largest = tl.full((mine.shape[0],), -float("inf"), SUM)
-    weight = tl.zeros((mine.shape[0],), SUM)
-    total = tl.zeros((mine.shape[0], VALUES), SUM)
+    of log(2), with some more keys. A row that sees no key has the weight 0."""
     for at in range(begin, end, N):
         j = at + tl.arange(0, N)
         key = load_rows(k, j, keys, k_row, k_step, width, WIDTH, INDEX)
         scores = tl.dot(mine, tl.trans(key), input_precision="ieee", out_dtype=SUM)
-        seen = visible(i[:, None], j[None, :], queries, keys, window, CAUSAL, WINDOW)
-        scores = tl.where(seen, scores * (SCALE * 1.4426950408889634), -float("inf"))
+        scores *= SCALE * 1.4426950408889634
+        if MASKED:
+            seen = visible(i[:, None], j[None, :], queries, keys, window, CAUSAL, WINDOW)
+            scores = tl.where(seen, scores, -float("inf"))
         higher = tl.maximum(largest, tl.max(scores, axis=1))
-        shift = tl.where(higher == -float("inf"), 0.0, higher)
+        shift = tl.where(higher == -float("inf"), 0.0, higher) if MASKED else higher
         powers = tl.exp2(scores - shift[:, None])
         kept = tl.exp2(largest - shift)
         weight = weight * kept + tl.sum(powers, axis=1)
@@ -131,10 +147,30 @@ def attention_tiles(
         mine = load_rows(q, i, queries, q_steps[2], q_steps[3], width, WIDTH, INDEX)
         last = tl.minimum(first + M, queries)
         begin, end = key_range(first, last, queries, keys, window, N, CAUSAL, WINDOW)
+        start, stop = full_range(
+            first, last, begin, queries, keys, window, N, CAUSAL, WINDOW
+        )  # fmt: skip
+        largest = tl.full((M,), -float("inf"), SUM)
+        weight = tl.zeros((M,), SUM)
+        total = tl.zeros((M, VALUES), SUM)
+        if WINDOW:
+            total, weight, largest = attend(
+                mine, k, v, begin, tl.minimum(start, end), i, queries, keys, window,
+                k_steps[2], k_steps[3], v_steps[2], v_steps[3], width, values,
+                total, weight, largest,
+                SCALE, True, CAUSAL, WINDOW, N, WIDTH, VALUES, SUM, INDEX,
+            )  # fmt: skip
         total, weight, largest = attend(
-            mine, k, v, begin, end, i, queries, keys, window,
+            mine, k, v, start, stop, i, queries, keys, window,
             k_steps[2], k_steps[3], v_steps[2], v_steps[3], width, values,
-            SCALE, CAUSAL, WINDOW, N, WIDTH, VALUES, SUM, INDEX,
+            total, weight, largest,
+            SCALE, False, CAUSAL, WINDOW, N, WIDTH, VALUES, SUM, INDEX,
+        )  # fmt: skip
+        total, weight, largest = attend(
+            mine, k, v, stop, end, i, queries, keys, window,
+            k_steps[2], k_steps[3], v_steps[2], v_steps[3], width, values,
+            total, weight, largest,
+            SCALE, True, CAUSAL, WINDOW, N, WIDTH, VALUES, SUM, INDEX,
         )  # fmt: skip
         shown = total / tl.where(weight == 0, 1.0, weight)[:, None]
         store_rows(out, shown, i, queries, out_steps[2], out_steps[3], values, VALUES, INDEX)
