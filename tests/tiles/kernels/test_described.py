@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from tests.tiles.kernels import exact
 
+from gridlane import cuda
 from gridlane.core.errors import ArgumentError
 from gridlane.tiles import kernels
-from gridlane.tiles.kernels import described, products
+from gridlane.tiles.kernels import described, prepared, products
 
 
 @pytest.fixture
@@ -32,7 +33,9 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
         return own(*args)
 
     monkeypatch.setattr(products, "_prepared", multiply)
+    prepared.forget()
     yield names
+    prepared.forget()
     described._least.cache_clear()
 
 
@@ -143,3 +146,55 @@ def test_blocks(monkeypatch):
 def test_no_parts_are_refused(device, rng, launched):
     with pytest.raises(ArgumentError, match="split_k is 0"):
         kernels.matmul(*factors(rng, 8, 8, 8), split_k=0)
+
+
+def test_calls_like_one_before(device, rng, launched):
+    """They go to the launches of the first, with other memory and other numbers."""
+    for n in range(3):
+        a, b = factors(rng, 100, 72, 200)
+        bias, more = rng.integers(-9, 9, 72).astype(np.float32), np.ones((100, 72), np.float32)
+        wanted = np.maximum(exact.wide(a) @ exact.wide(b) + bias, 0) + more
+        options = {"bias": cuda.to_device(bias), "residual": cuda.to_device(more)}
+        given = [cuda.to_device(each) for each in (a, b)]
+        for split in (1, 3):
+            options |= {"activation": "relu", "split_k": split, "out_dtype": "float32"}
+            got = kernels.matmul(*given, **options)
+            assert isinstance(got, cuda.devicearray.DeviceNDArray)
+            np.testing.assert_array_equal(got.copy_to_host(), wanted)
+            out = cuda.to_device(np.zeros((100, 72), np.float32))
+            assert kernels.matmul(*given, out, **options) is out
+            np.testing.assert_array_equal(out.copy_to_host(), wanted)
+        assert launched == ["described"] * 4, n
+
+
+def test_calls_unlike_one_before(device, rng, launched):
+    """Shapes, strides, dtypes, alignments and options are other launches; host arrays are known by
+    their copies alone."""
+    a, b = factors(rng, 64, 64, 64)
+    whole = cuda.to_device(np.zeros((64, 80), np.float16))
+    whole.copy_to_device(np.concatenate([a, a[:, :16]], 1))
+    given = [cuda.to_device(each) for each in (a, b)]
+    wanted = exact.wide(a) @ exact.wide(b)
+    makes = [
+        lambda: kernels.matmul(*given, out_dtype="float32"),
+        lambda: kernels.matmul(given[0], given[1], out_dtype="float32", split_k=2),
+        lambda: kernels.matmul(whole[:, :64], given[1], out_dtype="float32"),
+        lambda: kernels.matmul(whole[:, 8:72], given[1], out_dtype="float32"),
+        lambda: kernels.matmul(a, b, out_dtype="float32"),
+    ]
+    moved = exact.wide(np.concatenate([a, a[:, :16]], 1)[:, 8:72]) @ exact.wide(b)
+    for _ in range(2):
+        for n, make in enumerate(makes):
+            got = make()
+            got = got.copy_to_host() if hasattr(got, "copy_to_host") else got
+            np.testing.assert_array_equal(got, moved if n == 3 else wanted)
+    assert launched == ["described"] * 5  # a view beside another one is of its kind
+
+
+def test_errors_of_calls_like_one_before(device, rng, launched):
+    a, b = (cuda.to_device(each) for each in factors(rng, 64, 64, 64))
+    kernels.matmul(a, b)
+    with pytest.raises(ArgumentError, match="activation is 'tanh'"):
+        kernels.matmul(a, b, activation="tanh")
+    with pytest.raises(ArgumentError, match="columns must be"):
+        kernels.matmul(a, b[:32])
