@@ -99,7 +99,15 @@ def _address(value: Any) -> int:
 
 # --- tiles
 
-_TILES = ((128, 256, 8), (256, 128, 8), (128, 128, 8), (64, 256, 4), (64, 128, 4), (64, 64, 4))
+_TILES = (
+    (128, 256, 8),
+    (256, 128, 8),
+    (128, 128, 8),
+    (128, 64, 8),
+    (64, 256, 4),
+    (64, 128, 4),
+    (64, 64, 4),
+)
 """Rows, columns and warps."""
 _PRODUCTS = 2048
 """Products of a multiprocessor in a cycle."""
@@ -107,7 +115,9 @@ _BYTES = 50
 """That it reads from the second cache in a cycle."""
 _BEGIN = 2000
 """Cycles until the first products of a tile, and behind the last ones."""
-_ADD = 5000
+_MEMORY = 2800
+"""Bytes that all multiprocessors together read from the GPU's memory in a cycle."""
+_ADD = 8000
 """Cycles that adding parts takes at least, as it is a launch of its own."""
 _LEAST_STEPS = 8
 """Of a part."""
@@ -126,6 +136,7 @@ def described_blocks(m: int, n: int, k: int, asked: int | None = None) -> Descri
 @lru_cache(4096)
 def _least(m: int, n: int, k: int, asked: int | None, busy: int) -> DescribedBlocks:
     steps = max(-(-k // _SPAN), 1)
+    least = 2 * (m * k + k * n + m * n) / _MEMORY
     best: tuple[float, DescribedBlocks] | None = None
     for rows, columns, warps in _TILES:
         if rows > max(64, power_of_2(m)) or columns > max(64, power_of_2(n)):
@@ -133,10 +144,13 @@ def _least(m: int, n: int, k: int, asked: int | None, busy: int) -> DescribedBlo
         tiles = -(-m // rows) * -(-n // columns)
         for whole, parts in _splits(tiles, steps, busy, asked):
             cycles = _cycles(rows, columns, whole, steps, busy)
-            if parts > 1:
-                rest = tiles - whole
+            rest = tiles - whole
+            if rest:
                 cycles += _cycles(rows, columns, rest * parts, -(-steps // parts), busy)
-                cycles += _ADD + 8 * rest * parts * rows * columns / (busy * _BYTES / 2)
+            cycles = max(cycles, least)
+            if parts > 1:
+                sums = rest * parts * min(rows, m) * min(columns, n)
+                cycles += _ADD + 8 * sums / (busy * _BYTES / 2)
             if best is None or cycles < best[0]:
                 span = 2 * _SPAN if rows + columns <= 192 else _SPAN
                 stages = max(2, min(_MOST_STAGES, _SHARED // ((rows + columns) * span * 2)))

@@ -60,7 +60,9 @@ def described_product_tiles(
                 )  # fmt: skip
             else:
                 lines = (place - whole) * M + tl.arange(0, M)
-                tl.store(split + lines[:, None] * N + tl.arange(0, N)[None, :], total)
+                inside = row * M + tl.arange(0, M) < m
+                where = split + lines[:, None] * N + tl.arange(0, N)[None, :]
+                tl.store(where, total, mask=inside[:, None])
         else:
             store_product(
                 total, row, column, out, more, m, n, out_steps, more_steps, DESCRIBED,
@@ -107,11 +109,11 @@ def add_described_parts(
     down_piece = piece // width * ROWS + tl.arange(0, ROWS)
     across_piece = piece % width * COLUMNS + tl.arange(0, COLUMNS)
     where = split + (which * M + down_piece)[:, None] * N + across_piece[None, :]
+    i = (row * M + down_piece).to(INDEX)
     total = tl.zeros((ROWS, COLUMNS), SUM)
     for _ in range(parts):
-        total += tl.load(where)
+        total += tl.load(where, mask=(i < m)[:, None], other=0)
         where += rest * (M * N)
-    i = (row * M + down_piece).to(INDEX)
     j = (column * N + across_piece).to(INDEX)
     if more is not None:
         scale_a, scale_b, bias, residual = more
