@@ -103,6 +103,8 @@ class Sides:
 
     def array(self, values: np.ndarray) -> Any:
         """An array where all sides have it: on the GPU a tensor of torch."""
+        if hasattr(values, "detach"):
+            return values
         if self.torch is None:
             return values if self.small else self._own(values)
         torch = self.torch
@@ -111,6 +113,19 @@ class Sides:
         if values.dtype == ml_dtypes.float8_e4m3fn:
             return torch.from_numpy(values.view(np.uint8)).view(torch.float8_e4m3fn).cuda()
         return torch.from_numpy(values).cuda()
+
+    def random(self, rng: np.random.Generator, shape: tuple[int, ...], dtype: Any) -> Any:
+        """Numbers of the normal distribution, or integers from -8 to 8: those of torch on the GPU,
+        where large arrays of the host would take seconds."""
+        if self.torch is None:
+            if np.dtype(dtype) == np.int8:
+                return rng.integers(-8, 9, shape).astype(dtype)
+            return rng.standard_normal(shape, np.float32).astype(dtype)
+        torch, name = self.torch, np.dtype(dtype).name
+        torch.manual_seed(int(rng.integers(1 << 31)))
+        if name == "int8":
+            return torch.randint(-8, 9, shape, device="cuda", dtype=torch.int8)
+        return torch.randn(shape, device="cuda").to(getattr(torch, name))
 
     @staticmethod
     def multiprocessors() -> int:
@@ -155,10 +170,10 @@ class Sides:
         }
 
 
-def whole(value: Any) -> np.ndarray:
-    """A result in float64."""
+def whole(value: Any) -> Any:
+    """A copy of a result in float64, where it is."""
     if hasattr(value, "detach"):
-        return value.detach().double().cpu().numpy()
+        return value.detach().double().clone()
     value = value.copy_to_host() if hasattr(value, "copy_to_host") else value
     return np.asarray(value).astype(np.float64)
 
@@ -178,10 +193,7 @@ def product(sides: Sides, kind: str, shape: tuple[int, int, int], way: str = "")
     """A product by the program over addresses; by ``descriptors``, or by the ``library``."""
     m, n, k = shape
     rng, dtype = np.random.default_rng(1), ELEMENTS[kind]
-    if kind == "int8":
-        host = [rng.integers(-8, 9, each).astype(dtype) for each in ((m, k), (n, k))]
-    else:
-        host = [rng.standard_normal(each, np.float32).astype(dtype) for each in ((m, k), (n, k))]
+    host = [sides.random(rng, each, dtype) for each in ((m, k), (n, k))]
     kept = {"int8": np.int32, "fp8": np.float32}.get(kind, dtype)
     a, b = map(sides.array, host)
     out = sides.array(np.zeros((m, n), kept))
@@ -250,7 +262,7 @@ def attention(
 ) -> Case:
     heads = 2 if sides.small else max(1, 32 * 4096 // length)
     rng = np.random.default_rng(2)
-    host = [rng.standard_normal((heads, length, width)).astype(np.float16) for _ in range(3)]
+    host = [sides.random(rng, (heads, length, width), np.float16) for _ in range(3)]
     q, k, v = map(sides.array, host)
     out = sides.array(np.zeros((heads, length, width), np.float16))
     rows, columns = (32, 32) if sides.small else (128, 64)
@@ -287,7 +299,7 @@ def attention(
 def rows_of(sides: Sides, name: str, rows: int, columns: int) -> Case:
     """Softmax, norms and cross entropy of the rows of a matrix of float16."""
     rng = np.random.default_rng(3)
-    host = rng.standard_normal((rows, columns)).astype(np.float16)
+    host = sides.random(rng, (rows, columns), np.float16)
     scale, shift = rng.standard_normal((2, columns)).astype(np.float16)
     labels = rng.integers(0, columns, rows)
     x, out = sides.array(host), sides.array(np.zeros((rows, columns), np.float16))
@@ -368,7 +380,7 @@ def cases(sides: Sides) -> Iterator[tuple[str, Callable[[], Case]]]:
 def difference(case: Case) -> float:
     """The largest difference of gridlane's result, of what is allowed; inf where it has none.
     Sides that fail are named, and take no part any more."""
-    found: dict[str, np.ndarray] = {}
+    found: dict[str, Any] = {}
     for who, run in [*case.runs.items()]:
         try:
             found[who] = whole(run())
@@ -383,8 +395,8 @@ def difference(case: Case) -> float:
         reference = next((v for who, v in found.items() if who.startswith("torch")), None)
     if reference is None:
         return math.nan
-    most = float(np.abs(reference).max()) * case.near
-    return float(np.abs(found["gridlane"] - reference).max()) / most
+    most = float(abs(reference).max()) * case.near
+    return float(abs(found["gridlane"] - reference).max()) / most
 
 
 def measured(sides: Sides, case: Case, rounds: int) -> dict[str, float]:
