@@ -18,7 +18,7 @@ from gridlane.passes.tiles.order import writes_memory
 from gridlane.passes.tiles.row_stores import has_rows, rows_of
 from gridlane.passes.tiles.state import DEVICE, State, Storage
 from gridlane.passes.tiles.vectors import group_of, store_group, store_words
-from gridlane.passes.tiles.widths import divides_extents
+from gridlane.passes.tiles.widths import divides_extents, width_of
 
 # ---- stores
 
@@ -60,8 +60,8 @@ def store(state: State, op: tile_memory.TileStore) -> None:
 
 
 def store_block(state: State, op: tile_memory.TileStoreBlock) -> None:
-    """Store a tile to a block of an array. Where vectors may be half in the array, they are those
-    of blocks that are all in it."""
+    """Store a tile to a block of an array: by vectors, where each is known to be all in the array
+    or all beyond it, or turns out to be."""
     _staged(state, op, op.value)
     axis = len(type_of(op.value).shape) - 1
     with state.together(), state.where(state.sole()):
@@ -69,8 +69,8 @@ def store_block(state: State, op: tile_memory.TileStoreBlock) -> None:
             _store_elements(state, op)
             return
         memo, state.memo = state.memo, dict(state.memo)
-        with state.b.if_(_is_inside(state, op)) as branch:
-            _store_elements(state, op, checks=False)
+        with state.b.if_(_are_whole(state, op, axis)) as branch:
+            _store_elements(state, op)
         state.memo = dict(memo)
         with state.b.inside(branch.orelse):
             for at in state.own_elements(type_of(op.value).shape):
@@ -79,23 +79,23 @@ def store_block(state: State, op: tile_memory.TileStoreBlock) -> None:
         state.memo = memo
 
 
-def _is_inside(state: State, op: tile_memory.TileStoreBlock) -> Value:
-    """Whether all elements of a block are in the array."""
-    b, whole = state.b, state.b.const(True, b1)
-    for axis in op.checked:
-        start = b.cast(state.of(op.starts[axis]), i64)
-        end = b.add(start, b.const(type_of(op.value).shape[axis], i64))
-        whole = b.and_(whole, b.value(arith.Ge(start, b.const(0, i64))))
-        whole = b.and_(whole, b.value(arith.Le(end, state.of(op.extents[axis]))))
-    return whole
+def _are_whole(state: State, op: tile_memory.TileStoreBlock, axis: int) -> Value:
+    """Whether no vector of a block, along an axis, is half in the array."""
+    b, extent = state.b, state.of(op.extents[axis])
+    width = width_of(state.contiguity, op, axis)
+    start = b.cast(state.of(op.starts[axis]), i64)
+    end = b.add(start, b.const(type_of(op.value).shape[axis], i64))
+    is_inside = b.value(arith.Le(end, extent))
+    divides = b.eq(b.and_(extent, b.const(width - 1, i64)), b.const(0, i64))
+    return b.or_(is_inside, divides)
 
 
-def _store_elements(state: State, op: tile_memory.TileStoreBlock, checks: bool = True) -> None:
-    """Store a block by vectors; without checks one that is all in the array."""
+def _store_elements(state: State, op: tile_memory.TileStoreBlock) -> None:
+    """Store the elements of a block, by vectors where these are all in or all out of the array."""
     if has_rows(state, op):
         for row in rows_of(state, op):
             pointer, inside = block_element(state, op, row.at)
-            store_words(state, pointer, inside if checks else None, row.words, op.cache)
+            store_words(state, pointer, inside, row.words, op.cache)
         return
     for at in state.own_elements(type_of(op.value).shape):
         group = group_of(state, op, at)
@@ -104,9 +104,9 @@ def _store_elements(state: State, op: tile_memory.TileStoreBlock, checks: bool =
         pointer, inside = block_element(state, op, at)
         values = [element(state, op.value, each) for each in (group.places if group else [at])]
         if group is not None:
-            store_group(state, group, pointer, inside if checks else None, values, op.cache)
+            store_group(state, group, pointer, inside, values, op.cache)
         else:
-            _write(state, pointer, values[0], inside if checks else None, op.cache)
+            _write(state, pointer, values[0], inside, op.cache)
 
 
 def _write(state: State, pointer: Value, value: Value, mask: Value | None, cache: str) -> None:

@@ -113,7 +113,7 @@ _PRODUCTS = 2048
 """Products of a multiprocessor in a cycle."""
 _BYTES = 50
 """That it reads from the second cache in a cycle."""
-_BEGIN = 2000
+_BEGIN = 3200
 """Cycles until the first products of a tile, and behind the last ones."""
 _MEMORY = 2800
 """Bytes that all multiprocessors together read from the GPU's memory in a cycle."""
