@@ -198,3 +198,18 @@ def test_errors_of_calls_like_one_before(device, rng, launched):
         kernels.matmul(a, b, activation="tanh")
     with pytest.raises(ArgumentError, match="columns must be"):
         kernels.matmul(a, b[:32])
+
+
+def test_arrays_that_are_copied_are_known_by_no_kind(device, rng, launched):
+    """Rows that are one in memory, and rows in the other order."""
+    _, b = factors(rng, 64, 64, 64)
+    other = cuda.to_device(b)
+    for number in range(2):
+        row = cuda.to_device(np.full(64, number + 1, np.float16))
+        same = cuda.devicearray.DeviceNDArray((64, 64), (0, 2), np.float16, gpu_data=row.gpu_data)
+        wanted = np.full((64, 64), number + 1.0) @ exact.wide(b)
+        got = kernels.matmul(same, other, out_dtype="float32")
+        np.testing.assert_array_equal(got.copy_to_host(), wanted)
+        assert prepared.key_of((same, other, None), ()) is None
+    assert prepared.key_of((other, other, None), ()) is not None
+    assert prepared.key_of((other[::-1], other, None), ()) is None

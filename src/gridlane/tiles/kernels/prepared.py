@@ -117,13 +117,18 @@ def _facts(array: Any) -> Hashable:
         return ()
     kind = type(array)
     if kind is DeviceNDArray:
+        if min(array.strides, default=1) <= 0:
+            return None
         return kind, array.shape, array.strides, array.dtype, array.address % _ALIGN
     is_torch = _TORCH.get(kind)
     if is_torch is None:
         is_torch = _TORCH[kind] = kind.__module__ == "torch" and kind.__name__ == "Tensor"
     if not is_torch or array.requires_grad or not array.is_cuda or array.is_neg():
         return None
-    return kind, array.shape, array.stride(), array.dtype, array.data_ptr() % _ALIGN, array.device
+    strides = array.stride()
+    if 0 in strides:
+        return None
+    return kind, array.shape, strides, array.dtype, array.data_ptr() % _ALIGN, array.device
 
 
 def find(key: Hashable) -> Prepared | None:
