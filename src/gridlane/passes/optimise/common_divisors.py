@@ -29,14 +29,16 @@ def share_reciprocals(module: Module) -> None:
     for function in module.functions.values():
         new: dict[Value, Value] = {}
         _region(module, function, function.body, new)
-        replace_values(function.body, new)
+        if new:
+            replace_values(function.body, new)
 
 
 def _region(module: Module, function: Function, region: Region, new: dict[Value, Value]) -> None:
     groups: dict[Value, list[arith.Div]] = {}
     for op in region.ops:
-        for inner in op.regions():
-            _region(module, function, inner, new)
+        if op.REGION_FIELDS:
+            for inner in op.regions():
+                _region(module, function, inner, new)
         if isinstance(op, arith.Div) and _is_plain(op):
             groups.setdefault(op.rhs, []).append(op)
     for divisions in groups.values():
