@@ -21,7 +21,7 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """Let every device have descriptors, and four programs at once; the programs launched."""
     names: list[str] = []
     described._least.cache_clear()
-    monkeypatch.setattr(described, "has_tensor_maps", lambda: True)
+    monkeypatch.setattr(products, "is_hopper", lambda: True)
     monkeypatch.setattr(described, "_TILES", ((32, 64, 4), (64, 64, 4)))
     monkeypatch.setattr(described, "_LEAST_STEPS", 1)
     for module in (described, products):

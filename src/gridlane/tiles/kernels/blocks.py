@@ -12,6 +12,9 @@ from gridlane.tiles.kernels.operands import NARROW
 _BY_CORES = frozenset(("float16", "bfloat16", "int8", *NARROW))
 """The dtypes of factors that NVIDIA's tensor cores multiply without loss."""
 
+_OF_GROUPS = frozenset(("float16", "bfloat16"))
+"""Those whose products warpgroups compute along either axis of both factors."""
+
 _HOST_BYTES = 64 << 10
 """Of a row that a processor keeps near while it computes."""
 
@@ -57,15 +60,25 @@ class ProductBlocks(NamedTuple):
 
 _ON_HOST = (ProductBlocks(256, 256, 128), ProductBlocks(128, 128, 128))
 """The tiles of processors that have many of them to compute, the largest first."""
+_ON_HOPPER = (ProductBlocks(128, 256, 64, 8), ProductBlocks(128, 128, 64, 8))
+"""Likewise of GPUs with products of warpgroups."""
 _MOST_AREA = 1.25
 """Of such tiles, by that of the product: what lies behind it is computed as well."""
 
 
-def product_blocks(m: int, n: int, k: int, dtype: str, count: int = 1) -> ProductBlocks:
+def is_hopper() -> bool:
+    """Whether this thread's device multiplies by warpgroups."""
+    return record().name == "cuda" and current.device().compute_capability[0] == 9
+
+
+def product_blocks(
+    m: int, n: int, k: int, dtype: str, count: int = 1, of_arrays: bool = False
+) -> ProductBlocks:
     """The tile of products of matrices of (m, k) and (k, n) elements.
 
     Args:
         count: the number of products.
+        of_arrays: the factors are matrices in memory, whose addresses take few registers.
     """
     known, small = record(), ProductBlocks(32, 32, 16)
     large: tuple[ProductBlocks, ...] = ()
@@ -74,6 +87,8 @@ def product_blocks(m: int, n: int, k: int, dtype: str, count: int = 1) -> Produc
     elif _has_room(known) and dtype != "float64":
         small = ProductBlocks(64, 64, 32)
         large = (ProductBlocks(128, 128, 32, 8),) if dtype in _BY_CORES else ()
+        if of_arrays and dtype in _OF_GROUPS and is_hopper():
+            large = _ON_HOPPER
     for each in large:
         tile = _fitting(each, (m, n, k))
         down, across = -(-m // each.m), -(-n // each.n)

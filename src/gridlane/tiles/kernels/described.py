@@ -12,7 +12,7 @@ from gridlane.cuda.arrays.devicearray import DeviceNDArray
 from gridlane.launch import current
 from gridlane.launch.geometry import address_of
 from gridlane.tiles.descriptors import TensorDescriptor
-from gridlane.tiles.kernels.blocks import multiprocessors, power_of_2, record
+from gridlane.tiles.kernels.blocks import multiprocessors, power_of_2
 from gridlane.tiles.kernels.operands import Operand
 
 FACTORS = ("float16", "bfloat16")
@@ -55,11 +55,6 @@ class DescribedBlocks(NamedTuple):
     stages: int
     whole: int
     parts: int
-
-
-def has_tensor_maps() -> bool:
-    """Whether this thread's device copies boxes, and multiplies them where they are."""
-    return record().name == "cuda" and current.device().compute_capability[0] == 9
 
 
 def described(array: Operand) -> Described | None:

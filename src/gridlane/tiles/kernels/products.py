@@ -10,7 +10,12 @@ import numpy as np
 from gridlane.core.errors import ArgumentError
 from gridlane.frontends.triton import language as tl
 from gridlane.tiles.kernels import described, prepared
-from gridlane.tiles.kernels.blocks import ProductBlocks, multiprocessors, product_blocks
+from gridlane.tiles.kernels.blocks import (
+    ProductBlocks,
+    is_hopper,
+    multiprocessors,
+    product_blocks,
+)
 from gridlane.tiles.kernels.operands import (
     FLOATS,
     INDICES,
@@ -186,7 +191,7 @@ def grouped_matmul(
         return target.value
     if not groups:
         raise ArgumentError(f"{right}; it must have groups")
-    tile = product_blocks(rows, n, k, left.dtype)
+    tile = product_blocks(rows, n, k, left.dtype, of_arrays=True)
     grid = (-(-rows // tile.m) + groups) * -(-n // tile.n)
     grouped_product_tiles[(grid,)](
         left.value, right.value, each.value, target.value, rows, groups, n, k,
@@ -337,13 +342,13 @@ def _multiply(
     k = a.shape[-1]
     if split_k is not None and split_k < 1:
         raise ArgumentError(f"split_k is {split_k}; it must be at least 1")
-    if batches.products == 1 and a.dtype in described.FACTORS and described.has_tensor_maps():
+    if batches.products == 1 and a.dtype in described.FACTORS and is_hopper():
         left, right = described.described(a), described.described(b)
         if left is not None and right is not None and k:
             made = _prepared(a, left, right, out, batches, epilogue, split_k)
             made.run(a.value, b.value, out.value, epilogue.arrays)
             return made
-    tile = product_blocks(m, n, k, a.dtype, batches.products)
+    tile = product_blocks(m, n, k, a.dtype, batches.products, of_arrays=True)
     places = batches.products * -(-m // tile.m) * -(-n // tile.n)
     parts = _parts(split_k, places, k, tile)
     more_steps = (*[_step(each) for each in epilogue[:3]], batches.residual)
