@@ -311,7 +311,7 @@ def rows_of(sides: Sides, name: str, rows: int, columns: int) -> Case:
     used = {"softmax": 0, "rms_norm": 1, "layer_norm": 2, "cross_entropy": 1}[name]
     runs = sides.launches(
         name, (rows,), out, (x, *others[:used], out, columns),
-        BLOCK=block, num_warps=min(16, max(4, block // 512)),
+        BLOCK=block, num_warps=16 if block > 8192 else min(8, max(4, block // 512)),
     )  # fmt: skip
     if sides.torch is not None:
         runs["torch.compile"] = _torchs_rows(sides.torch, name, x, others, columns)
