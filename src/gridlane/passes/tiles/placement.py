@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 
+from gridlane.core.dtypes import DType
 from gridlane.core.frozen import frozen
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, control, math, memory, tile_memory, tiles
@@ -259,7 +260,8 @@ class Placement:
 
     def _function_cost(self, name: str) -> int:
         if name not in self._costs:
-            self._costs[name] = sum(map(_cost, self.module.functions[name].body.walk()))
+            ops = self.module.functions[name].body.walk()
+            self._costs[name] = sum([_cost(op, self.machine.lockstep) for op in ops])
         return self._costs[name]
 
     # ---- operands
@@ -383,7 +385,14 @@ def _change(op: Op, value: Value, number: int) -> tuple[object, ...]:
     return (op.name,) if isinstance(op, tiles.TileJoin) else ()
 
 
-def _cost(op: Op) -> int:
+def _is_float(value: Value) -> bool:
+    return isinstance(value.type, DType) and value.type.is_float
+
+
+def _cost(op: Op, by_vectors: bool) -> int:
+    """The cost of an op. Vectors of processors divide integers as floats, one after the other."""
+    if by_vectors and isinstance(op, arith.Div | arith.Rem) and not _is_float(op.lhs):
+        return 2 * CHEAP
     if isinstance(op, control.Return | memory.ReadVar | memory.WriteVar):
         return 0
     known = _COSTS.get(type(op))

@@ -6,7 +6,7 @@ import math
 from typing import Any, NamedTuple
 
 from gridlane.core.errors import ArgumentError
-from gridlane.tiles.kernels.blocks import product_blocks
+from gridlane.tiles.kernels.blocks import product_blocks, record
 from gridlane.tiles.kernels.operands import (
     FLOATS,
     Operand,
@@ -156,11 +156,14 @@ def _launch(
     filters //= groups
     count, depth = images * math.prod(results), math.prod(weight.shape[1:])
     tile = product_blocks(count, filters, depth, x.dtype)
+    # On processors vectors are of places, where these are neighbours in memory.
+    turned = record().on_host and x.strides[1] > x.strides[3]
+    whole = weight.strides[1:] == (math.prod(weight.shape[2:]), weight.shape[3], 1)
     convolution_tiles[(groups * -(-count // tile.m) * -(-filters // tile.n),)](
         x.value, weight.value, bias.value if bias else None, out.value, count, groups,
         weight.shape[1], filters, x.shape[2:], tuple(results), *walk,
         x.strides, weight.strides, bias.strides[0] if bias else 0, out.strides,
         ACTIVATION=activation, M=tile.m, N=tile.n, K=tile.k, num_warps=tile.warps,
         HEIGHT=weight.shape[2], WIDTH=weight.shape[3], SUM=sum_type(x.dtype),
-        INDEX=index_type(x, weight, out),
+        INDEX=index_type(x, weight, out), TURNED=turned, WHOLE=whole,
     )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gridlane.frontends.triton import language as tl
 from gridlane.tiles.jit import jit
-from gridlane.tiles.kernels.programs.products import finish
+from gridlane.tiles.kernels.programs.products import activated
 
 
 @jit(do_not_specialize=("count", "groups"))
@@ -13,9 +13,11 @@ def convolution_tiles(
     stride, padding, dilation, x_steps, weight_steps, bias_step, out_steps,
     ACTIVATION: tl.constexpr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr,
     HEIGHT: tl.constexpr, WIDTH: tl.constexpr, SUM: tl.constexpr, INDEX: tl.constexpr,
+    TURNED: tl.constexpr, WHOLE: tl.constexpr,
 ):  # fmt: skip
     """Some places of the result, of all images, by some filters of one group. The rows of the
-    product are places, its inner dimension is (channel, y, x) of the kernel."""
+    product are places, or filters if it is turned; its inner dimension is (channel, y, x) of the
+    kernel. ``WHOLE``: so are the numbers of a filter in memory, one behind the other."""
     across = tl.cdiv(filters, N)
     down = tl.cdiv(count, M)
     place = tl.program_id(0)
@@ -30,28 +32,42 @@ def convolution_tiles(
     x += group * channels * x_steps[1]
     weight += group * filters * weight_steps[0]
     depth = channels * HEIGHT * WIDTH
-    total = tl.zeros((M, N), SUM)
+    # Of axes of places, and of axes behind or in front of these, the ones that are 1.
+    PLACE: tl.constexpr = 0 if TURNED else 1
+    INNER: tl.constexpr = 1 if TURNED else 0
+    total = tl.zeros((N, M) if TURNED else (M, N), SUM)
     for at in range(0, depth, K):
         k = at + tl.arange(0, K).to(INDEX)
         channel = k // (HEIGHT * WIDTH)
         kernel_y = k // WIDTH % HEIGHT
         kernel_x = k % WIDTH
-        y = top[:, None] + kernel_y[None, :] * dilation[0]
-        z = left[:, None] + kernel_x[None, :] * dilation[1]
+        y = tl.expand_dims(top, PLACE) + tl.expand_dims(kernel_y * dilation[0], INNER)
+        z = tl.expand_dims(left, PLACE) + tl.expand_dims(kernel_x * dilation[1], INNER)
         inside = (y >= 0) & (y < extents[0]) & (z >= 0) & (z < extents[1])
-        inside &= (i[:, None] < count) & (k[None, :] < depth)
-        where = x + image[:, None] * x_steps[0] + channel[None, :] * x_steps[1]
-        pixels = tl.load(where + y * x_steps[2] + z * x_steps[3], mask=inside, other=0.0)
-        where = kernel_y * weight_steps[2] + kernel_x * weight_steps[3] + channel * weight_steps[1]
-        where = weight + where[:, None] + j[None, :] * weight_steps[0]
-        taps = tl.load(where, mask=(k[:, None] < depth) & (j[None, :] < filters), other=0.0)
-        total = tl.dot(pixels, taps, total, input_precision="ieee", out_dtype=SUM)
+        inside &= tl.expand_dims(i < count, PLACE) & tl.expand_dims(k < depth, INNER)
+        where = image * x_steps[0] + top * x_steps[2] + left * x_steps[3]
+        where = tl.expand_dims(where, PLACE)
+        ahead = kernel_y * (dilation[0] * x_steps[2]) + kernel_x * (dilation[1] * x_steps[3])
+        where += tl.expand_dims(channel * x_steps[1] + ahead, INNER)
+        pixels = tl.load(x + where, mask=inside, other=0.0)
+        where = k
+        if not WHOLE:
+            where = kernel_y * weight_steps[2] + kernel_x * weight_steps[3]
+            where += channel * weight_steps[1]
+        where = weight + tl.expand_dims(j * weight_steps[0], INNER) + tl.expand_dims(where, PLACE)
+        inside = tl.expand_dims(k < depth, PLACE) & tl.expand_dims(j < filters, INNER)
+        taps = tl.load(where, mask=inside, other=0.0)
+        if TURNED:
+            total = tl.dot(taps, pixels, total, input_precision="ieee", out_dtype=SUM)
+        else:
+            total = tl.dot(pixels, taps, total, input_precision="ieee", out_dtype=SUM)
     if bias is not None:
-        bias += group * filters * bias_step
-    total = finish(
-        total, i, j, count, filters, None, None, bias, None, 0, 0, bias_step, 0, 0, ACTIVATION
-    )
+        bias += (group * filters + j) * bias_step
+        shift = tl.load(bias, mask=j < filters, other=0.0).to(SUM)
+        total += tl.expand_dims(shift, INNER)
+    total = activated(total, ACTIVATION)
     out += group * filters * out_steps[1]
     where = image * out_steps[0] + out_y * out_steps[2] + out_x * out_steps[3]
-    where = out + where[:, None] + j[None, :] * out_steps[1]
-    tl.store(where, total, mask=(i[:, None] < count) & (j[None, :] < filters))
+    where = tl.expand_dims(where, PLACE) + tl.expand_dims(j * out_steps[1], INNER)
+    inside = tl.expand_dims(i < count, PLACE) & tl.expand_dims(j < filters, INNER)
+    tl.store(out + where, total, mask=inside)
