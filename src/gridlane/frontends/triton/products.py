@@ -90,6 +90,7 @@ def dot(
     limit = unwrapped(max_num_imprecise_acc)
     if limit is not None and input.dtype.is_fp8() and limit > input.shape[-1]:
         raise ValueError(f"max_num_imprecise_acc ({limit}) must be <= K ({input.shape[-1]})")
+    loose = input.dtype.is_fp8() and other.dtype.is_fp8() and limit is None
     if input.dtype.is_fp8() and other.dtype.is_fp8():  # whose numbers float16 has, all of them
         input, other = converted(input, float16), converted(other, float16)
     _check(input, other)
@@ -106,7 +107,7 @@ def dot(
         start = converted(start, float32)
     factors = [_stack(value) for value in (input, other, start)]
     fused = bool(builder().fast & FastMath.CONTRACT)
-    op = TileDot(*[value.handle for value in factors], precision, fused)  # type: ignore[arg-type]  # three
+    op = TileDot(*[value.handle for value in factors], precision, fused, loose)  # type: ignore[arg-type]  # three
     result = tensor(builder().value(op), factors[2].type)
     return converted(reshaped(result, kind.shape), kind.element_ty)
 

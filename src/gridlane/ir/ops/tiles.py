@@ -412,13 +412,16 @@ PRODUCTS: dict[DType, tuple[DType, ...]] = {
 class TileDot(Op):
     """``acc`` plus the product of matrices ``lhs`` and ``rhs``, of tiles with two axes, or of three
     where the first counts matrices. The order of the sums is open; floats are summed with the
-    accumulator's precision at least. ``fused``: products of floats may be fused with additions."""
+    accumulator's precision at least. ``fused``: products of floats may be fused with additions.
+    ``loose``: the factors are floats of 8 bits before, and sums may have the precision with which
+    instructions for these add."""
 
     lhs: Value
     rhs: Value
     acc: Value
     precision: Precision = Precision.IEEE
     fused: bool = True
+    loose: bool = False
     pure = True
 
     def result_types(self) -> tuple[Type, ...]:

@@ -7,6 +7,7 @@ from gridlane.core.dtypes import DType
 from gridlane.core.source import Loc
 from gridlane.ir.ops import tiles
 from gridlane.ir.ops.matrix import DEPTHS
+from gridlane.ir.ops.warpgroups import DEPTH_BYTES
 from gridlane.ir.types import PointerType, TileType
 from gridlane.ir.values import Module
 from gridlane.passes.tiles.machine import TileMachine
@@ -53,8 +54,10 @@ def stored(
     decided(loc, "tile", f"{text}: {type_.count * size} bytes of {where}{ring}")
 
 
-def product(machine: TileMachine, op: tiles.TileDot, schedule: Schedule | None) -> None:
-    """How a product is computed."""
+def product(
+    machine: TileMachine, op: tiles.TileDot, schedule: Schedule | None, factors: str = ""
+) -> None:
+    """How a product is computed; ``factors``: what they are, if not their elements."""
     if not asked():
         return
     left = op.lhs.type
@@ -65,8 +68,9 @@ def product(machine: TileMachine, op: tiles.TileDot, schedule: Schedule | None) 
         how = "each element by itself, from memory"
     elif schedule.groups is not None:
         count, groups = tiles.tile_of(op, op.rhs).shape[-1], schedule.groups
+        shape = f"64x{count // groups.across}x{DEPTH_BYTES // left.element.size}"
         how = (
-            f"instructions of warpgroups of 64x{count // groups.across}x16 {left.element}, by "
+            f"instructions of warpgroups of {shape} {factors or left.element}, by "
             f"{groups.down} of these down and {groups.across} across, with "
             f"{schedule.layout.count} sums in the registers of each thread"
         )

@@ -129,7 +129,7 @@ def _sums(
     """Start the products that are added to the sums."""
     b, groups = state.b, schedule.groups
     assert groups is not None
-    (left, right), kind = factors, _factor_of(op)
+    (left, right), kinds = factors, _factors_of(state, op)
     rows, columns = type_of(op.lhs).shape[0] // groups.down, right.lines // groups.across
     across, down = log2(groups.across) or 0, log2(groups.down) or 0
     whole = _GROUP_BITS + across + down
@@ -137,7 +137,7 @@ def _sums(
     column = _bits(state, _GROUP_BITS, across, whole).joined(BitIndex(), log2(columns) or 0)
     layout, true, in_block = b.const(right.layout, u64), b.const(True, b1), columns // 2
     b.emit(WarpgroupFence())
-    for item in range(0, right.depth, depth_of(kind)):
+    for item in range(0, right.depth, depth_of(kinds[0])):
         second = right.start(state, column, item)
         for block in range(rows // ROWS):
             line, mine = block * ROWS, slice(block * in_block, (block + 1) * in_block)
@@ -148,7 +148,7 @@ def _sums(
                 first, is_across = (place, b.const(left.layout, u64)), left.across
             sums[mine] = b.emit(
                 WarpgroupMma(
-                    columns, kind, kind, False, False, is_across, right.across, False,
+                    columns, *kinds, False, False, is_across, right.across, False,
                     first, second, layout, true, tuple(sums[mine]),
                 )
             ).results  # fmt: skip
@@ -172,8 +172,12 @@ def _words(
     }
 
 
-def _factor_of(op: tiles.TileDot) -> Factor:
-    return FACTORS[type_of(op.lhs).element]  # type: ignore[index]  # a scalar
+def _factors_of(state: State, op: tiles.TileDot) -> tuple[Factor, Factor]:
+    floats = state.placement.byte_floats.get(op)
+    if floats is not None:
+        return floats.left, floats.right
+    kind = FACTORS[type_of(op.lhs).element]  # type: ignore[index]  # a scalar
+    return kind, kind
 
 
 def _bits(state: State, low: int, count: int, whole: int) -> BitIndex:

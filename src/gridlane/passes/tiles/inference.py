@@ -19,6 +19,7 @@ from gridlane.ir.ops.matrix_instructions import FACTORS
 from gridlane.ir.ops.products import Factor
 from gridlane.ir.types import TileType
 from gridlane.ir.values import Module, Value, Var
+from gridlane.passes.tiles.byte_floats import in_bytes
 from gridlane.passes.tiles.contiguity import Contiguity
 from gridlane.passes.tiles.factors import factor_of
 from gridlane.passes.tiles.following import follow
@@ -60,20 +61,30 @@ def placed(module: Module, machine: TileMachine) -> Placement:
     order, provenance = Order(module.kernel), Provenance(module.kernel)
     known = Contiguity(module, module.kernel) if machine.vectors else None
     refused: set[Op] = set()
+    floats = in_bytes(module, machine, order.ops)
     while True:
-        placement = Placement(module, machine, order, provenance)
+        placement = Placement(module, machine, order, provenance, byte_floats=floats)
         if not machine.lockstep:
             candidates = _candidates(placement, refused, known)
             placement.in_layouts = frozenset(_reductions(placement, candidates, refused))
             placement.decide()
             wrong = _assign(placement, candidates, known)
             if wrong:
-                refused |= wrong
+                refused |= {op for op in wrong if not _undone(placement, op)}
                 continue
             follow(placement)
         else:
             placement.decide()
         return placement
+
+
+def _undone(placement: Placement, op: Op) -> bool:
+    """Whether a product's factors were bytes, which they are no more."""
+    floats = placement.byte_floats.pop(op, None)
+    if floats is None or not isinstance(op, tiles.TileDot):
+        return False
+    floats.undo(op)
+    return True
 
 
 # ---- anchors
@@ -87,6 +98,9 @@ def _candidates(
     for op in placement.order.ops:
         if isinstance(op, tiles.TileDot) and op not in refused:
             schedule = _schedule(placement, op, reduced, known)
+            by_groups = schedule is not None and schedule.groups is not None
+            if not by_groups and _undone(placement, op):
+                schedule = _schedule(placement, op, reduced, known)
             if schedule is not None:
                 result[op] = schedule
     return result

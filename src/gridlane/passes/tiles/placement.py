@@ -15,6 +15,7 @@ from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, control, math, memory, tile_memory, tiles
 from gridlane.ir.types import PointerType, TileType
 from gridlane.ir.values import Module, Value, Var
+from gridlane.passes.tiles.byte_floats import ByteFloats
 from gridlane.passes.tiles.indices import log2
 from gridlane.passes.tiles.layouts import Layout, Warps
 from gridlane.passes.tiles.machine import TileMachine
@@ -110,6 +111,7 @@ class Placement:
         layouts: of ops that compute for each element, and of the tiles and variables that each
             thread keeps its own elements of; what has none here is in the order of rows.
         products: how products with a layout are computed.
+        byte_floats: products whose factors are bytes that are floats.
         swizzled: factors of products by warpgroups, which lie in shared memory in patterns.
         paired: left factors in registers.
         padded: tiles whose rows in shared memory have elements behind them, and how many.
@@ -126,6 +128,7 @@ class Placement:
     in_layouts: frozenset[Op] = frozenset()
     layouts: dict[object, Layout] = field(default_factory=dict[object, Layout])
     products: dict[Op, Schedule] = field(default_factory=dict[Op, Schedule])
+    byte_floats: dict[Op, ByteFloats] = field(default_factory=dict[Op, ByteFloats])
     padded: dict[Value, int] = field(default_factory=dict[Value, int])
     swizzled: set[Value] = field(default_factory=set[Value])
     paired: set[object] = field(default_factory=set[object])

@@ -182,13 +182,20 @@ def _users(placement: Placement, value: Value) -> list[Op]:
     """The ops that need a tile or its transpose."""
     found: list[Op] = []
     for op in placement.order.ops:
-        if value not in op.operands():
+        if value not in op.operands() or _is_dead(placement, op):
             continue
         if isinstance(op, tiles.TileTranspose) and op.order == (1, 0):
             found += _users(placement, op.results[0])
         else:
             found.append(op)
     return found
+
+
+def _is_dead(placement: Placement, op: Op) -> bool:
+    """Whether nothing needs a function's results."""
+    return isinstance(op, tiles.TileMap) and not any(
+        placement.uses.get(each) for each in op.results
+    )
 
 
 def _is_factor(placement: Placement, op: Op, value: Value) -> bool:

@@ -22,7 +22,8 @@ def dot(state: State, op: tiles.TileDot) -> None:
     if result not in state.placement.stored:
         return
     schedule = state.placement.products.get(op)
-    decisions.product(state.machine, op, schedule)
+    floats = state.placement.byte_floats.get(op)
+    decisions.product(state.machine, op, schedule, floats.name if floats else "")
     if state.machine.lockstep:
         state.stored[result] = dot_on_processor(state, op)
         return
