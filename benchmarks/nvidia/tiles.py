@@ -228,7 +228,7 @@ def product(sides: Sides, kind: str, shape: tuple[int, int, int], way: str = "")
         runs = {"gridlane": lambda: kernels.matmul(a, b.T, out)}
     if sides.torch is not None:
         runs["torch"] = _torchs_product(sides.torch, kind, a, b)
-    near = {"f16": 2e-3, "bf16": 1.6e-2, "tf32": 4e-3}.get(kind, 1e-5)
+    near = {"f16": 2e-3, "bf16": 1.6e-2, "fp8": 1.6e-2, "tf32": 4e-3}.get(kind, 1e-5)
 
     def exact() -> np.ndarray:
         return host[0].astype(np.float64) @ host[1].astype(np.float64).T
@@ -359,9 +359,11 @@ def cases(sides: Sides) -> Iterator[tuple[str, Callable[[], Case]]]:
         shapes = [(64, 96, 64), (50, 33, 48)] if small else SHAPES if kind == "f16" else [WIDE]
         for shape in shapes:
             yield f"{kind} {'x'.join(map(str, shape))}", partial(product, sides, kind, shape)
-    for shape in [(64, 96, 64), (50, 40, 48)] if small else SHAPES[:4]:
-        name = f"f16 descriptors {'x'.join(map(str, shape))}"
-        yield name, partial(product, sides, "f16", shape, "descriptors")
+    for kind in ELEMENTS:
+        shapes = [(64, 96, 64), (50, 40, 48)] if small else SHAPES[:4] if kind == "f16" else [WIDE]
+        for shape in shapes:
+            name = f"{kind} descriptors {'x'.join(map(str, shape))}"
+            yield name, partial(product, sides, kind, shape, "descriptors")
     for shape in [(64, 96, 64), (50, 33, 48)] if small else SHAPES:
         name = f"{LIBRARY} {'x'.join(map(str, shape))}"
         yield name, partial(product, sides, "f16", shape, "library")
