@@ -148,10 +148,17 @@ def _check_ptx(text: str, entry: str) -> None:
 
 def _bounded(module: Module, options: KernelOptions) -> KernelOptions:
     """The options of a program over tiles: its block is known, so that ptxas shares the registers
-    out among its threads."""
+    out among its threads. With a limit of the caller's they stay as that shares them out:
+    warpgroups would wait for registers that none has."""
     if not module.program_warps:
         return options
     from gridlane.compiler.programs import block_of  # for programs over tiles alone
+    from gridlane.ir.ops.warpgroups import RegisterLimit
+    from gridlane.ir.rewriting import erase
+
+    if options.max_registers:
+        body = module.kernel.body
+        erase(body, {op for op in body.walk() if isinstance(op, RegisterLimit)})
 
     x, y, z = block_of(backend("cuda"), module.program_warps)
     return replace(options, launch_bounds=(x * y * z + module.extra_threads,))

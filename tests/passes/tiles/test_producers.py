@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
 from typing import Any
 
 import ml_dtypes
@@ -470,3 +471,56 @@ def test_ptxas_keeps_products_in_flight(tmp_path):
         assert "serialized" not in done.stderr and " 0 bytes spill stores" in done.stderr
         registers = int(done.stderr.split("Used ")[1].split()[0])
         assert registers <= (256 if warps == 4 else 168)
+
+
+@jit
+def jumping(a, b, c, rows, skipped, end, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    """Loops that end by what they compute, and a program that ends at once."""
+    if tl.program_id(0) * M >= rows:
+        return
+    tile = tl.program_id(0)
+    while (tile * M < rows) & (tile != end):
+        at, depth = 0, 64
+        total = tl.zeros((M, N), tl.float32)
+        if tile != skipped:
+            while at < depth:
+                total = tl.dot(a.load([tile * M, at]), b.load([at, 0]), total)
+                at += K
+                if tile > skipped:
+                    depth = 3 * K
+        else:
+            total += 1
+        c.store([tile * M, 0], total)
+        tile += tl.num_programs(0)
+
+
+@pytest.mark.parametrize("grid", [1, 2, 9])
+@pytest.mark.parametrize("stages", [1, 3])
+def test_jumps(grid, stages):
+    a, b, c = whole((400, 64)), whole((64, 32)), np.zeros((400, 32), np.float32)
+    args = [Described(a, (64, 16)), Described(b, (16, 32)), Described(c, (64, 32)), 400, 2, 5]
+    module = lowered(program(jumping, args, 4, stages, M=64, N=32, K=16))
+    assert loads(module) == 2
+    want = a.astype(int) @ b
+    want[192:] = a[192:, :48].astype(int) @ b[:48]
+    want[128:192] = 1
+    want[320:384] = 0
+    if grid == 1:
+        want[384:] = 0  # the program ends in front of it
+    got = run(module, args, 4, grid)[0][2]
+    np.testing.assert_array_equal(got, want)
+
+
+def test_a_limit_of_registers_stays():
+    """Warpgroups share no registers out that the launch does not have."""
+    a = np.zeros((256, 256), np.float16)
+    args = [Described(a, (128, 64)), Described(a, (64, 64)), Described(a, (128, 64)), 256]
+    constants = {"M": 128, "N": 64, "K": 64}
+    args[2] = Described(a.astype(np.float32), (128, 64))
+    module, target = program(product, args, 8, 3, **constants), Target("cuda", processor="sm_90a")
+    for limit in (None, 128):
+        options = replace(OPTIONS, max_registers=limit)
+        text = compiler.generate(copied(module), target, options).code.decode()
+        assert "cp.async.bulk.tensor" in text
+        assert ("setmaxnreg" in text) == (limit is None)
+        assert (".maxnreg 128" in text) == (limit is not None)
