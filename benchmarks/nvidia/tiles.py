@@ -257,6 +257,10 @@ def _torchs_product(torch: Any, kind: str, a: Any, b: Any) -> Run:
 # ---- attention
 
 
+ATTENTION_BLOCKS = {"gridlane": (128, 128, 2), "triton": (128, 64, 3)}
+"""The queries and keys of a tile of each side, and the stages: the fastest of some."""
+
+
 def attention(
     sides: Sides, length: int, width: int, causal: bool, by_descriptors: bool = False
 ) -> Case:
@@ -265,18 +269,21 @@ def attention(
     host = [sides.random(rng, (heads, length, width), np.float16) for _ in range(3)]
     q, k, v = map(sides.array, host)
     out = sides.array(np.zeros((heads, length, width), np.float16))
-    rows, columns = (32, 32) if sides.small else (128, 64)
-    scale = width**-0.5 * math.log2(math.e)
-    grid, constants = (length // rows, heads), {"CAUSAL": causal, "WIDTH": width}
-    options = constants | {"M": rows, "N": columns, "num_warps": 8, "num_stages": 3}
-    runs = sides.launches("attention", grid, out, (q, k, v, out, length, scale), **options)
-    if by_descriptors:
-        blocks = (rows, width), (columns, width), (columns, width), (rows, width)
-        for who, module in sides.kernels.items():
-            pairs = zip((q, k, v, out), blocks, strict=True)
-            given = [sides.described(who, each, block) for each, block in pairs]
-            args = *given, length, scale
-            runs[who] = partial(_launched, module.attention_descriptors, grid, out, args, options)
+    runs: dict[str, Run] = {}
+    for who, module in sides.kernels.items():
+        rows, columns, stages = (32, 32, 3) if sides.small else ATTENTION_BLOCKS[who]
+        options = {"CAUSAL": causal, "WIDTH": width, "M": rows, "N": columns}
+        options |= {"num_warps": 8, "num_stages": stages}
+        given: list[Any] = [q, k, v, out]
+        kernel = module.attention
+        if by_descriptors:
+            kernel, high = module.attention_descriptors, (rows, columns, columns, rows)
+            given = [
+                sides.described(who, each, (lines, width))
+                for each, lines in zip(given, high, strict=True)
+            ]
+        args = *given, length, width**-0.5 * math.log2(math.e)
+        runs[who] = partial(_launched, kernel, (length // rows, heads), out, args, options)
     if sides.torch is not None:
         function = sides.torch.nn.functional.scaled_dot_product_attention
         runs["torch"] = lambda: function(q[None], k[None], v[None], is_causal=causal)[0]
