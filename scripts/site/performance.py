@@ -64,6 +64,7 @@ TITLES = {
     "actors_cpu": "Actors on the CPU",
     "actors_lattice_cuda": "Lattices on a GPU",
     "vulkan_cuda": "Vulkan and CUDA on one GPU",
+    "nvidia_tiles_vulkan": "Products of tiles by Vulkan and CUDA on one GPU",
     "waiting_vulkan": "Waiting on Vulkan",
     "vulkan_glsl": "Vulkan in software beside GLSL",
     "shader_launch_webgpu": "Launches by WebGPU",
@@ -378,7 +379,8 @@ def figures_page(data: Data) -> str:
         "[Performance](performance.md) has what matters to most users, and "
         "[notes on measurements](contributing/measurements.md) the causes.\n"
     ]
-    for name in [*TITLES, *(name for name in data if name not in TITLES)]:
+    titled = [name for name in TITLES if name in data]
+    for name in [*titled, *(name for name in data if name not in TITLES)]:
         parts.append(f"\n## {TITLES.get(name, name)}\n")
         for row in data[name]:
             parts.append(f"\n{source(row, versions=True)}\n\n{figures(row)}\n")
