@@ -61,13 +61,22 @@ def has_rows(state: State, op: tile_memory.TileStore | tile_memory.TileStoreBloc
     )
 
 
-def rows_of(state: State, op: tile_memory.TileStore | tile_memory.TileStoreBlock) -> Iterator[Row]:
-    """What this thread stores; code is written for each. All threads run it together."""
+Store = tile_memory.TileStore | tile_memory.TileStoreBlock
+
+
+def rows_of(state: State, op: Store) -> Iterator[Row]:
+    """What this thread stores, for each of which code is written. All threads run it together, and
+    all exchanges stand in front of the stores, so that none waits for another one."""
+    before, state.by_registers = state.by_registers, True
+    yield from [*_exchanged_rows(state, op)]
+    state.by_registers = before
+
+
+def _exchanged_rows(state: State, op: Store) -> Iterator[Row]:
     layout, b, type_ = state.placement.layouts[op], state.b, type_of(op.value)
     pair, *groups = [1 << layout.registers.index(step) for step in (_PAIR, *_GROUPS)]
     exchanged = _exchanged(layout)
     group = Group(((),) * 2, 0, type_.element)  # type: ignore[arg-type]  # a scalar
-    before, state.by_registers = state.by_registers, True
     lane = [_bit(state, bit) for bit in range(2)]
     for first in range(layout.count):
         if first & (pair | sum(groups)):
@@ -84,7 +93,6 @@ def rows_of(state: State, op: tile_memory.TileStore | tile_memory.TileStoreBlock
             words = _swapped(state, words, bit, lane[bit])
         at = unflattened(b, exchanged.at(first, state.thread), type_.shape)
         yield Row(at, tuple(words))
-    state.by_registers = before
 
 
 def _exchanged(layout: Layout) -> Layout:
