@@ -52,3 +52,31 @@ def test_masks_of_matrices(n):
     i, j = np.ogrid[:16, :64]
     want = np.where((j < n) & (i % 2 == 0), x, i - j)
     np.testing.assert_array_equal(by_turns(module, args, threads)[1], want)
+
+
+@jit
+def with_others(x, out, n, other, BLOCK: tl.constexpr, OTHER: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    values = tl.load(x + i, mask=i < n, other=OTHER)
+    tl.store(out + i, values)
+    tl.store(out + BLOCK + i, tl.load(x + i, mask=i < n, other=other))
+
+
+@pytest.mark.parametrize(
+    "dtype, other",
+    [
+        (np.float16, -np.inf), (np.float16, -0.0), (np.float32, 1.5), (np.float64, 1e300),
+        (np.float64, -0.0), (np.int8, -3), (np.uint8, 200), (np.int16, -2), (np.int32, 7),
+        (np.int64, -(2**40)),
+    ],
+    ids=str,
+)  # fmt: skip
+@pytest.mark.parametrize("n", [512, 96, 0, 77])
+def test_others(dtype, other, n):
+    x = np.random.default_rng(3).integers(0, 100, SIZE).astype(dtype)
+    args = [x, np.zeros(2 * SIZE, dtype), n, 5]
+    module, threads = by_threads(program(with_others, args, WARPS, BLOCK=SIZE, OTHER=other), True)
+    got = by_turns(module, args, threads)[1]
+    want = np.where(np.arange(SIZE) < n, x, np.array(other, dtype))
+    assert got[:SIZE].tobytes() == want.tobytes()
+    np.testing.assert_array_equal(got[SIZE:], np.where(np.arange(SIZE) < n, x, 5))

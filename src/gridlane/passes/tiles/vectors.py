@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from gridlane.core.dtypes import DType, u8, u16, u32, u64
 from gridlane.core.frozen import frozen
-from gridlane.ir.builder import Builder
+from gridlane.ir.builder import Builder, constant
 from gridlane.ir.ops import arith, memory, tile_memory
 from gridlane.ir.types import PointerType, TileType, Type, vector
 from gridlane.ir.values import Value
@@ -90,7 +90,7 @@ def load_group(
     address = b.recast(pointer, memory.pointer_beside(pointer, kind))
     if mask is None:
         return _elements(b, group, _words(b, group, b.load(address, False, cache)))
-    if others:
+    if others and any(constant(other) is None for other in others):
         variables = [b.variable("loaded", group.element) for _ in group.places]
         for var, other in zip(variables, others, strict=True):
             b.write(var, other)
@@ -100,8 +100,9 @@ def load_group(
                 b.write(var, value)
         return [b.read(var) for var in variables]
     variables = [b.variable("loaded", u32) for _ in range(group.words)]
-    for var in variables:
-        b.write(var, b.const(0, u32))
+    before = packed(b, group, others) if others else [b.const(0, u32)] * group.words
+    for var, word in zip(variables, before, strict=True):
+        b.write(var, word)
     with b.if_(mask):
         words = _words(b, group, b.load(address, False, cache))
         for var, word in zip(variables, words, strict=True):
