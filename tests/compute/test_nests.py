@@ -219,7 +219,7 @@ def test_a_name_that_is_several_variables():
 
     x, total, out = np.random.default_rng(2).random((40, 3)), np.zeros(40), np.zeros(40)
     turns(x, total, out)
-    assert [each.loops for each in turns.emitted.kernels] == [("i",), ("i",)]
+    assert {each.loops for each in turns.emitted.kernels} == {("i",)}
     assert turns.emitted.cells == ()
     assert np.allclose(total, x.sum(1) + x.max(1)) and np.allclose(out, total**2)
 

@@ -16,6 +16,8 @@ import islpy as isl
 from gridlane.compute.expressions import BLOCK, FOR, IF, USER, python
 from gridlane.compute.model import Statement
 from gridlane.compute.polyhedra import Polyhedra
+from gridlane.compute.schedules import Order, text_order
+from gridlane.compute.strides import PROCESSOR, Rates, Stride, Strides, cost_of
 from gridlane.compute.typing import Typing
 from gridlane.core.frozen import frozen
 
@@ -60,11 +62,17 @@ class Emitted:
     Attributes:
         host: the text of ``host(launch, ...)``, which calls ``launch(number, spans, arguments)``.
         cells: variables that several kernels share: one element each.
+        order: that in which iterations run.
+        cost: of the launches and iterations.
+        is_strided: threads next to each other access elements that are not.
     """
 
     kernels: tuple[KernelText, ...]
     host: str
     cells: tuple[str, ...]
+    order: Order
+    cost: float
+    is_strided: bool
 
 
 @dataclass(slots=True)
@@ -79,9 +87,26 @@ class _Lines:
 
 
 class Emitter:
-    """Emits the loops of a nest in their own order."""
+    """Emits the loops of a nest in an order.
 
-    def __init__(self, polyhedra: Polyhedra, typing: Typing, plain: bool = False) -> None:
+    Args:
+        plain: all is one thread's.
+        order: the text's by default.
+        rates: of the devices for which the cost is.
+    """
+
+    def __init__(
+        self,
+        polyhedra: Polyhedra,
+        typing: Typing,
+        plain: bool = False,
+        order: Order | None = None,
+        rates: Rates = PROCESSOR,
+    ) -> None:
+        self.rates = rates
+        self.order = order or text_order(polyhedra)
+        self.strides = Strides(polyhedra, self.order)
+        self.cost, self.is_strided = 0.0, False
         self.polyhedra, self.typing, self.plain = polyhedra, typing, plain
         self.nest = polyhedra.nest
         self.statements = {each.name: each for each in self.nest.statements}
@@ -109,13 +134,17 @@ class Emitter:
         known = dict.fromkeys((*names, *cells))
         head = f"def host({self.launch}, {', '.join(known)}):"
         return Emitted(
-            tuple(self.kernels), "\n".join([head, *self.host.lines]) + "\n", tuple(self.cells)
+            tuple(self.kernels),
+            "\n".join([head, *self.host.lines]) + "\n",
+            tuple(self.cells),
+            self.order,
+            self.cost,
+            self.is_strided,
         )
 
     def _tree(self) -> isl.AstNode:
-        order = self.polyhedra.orders
+        order, count = self.order.map, self.order.count
         build = isl.AstBuild.from_context(self.polyhedra.context)
-        count = 2 * self.polyhedra.depth + 1
         names = isl.IdList.alloc(order.get_ctx(), count)
         for number in range(count):
             names = names.add(isl.Id.read_from_str(order.get_ctx(), f"{self.letter}{number}"))
@@ -189,19 +218,10 @@ class Emitter:
         if node.for_is_degenerate():
             return False
         dimension, names = self._dimension(_Loop(node).name), set(_users(node))
-        if all(self._users_word(name, dimension) for name in names):
-            return True
-        strict = self.polyhedra.strict
-        return self.polyhedra.is_parallel(names, dimension, strict)
+        return self.polyhedra.is_parallel(names, dimension, self.order.map, self.order.count)
 
     def _dimension(self, name: str) -> int:
         return int(name[len(self.letter) :])
-
-    def _users_word(self, name: str, dimension: int) -> bool:
-        """Whether the user says that a statement's loop is parallel."""
-        loops = self.statements[name].loops
-        number = dimension // 2
-        return number < len(loops) and loops[number].parallel
 
     def _band(self, node: isl.AstNode) -> list[isl.AstNode]:
         """Parallel loops that stand in each other, from a node on."""
@@ -219,7 +239,9 @@ class Emitter:
         body = _Lines()
         kernel = _Body(self, inside, body)
         loops = [_Loop(each) for each in band]
-        order = self._x_first(band, inside)
+        depth = max(map(_depth, nodes))
+        deepest = {name for each in nodes for name in _users_at(each, depth)}
+        order = self._x_first(band, deepest)
         for place, number in enumerate(order):
             name = loops[number].name
             body.add(f"{name} = {name}_first + {_THREADS[place]} * {loops[number].step}")
@@ -242,42 +264,43 @@ class Emitter:
         arguments = tuple(dict.fromkeys(each for each in known if each in words))
         head = f"def {name}({', '.join(arguments)}):"
         text = f"{head}\n{text}\n"
-        shown = tuple([self._loop_text(span.name, inside) for span in spans])
+        shown = tuple([self._loop_text(span, inside) for span in spans])
+        self._add_cost(nodes, loops, order, deepest)
         self.kernels.append(KernelText(name, text, arguments, tuple(spans), shown))
         ranges = "".join(f"({each.first}, {each.last}, {each.step}), " for each in spans)
         given = "".join(f"{each}, " for each in arguments if not each.endswith("_first"))
         self.host.add(f"{self.launch}({number}, ({ranges}), ({given}))")
 
-    def _loop_text(self, name: str, inside: set[str]) -> str:
-        number = self._dimension(name) // 2
-        return next(
-            s.loops[number].text for s in self.nest.statements
-            if s.name in inside and number < len(s.loops)
-        )  # fmt: skip
+    def _loop_text(self, span: Span, inside: set[str]) -> str:
+        """The text's loop that a loop of the order is."""
+        moves = self.strides.moves(self._dimension(span.name), span.step, inside)
+        texts = {each.name: each.text for s in self.nest.statements for each in s.loops}
+        found = [texts[name] for steps in moves.values() for name, by in steps.items() if by > 0]
+        return found[-1] if found else span.name
 
     def _x_first(self, band: list[isl.AstNode], inside: set[str]) -> list[int]:
         """The loops of a band by how many accesses they step through memory, most first."""
 
         def score(number: int) -> tuple[int, int]:
-            dimension = self._dimension(_Loop(band[number]).name) // 2
-            total = 0
-            for statement in self.nest.statements:
-                if statement.name not in inside or dimension >= len(statement.loops):
-                    continue
-                loop = statement.loops[dimension].name
-                for access in (statement.write, *statement.reads):
-                    if not access.indices or access.name not in self.nest.tensors:
-                        continue
-                    *others, last = [loop in _WORD.findall(each) for each in access.indices]
-                    total += 1 if last and not any(others) else -1 if any(others) else 0
-            return total, number
+            loop = _Loop(band[number])
+            found = self.strides.strides(self._dimension(loop.name), loop.step, inside)
+            return found.count(Stride.ONE) - found.count(Stride.MANY), number
 
         return sorted(range(len(band)), key=score, reverse=True)
+
+    def _add_cost(
+        self, nodes: list[isl.AstNode], loops: list[_Loop], order: list[int], deepest: set[str]
+    ) -> None:
+        x = loops[order[0]] if loops else None
+        found = self.strides.strides(self._dimension(x.name), x.step, deepest) if x else []
+        self.is_strided = self.is_strided or Stride.MANY in found
+        inner = max(map(_depth, nodes))
+        self.cost += cost_of(self.rates, len(self.outer), len(loops), inner, found)
 
     def _span(self, loop: _Loop, inside: set[str]) -> Span:
         """The values of a loop of all threads, whatever the other loops of the band are."""
         dimension = self._dimension(loop.name)
-        orders = self.polyhedra.orders
+        orders = self.order.map
         wanted = [s for s in self.nest.statements if s.name in inside]
         domains = [isl.UnionSet.from_set(self.polyhedra.domain(s)) for s in wanted]
         whole = domains[0]
@@ -402,6 +425,36 @@ class _Loop:
 def _children(node: isl.AstNode) -> list[isl.AstNode]:
     found = node.block_get_children()
     return [found.get_at(n) for n in range(found.n_ast_node())]
+
+
+def _depth(node: isl.AstNode) -> int:
+    """The most loops in each other in a node."""
+    kind = node.get_type()
+    if kind == USER:
+        return 0
+    if kind == FOR:
+        return (0 if node.for_is_degenerate() else 1) + _depth(node.for_get_body())
+    if kind == IF:
+        inner = [node.if_get_then_node()]
+        inner += [node.if_get_else_node()] if node.if_has_else_node() else []
+    else:
+        inner = _children(node)
+    return max(map(_depth, inner))
+
+
+def _users_at(node: isl.AstNode, depth: int) -> list[str]:
+    """The statements with so many loops around them in a node."""
+    kind = node.get_type()
+    if kind == USER:
+        return _users(node) if depth == 0 else []
+    if kind == FOR:
+        return _users_at(node.for_get_body(), depth if node.for_is_degenerate() else depth - 1)
+    if kind == IF:
+        inner = [node.if_get_then_node()]
+        inner += [node.if_get_else_node()] if node.if_has_else_node() else []
+    else:
+        inner = _children(node)
+    return [name for each in inner for name in _users_at(each, depth)]
 
 
 def _users(node: isl.AstNode) -> list[str]:

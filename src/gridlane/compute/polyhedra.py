@@ -31,6 +31,7 @@ class Polyhedra:
         self.nest, self.same = nest, same or {}
         self.depth = max(len(each.loops) for each in nest.statements)
         self._head = f"[{', '.join(nest.parameters)}] -> "
+        self._domains: dict[str, isl.Set] = {}
         self.private: dict[str, int] = {}
         for name in nest.variables if private else ():
             self.private[name] = self._privacy(name)
@@ -59,6 +60,11 @@ class Polyhedra:
 
     def domain(self, statement: Statement) -> isl.Set:
         """The iterations of a statement."""
+        if statement.name not in self._domains:
+            self._domains[statement.name] = self._domain(statement)
+        return self._domains[statement.name]
+
+    def _domain(self, statement: Statement) -> isl.Set:
         conditions = " and ".join((*statement.domain, "1 = 1"))
         found = self.set(f"{{ {self._tuple(statement)} : {conditions} }}")
         return found.intersect_params(self.context)
@@ -127,22 +133,43 @@ class Polyhedra:
                     there = self.access(one, first), self.access(other, second)
                     both = there[0].apply_range(there[1].reverse())
                     found = found.union(isl.UnionMap.from_map(both))
-        return found.intersect(self._before())
+        return self._without_parallel(found.intersect(self._before()))
+
+    def _without_parallel(self, found: isl.UnionMap) -> isl.UnionMap:
+        """Dependences without those between iterations that the user calls parallel."""
+        for one in self.nest.statements:
+            for number, loop in enumerate(one.loops):
+                if not loop.parallel:
+                    continue
+                for other in self.nest.statements:
+                    if loop in other.loops:
+                        apart = self.map(_pairs_apart(one, other, number))
+                        found = found.subtract(isl.UnionMap.from_map(apart))
+        return found
 
     def _before(self) -> isl.UnionMap:
         """Pairs of iterations, the first of which runs before the second."""
         return self.orders.lex_lt_union_map(self.orders)
 
-    def is_parallel(self, names: set[str], dimension: int, dependences: isl.UnionMap) -> bool:
+    def keeps(self, orders: isl.UnionMap) -> bool:
+        """Whether an order runs all iterations, and what they depend on before them."""
+        domain = _union_set([self.domain(each) for each in self.nest.statements])
+        if not domain.is_subset(orders.domain()):
+            return False
+        return bool(self.strict.is_subset(orders.lex_lt_union_map(orders)))
+
+    def is_parallel(
+        self, names: set[str], dimension: int, orders: isl.UnionMap, count: int
+    ) -> bool:
         """Whether no dependence among some statements is carried by a dimension of the order.
 
         Args:
             names: of the statements.
+            orders: the time of each iteration, of ``count`` numbers.
         """
         inside = _union_set([self.domain(s) for s in self.nest.statements if s.name in names])
-        among = dependences.intersect_domain(inside).intersect_range(inside)
-        moved = among.apply_domain(self.orders).apply_range(self.orders)
-        count = 2 * self.depth + 1
+        among = self.strict.intersect_domain(inside).intersect_range(inside)
+        moved = among.apply_domain(orders).apply_range(orders)
         one = [f"i{n}" for n in range(count)]
         other = [f"i{n}" if n < dimension else f"o{n}" for n in range(count)]
         text = f"{{ [{', '.join(one)}] -> [{', '.join(other)}] : o{dimension} != i{dimension} }}"
@@ -214,6 +241,14 @@ def _pairs(one: Statement, other: Statement, number: int) -> str:
     left = [f"i{n}" for n in range(len(one.loops))]
     right = [f"i{n}" if n == number else f"o{n}" for n in range(len(other.loops))]
     return f"{{ {one.name}[{', '.join(left)}] -> {other.name}[{', '.join(right)}] }}"
+
+
+def _pairs_apart(one: Statement, other: Statement, number: int) -> str:
+    """Pairs of iterations with other values of a loop, and the same of those around it."""
+    left = [f"i{n}" for n in range(len(one.loops))]
+    right = [f"i{n}" if n < number else f"o{n}" for n in range(len(other.loops))]
+    pair = f"{one.name}[{', '.join(left)}] -> {other.name}[{', '.join(right)}]"
+    return f"{{ {pair} : i{number} != o{number} }}"
 
 
 def _is_same(one: Access, other: Access) -> bool:

@@ -14,12 +14,14 @@ import gridlane
 from gridlane import cuda
 from gridlane.compute import kinds
 from gridlane.compute.checking import Bounds, shared_names
+from gridlane.compute.choosing import choose
 from gridlane.compute.emission import Emitted, Emitter, KernelText
 from gridlane.compute.hints import Hints
 from gridlane.compute.model import Nest
 from gridlane.compute.multiplication import Multiplication, multiplication_of, sums_array
 from gridlane.compute.polyhedra import Polyhedra
 from gridlane.compute.reading import read
+from gridlane.compute.strides import GPU, PROCESSOR, Rates
 from gridlane.compute.tensors import bind
 from gridlane.compute.typing import CONVERSIONS, NAMES, Typing
 from gridlane.compute.webs import apart
@@ -69,6 +71,7 @@ class Compute:
         self.nest: Nest = apart(read(function))
         self._written = {each.write.name for each in self.nest.statements}
         self._programs: dict[Any, _Program] = {}
+        self._orders: dict[Rates, tuple[Emitted, str]] = {}
         if kernel is not None:
             kinds.require(kinds.named(kernel), self._polyhedra)
 
@@ -94,10 +97,16 @@ class Compute:
         closed = inspect.getclosurevars(self.function)
         return {**closed.builtins, **closed.globals, **closed.nonlocals}
 
-    @cached_property
+    @property
     def emitted(self) -> Emitted:
-        """The kernels, and the host's function."""
-        return Emitter(self._polyhedra, self._typing).emitted()
+        """The kernels, and the host's function, for devices of the current one's kind."""
+        return self._chosen()[0]
+
+    def _chosen(self) -> tuple[Emitted, str]:
+        rates = _rates()
+        if rates not in self._orders:
+            self._orders[rates] = choose(self._polyhedra, self._typing, rates)
+        return self._orders[rates]
 
     @cached_property
     def _multiplication(self) -> Multiplication | None:
@@ -112,14 +121,19 @@ class Compute:
         if rest is None:
             return None
         typing = Typing(rest, rest.place, self._outside)
-        return _Program(self, rest, typing, Emitter(Polyhedra(rest), typing).emitted(), {})
+        return _Program(self, rest, typing, choose(Polyhedra(rest), typing, _rates())[0], {})
 
     def _program(self, same: dict[str, str], plain: bool) -> _Program:
         """The kernels for arrays some of which are the same."""
-        key = (tuple(sorted(same.items())) if not plain else (), plain)
+        rates = _rates()
+        key = (tuple(sorted(same.items())) if not plain else (), plain, rates)
         if key not in self._programs:
-            polyhedra = Polyhedra(self.nest, same) if same and not plain else self._polyhedra
-            emitted = Emitter(polyhedra, self._typing, plain).emitted()
+            if plain:
+                emitted = Emitter(self._polyhedra, self._typing, plain).emitted()
+            elif same:
+                emitted = choose(Polyhedra(self.nest, same), self._typing, rates)[0]
+            else:
+                emitted = self.emitted
             self._programs[key] = _Program(self, self.nest, self._typing, emitted, same)
         return self._programs[key]
 
@@ -180,10 +194,15 @@ class Compute:
         self._rest.run({**given, name: sums}, extents)
 
     def explain(self) -> str:
-        """The kernels and what launches them, as text."""
-        parts = [self.emitted.host]
+        """The kernels and what launches them, and the order of iterations, as text."""
+        parts = [self._chosen()[1], self.emitted.host]
         parts += [kernel.text for kernel in self.emitted.kernels]
         return "\n".join(parts)
+
+
+def _rates() -> Rates:
+    """The costs of the current device."""
+    return PROCESSOR if current.device().host_visible else GPU
 
 
 class _Program:

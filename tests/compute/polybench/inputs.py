@@ -62,6 +62,6 @@ def by_cpython(nest: Compute, arguments: Arrays) -> None:
     for name, type_ in nest.nest.tensors.items():
         for extent, value in zip(type_.extents, arguments[name].shape, strict=True):
             extents[str(extent)] = value
-    scope = {**nest.function.__globals__, "grid": _grid, "math": math, **extents}
+    scope = {**nest.function.__globals__, "grid": _grid, "parallel": _grid, "math": math, **extents}
     with np.errstate(all="raise", under="ignore"):
         FunctionType(nest.function.__code__, scope)(*arguments.values())

@@ -1,0 +1,126 @@
+# ruff: noqa: F821  # extents are names that annotations define
+"""Orders of isl's scheduler: which loops they leave parallel, and that they keep dependences."""
+
+from __future__ import annotations
+
+import islpy as isl
+import numpy as np
+import pytest
+from tests.compute.polybench import PROGRAMS
+
+import gridlane
+from gridlane.compute import Tensor, compute, f64, i32, parallel, running
+from gridlane.compute.choosing import choose
+from gridlane.compute.schedules import orders_of, text_order
+from gridlane.compute.strides import GPU, PROCESSOR
+
+
+@compute
+def alignment(one: Tensor[i32, "M"], other: Tensor[i32, "N"], best: Tensor[i32, "M", "N"]):
+    for i in range(1, M):
+        for j in range(1, N):
+            pair = 3 if one[i] == other[j] else -3
+            best[i, j] = max(best[i - 1, j - 1] + pair, max(best[i - 1, j], best[i, j - 1]) - 2)
+            best[i, j] = max(best[i, j], 0)
+
+
+def emitted_for(nest, rates):
+    return choose(nest._polyhedra, nest._typing, rates)[0]
+
+
+def test_wavefronts():
+    """Smith and Waterman's table: diagonals in turn, whose elements are threads."""
+    emitted = emitted_for(alignment, GPU)
+    assert [len(each.spans) for each in emitted.kernels] == [1]
+    assert "\n    for " in emitted.host
+    rng = np.random.default_rng(4)
+    one, other = rng.integers(0, 4, 37, dtype=np.int32), rng.integers(0, 4, 53, dtype=np.int32)
+    best, wanted = np.zeros((37, 53), np.int32), np.zeros((37, 53), np.int32)
+    program = running._Program(alignment, alignment.nest, alignment._typing, emitted, {})
+    program.run({"one": one, "other": other, "best": best}, {"M": 37, "N": 53})
+    for i in range(1, 37):
+        for j in range(1, 53):
+            up = wanted[i - 1, j - 1] + (3 if one[i] == other[j] else -3)
+            wanted[i, j] = max(up, wanted[i - 1, j] - 2, wanted[i, j - 1] - 2, 0)
+    assert (best == wanted).all() and best.max() > 3
+
+
+@pytest.mark.parametrize(
+    ("name", "spans"),
+    [
+        ("syrk", [2]), ("syr2k", [2]), ("atax", [1, 1]),
+        ("bicg", [1, 1]), ("seidel-2d", [2]), ("nussinov", [1]), ("correlation", [1, 2, 1]),
+        ("doitgen", [3, 3]),
+    ],
+)  # fmt: skip
+def test_parallel_loops_that_the_text_hides(name, spans):
+    for rates in (PROCESSOR, GPU):
+        emitted = emitted_for(PROGRAMS[name].nest, rates)
+        assert [len(each.spans) for each in emitted.kernels] == spans
+        assert emitted.order.name.startswith("isl's order")
+
+
+def test_explain_has_the_orders():
+    lines = PROGRAMS["syrk"].nest.explain().splitlines()
+    assert lines[0].startswith("# isl's order, loops together: cost ")
+    assert lines[1].startswith("# not the text's order: cost ")
+
+
+@pytest.mark.parametrize("name", ["syrk", "trmm", "cholesky", "ludcmp", "seidel-2d", "nussinov"])
+def test_all_orders_keep_the_dependences(name):
+    polyhedra = PROGRAMS[name].nest._polyhedra
+    orders = [*orders_of(polyhedra)]
+    assert len(orders) > 1
+    assert all(polyhedra.keeps(each.map) for each in orders)
+
+
+def test_an_order_that_breaks_a_dependence():
+    @compute
+    def sums(x: Tensor[f64, "N"]):
+        for i in range(1, N):
+            x[i] += x[i - 1]
+
+    polyhedra = sums._polyhedra
+    assert polyhedra.keeps(text_order(polyhedra).map)
+    assert not polyhedra.keeps(isl.UnionMap("[N] -> { S0[i] -> [0, -i, 0] }"))
+    assert not polyhedra.keeps(isl.UnionMap("[N] -> { S0[i] -> [0, 0, 0] }"))
+    assert not polyhedra.keeps(isl.UnionMap("[N] -> { S0[i] -> [0, i, 0] : i > 1 }"))
+
+
+def test_a_variable_of_each_iteration_stays_one():
+    """Its statements are not apart: a thread has one variable for all of its iterations."""
+
+    @compute
+    def squares(x: Tensor[f64, "M", "N"], y: Tensor[f64, "N"]):
+        for i in range(M):
+            for j in range(N):
+                s = x[i, j] + i
+                y[j] = y[j] / 2 + s * s
+
+    x, y = np.random.default_rng(3).random((20, 70)), np.zeros(70)
+    wanted = y.copy()
+    for i in range(20):
+        wanted = wanted / 2 + (x[i] + i) ** 2
+    with gridlane.device("interp"):
+        squares(x, y)
+    assert [each.loops for each in squares.emitted.kernels] == [("j",)]
+    assert squares.emitted.host.count("for ") == 0
+    assert np.allclose(y, wanted, rtol=1e-14)
+
+
+def test_the_users_word_holds_for_one_loop():
+    """Iterations of other loops keep their order."""
+
+    @compute
+    def steps(order: Tensor[i32, "N"], x: Tensor[f64, "N"], times: int):
+        for t in range(times):
+            for i in parallel(N):
+                x[order[i]] = x[order[i]] * 2 + t
+
+    x = np.ones(40)
+    steps(np.random.default_rng(1).permutation(40).astype(np.int32), x, 5)
+    wanted = 1.0
+    for t in range(5):
+        wanted = wanted * 2 + t
+    assert (x == wanted).all()
+    assert [each.loops for each in steps.emitted.kernels] == [("i",)]
