@@ -291,3 +291,12 @@ def test_others_across_the_depth_are_not_theirs():
     changed, _ = by_groups(program(product, args, 4, **shape))
     kinds = {type(op) for op in changed.kernel.body.walk()}
     assert products.Mma in kinds and warpgroups.WarpgroupMma not in kinds
+
+
+@pytest.mark.parametrize("n, has", [(128, True), (256, False)])
+def test_more_sums_than_registers_are_not_theirs(n, has):
+    """Blocks of 512 threads have 128 registers for each."""
+    _, module = large(256, n, 64, 128, 16, 2, False)
+    changed, _ = by_groups(module)
+    kinds = {type(op) for op in changed.kernel.body.walk()}
+    assert (warpgroups.WarpgroupMma in kinds) == has == (products.Mma not in kinds)

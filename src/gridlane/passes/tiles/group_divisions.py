@@ -17,6 +17,10 @@ from gridlane.passes.tiles.widths import chunks_of
 _DEEPEST = 16
 """The instructions along the inner extent, which are all written out."""
 
+_REGISTERS, _OTHERS = 1 << 16, 32
+"""The registers of a multiprocessor, and those that a thread has besides its sums: ptxas refuses an
+instruction of warpgroups whose sums leave fewer."""
+
 
 def division_of(placement: Placement, op: tiles.TileDot, known: Contiguity | None) -> Warps | None:
     """How warpgroups divide a product that a matrix instruction computes; None where they do not
@@ -29,7 +33,10 @@ def division_of(placement: Placement, op: tiles.TileDot, known: Contiguity | Non
         return None
     if not 1 <= lhs.shape[-1] * lhs.element.size // DEPTH_BYTES <= _DEEPEST:
         return None
-    if acc.count > 2 * machine.sums * placement.threads:
+    if (
+        acc.count
+        > min(2 * machine.sums, _REGISTERS // placement.threads - _OTHERS) * placement.threads
+    ):
         return None
     if lhs.element.size != 2 and not (
         _is_along_depth(op.lhs, 1, known) and _is_along_depth(op.rhs, 0, known)
