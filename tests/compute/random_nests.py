@@ -50,7 +50,9 @@ class Nests:
                 if rng.random() < 0.5:
                     test = f"{rng.choice(inner)} < {rng.choice([*inner, 'N - 4'])}"
                 lines.append(f"{pad}    if {test}:")
-                lines.append(f"{pad}        {self.assignment(inner, known)}")
+                lines += self.branch(inner, known, depth + 2)
+                if rng.random() < 0.4:
+                    lines += [f"{pad}    else:", *self.branch(inner, known, depth + 2)]
             elif choice < 0.65:
                 variable = f"t{self.variables}"
                 self.variables += 1
@@ -60,6 +62,18 @@ class Nests:
                 lines.append(f"{pad}    {self.assignment(inner, known)}")
         lines.append(f"{pad}    {self.assignment(inner, known)}")
         return lines
+
+    def branch(self, loops: list[str], known: list[str], depth: int) -> list[str]:
+        """Assignments, which may change what the condition has read, or another condition."""
+        pad, rng = "    " * depth, self.rng
+        lines = [
+            f"{pad}{self.assignment(loops, known)}",
+            f"{pad}{rng.choice(known)} = {self.value(loops, known)}" if known else "",
+        ]
+        if rng.random() < 0.3:
+            lines += [f"{pad}if {self.value(loops, known)} > 40:"]
+            lines += [f"{pad}    {self.assignment(loops, known)}" for _ in range(2)]
+        return [each for each in lines if each]
 
     def index(self, loops: list[str]) -> str:
         rng = self.rng

@@ -163,6 +163,31 @@ def test_a_variable_of_several_kernels():
     assert (y == wanted).all()
 
 
+@compute
+def nearest(x: Tensor[f64, "P"], c: Tensor[f64, "K"], label: Tensor[i32, "P"]):
+    for p in range(P):
+        best = 1e300
+        which = 0
+        for k in range(K):
+            d = (x[p] - c[k]) ** 2
+            if d < best:
+                best = d
+                which = k
+            else:
+                if which == k:
+                    which = 0
+        label[p] = which
+
+
+@pytest.mark.parametrize("name", ["interp", "cpu"])
+def test_a_condition_is_evaluated_once(name):
+    """In front of its branches, which change what it reads."""
+    x, c, label = matrices(40).astype(float), np.arange(9.0), np.zeros(40, np.int32)
+    with gridlane.device(name):
+        nearest(x, c, label)
+    assert (label == abs(x[:, None] - c).argmin(1)).all()
+
+
 def test_functions_and_outside_numbers():
     scale = 3
 

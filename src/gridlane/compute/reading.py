@@ -227,17 +227,37 @@ class _Reader:
             ) from None
 
     def _branch(self, node: ast.If) -> None:
-        kept = self.domain, self.tests, self.place
-        for holds, body in ((True, node.body), (False, node.orelse)):
-            try:
-                self.domain += (condition(node.test, self.names, self._captured(), holds),)
-            except NotAffine:
-                test = node.test if holds else ast.UnaryOp(ast.Not(), node.test)
-                self.tests += (ast.copy_location(test, node.test),)
+        kept = self.domain, self.tests
+        try:
+            sides = [
+                (condition(node.test, self.names, self._captured(), h), None) for h in (True, False)
+            ]
+        except NotAffine:
+            test = self._test(node.test)
+            sides = [("", test), ("", ast.copy_location(ast.UnaryOp(ast.Not(), test), test))]
+        for (text, value), body in zip(sides, (node.body, node.orelse), strict=True):
+            self.domain += (text,) if text else ()
+            self.tests += (value,) if value is not None else ()
             self._body(body)
-            self.domain, self.tests = kept[:2]
-        # The last of the body has moved the place on; the caller does so once more.
-        self.place = (*self.place[:-1], max(self.place[-1] - 1, kept[2][-1]))
+            self.domain, self.tests = kept
+
+    def _test(self, node: ast.expr) -> ast.Name:
+        """A variable with the value that a condition has in front of its branches, which may change
+        what it reads. Under other conditions it is evaluated where these hold alone."""
+        name = _fresh("test", self.used)
+
+        def assign(value: ast.expr) -> None:
+            target = ast.copy_location(ast.Name(name, ast.Store()), node)
+            assignment = ast.copy_location(ast.Assign([target], value), node)
+            self._assignment(assignment)
+            self.place = (*self.place[:-1], self.place[-1] + 1)
+
+        if self.tests:
+            outer, self.tests = self.tests, ()
+            assign(ast.copy_location(ast.Constant(False), node))
+            self.tests = outer
+        assign(node)
+        return ast.copy_location(ast.Name(name, ast.Load()), node)
 
     def _assignment(self, node: ast.Assign | ast.AugAssign | ast.AnnAssign) -> None:
         if isinstance(node, ast.AnnAssign):
