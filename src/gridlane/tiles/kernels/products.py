@@ -394,7 +394,8 @@ def _prepared(
     """One product by tensor descriptors of its factors."""
     *_, m, n = out.shape
     k = a.shape[0] if a.turned else a.shape[1]
-    tile = described.described_blocks(m, n, k, split_k)
+    in_lines = a.is_in_lines and b.is_in_lines
+    tile = described.described_blocks(m, n, k, split_k, in_lines)
     rest = -(-m // tile.m) * -(-n // tile.n) - tile.whole
     more_steps = (*[_step(each) for each in epilogue[:3]], batches.residual)
     target, index = described.described(out), index_type(out, epilogue.residual)
