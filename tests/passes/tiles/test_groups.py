@@ -10,7 +10,6 @@ import pytest
 from tests.codegen.test_nvptx import checked_by_ptxas
 from tests.frontends.ptx.bodies import PTXAS
 from tests.frontends.triton.running import jit
-from tests.passes.tiles import flying
 from tests.passes.tiles.flying import watched
 from tests.passes.tiles.test_products import (
     OPTIONS,
@@ -32,7 +31,6 @@ from gridlane.core.options import Target
 from gridlane.frontends.triton import language as tl
 from gridlane.ir.op import REGISTRY
 from gridlane.ir.ops import copies, products, warpgroups
-from gridlane.ir.ops.grid import BarrierArrive
 from gridlane.ir.stages import KERNEL
 from gridlane.ir.values import Module
 from gridlane.ir.verifier import verify
@@ -63,11 +61,6 @@ def results(module: Module, args: list[Any], threads: int, grid: int = 1) -> lis
         return by_turns(module, args, threads, grid)
     arrays = [each for each in args if isinstance(each, np.ndarray)]
     numbers = tuple([each for each in args if not isinstance(each, np.ndarray)])
-    if any(isinstance(op, BarrierArrive) for op in module.kernel.body.walk()):
-        with flying.watched():  # its warpgroups wait for each other
-            module = copied(module)
-            flying.by_turns(module)
-            return run_on("interp", module, (grid, 1, 1), (threads, 1, 1), arrays, numbers).arrays
     return run_on("interp", module, (grid, 1, 1), (threads, 1, 1), arrays, numbers).arrays
 
 

@@ -224,13 +224,11 @@ class WarpgroupWait(Op):
     Attributes:
         values: sums of products that are awaited; the results are these.
         alone: the block has no other threads than those of one warpgroup.
-        pinned: the wait stays behind what threads compute in front of it.
     """
 
     pending: int
     alone: bool = False
     values: tuple[Value, ...] = ()
-    pinned: bool = False
     barrier = True
 
     def result_types(self) -> tuple[Type, ...]:

@@ -37,12 +37,11 @@ from gridlane.passes.tiles.producer_code import producing
 from gridlane.passes.tiles.producers import producer_of
 from gridlane.passes.tiles.shared import SharedMemory, place_dynamically
 from gridlane.passes.tiles.state import DEVICE, Accesses, State, Storage, refuse
-from gridlane.passes.tiles.turns import TurnCode, Turns
 from gridlane.passes.tiles.widths import Chunks, chunks_of
 
 
-def lower(machine: TileMachine, module: Module, turns: Turns) -> None:
-    """Lower a kernel whose calls are inlined, of which some warpgroups take turns."""
+def lower(machine: TileMachine, module: Module) -> None:
+    """Lower a kernel whose calls are inlined."""
     kernel = module.kernel
     placement = placed(module, machine)
     known = Contiguity(module, kernel)
@@ -53,7 +52,6 @@ def lower(machine: TileMachine, module: Module, turns: Turns) -> None:
     threads = machine.threads(module.program_warps)
     shared = SharedMemory(module)
     state = State(module, kernel, machine, placement, b, threads, thread.results[0], shared, known)
-    state.turns = turns.chosen(placement)
     for var in list(kernel.variables):
         if isinstance(var.type, TileType):
             own = placement.variables[var]
@@ -102,8 +100,7 @@ def _construct(state: State, op: Op) -> None:
         return
     pipeline = pipelines.pipeline_of(state, op)
     flying = _flying(state, op, pipeline)
-    turn = TurnCode(state.b, state.thread).around() if op in state.turns.firsts else nullcontext()
-    with flights.in_flight(state, op, flying, pipelines.end_of(op)), turn:
+    with flights.in_flight(state, op, flying, pipelines.end_of(op)):
         fragment_products.enter(state, op)
         if pipeline is not None:
             (prefetches if pipeline.held else pipelines).begin(state, pipeline)

@@ -37,7 +37,6 @@ from gridlane.passes.tiles.layouts import Layout, is_same
 from gridlane.passes.tiles.machine import WARP, TileMachine
 from gridlane.passes.tiles.placement import Placement
 from gridlane.passes.tiles.shared import SharedMemory, life_of, life_of_variable
-from gridlane.passes.tiles.turns import Turns
 
 DEVICE = "device memory"
 """All memory that the program's pointers reach, as a resource."""
@@ -116,7 +115,6 @@ class Flight:
         sums: the variables that it changes.
         words: of its left factor in registers, which stay as they are until it is awaited.
         enders: the ops that it must be awaited in front of.
-        passed: threads have computed something else since.
         behind: what follows once it is.
     """
 
@@ -124,7 +122,6 @@ class Flight:
     sums: tuple[Var, ...]
     words: tuple[Value, ...]
     enders: frozenset[Op]
-    passed: bool = False
     behind: list[Callable[[], None]] = field(default_factory=list[Callable[[], None]])
 
 
@@ -143,7 +140,6 @@ class State:
         late: starts copies, which the next product by warpgroups does while it runs.
         now: the number of the op that is being lowered.
         contiguity: what is known of addresses and masks.
-        turns: loops whose warpgroups take turns.
         open: products that have started in this region and are not awaited yet, in order.
         by_registers: each element that this thread needs is computed by code of its own.
         flights: products that are left in flight.
@@ -180,7 +176,6 @@ class State:
     rings: dict[Op, int] = field(default_factory=dict[Op, int])
     has_producer: bool = False
     fragments: dict[Var, list[Var]] = field(default_factory=dict[Var, list[Var]])
-    turns: Turns = field(default_factory=Turns)
     open: list[Flight] = field(default_factory=list[Flight])
     by_registers: bool = False
     late: Callable[[], None] | None = None
@@ -448,8 +443,7 @@ class State:
             return
         sums = [var for flight in done for var in flight.sums]
         values = [*map(b.read, sums), *[word for flight in done for word in flight.words]]
-        pinned = any(flight.passed for flight in done)
-        wait = WarpgroupWait(len(self.open), self.is_alone(), tuple(values), pinned)
+        wait = WarpgroupWait(len(self.open), self.is_alone(), tuple(values))
         for var, value in zip(sums, b.emit(wait).results, strict=False):
             b.write(var, value)
         for flight in done:

@@ -57,16 +57,6 @@ def before(state: State, op: Op) -> None:
     last = next((each for each in reversed(state.open) if op in each.enders), None)
     if last is not None:
         state.land(last)
-    for flight in state.open if _computes(state, op) else ():
-        flight.passed = True
-
-
-def _computes(state: State, op: Op) -> bool:
-    """Whether threads are busy with an op, other than to start products."""
-    if isinstance(op, memory.WriteVar):
-        return op.var in state.variables and not isinstance(op.value.op, tiles.TileDot)
-    busy = not isinstance(op, tiles.TileDot) and op not in state.ahead
-    return busy and bool(_kept(state, op))
 
 
 def _kept(state: State, op: Op) -> list[Value]:

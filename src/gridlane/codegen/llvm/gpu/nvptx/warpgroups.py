@@ -18,10 +18,6 @@ _LETTERS = {"float": "f", "i32": "r", "i64": "l"}
 _BEGIN = "wgmma.fence.sync.aligned; "
 _END = " wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;"
 
-PIN = "pmevent 0; "
-"""An instruction that does nothing, in front of which ptxas moves no wait: it moves waits up else,
-to where products have just begun."""
-
 
 def assembly(
     state: Emission,
@@ -158,7 +154,7 @@ def commit(state: Emission, op: Op) -> None:
 def wait(state: Emission, op: warpgroups.WarpgroupWait) -> None:
     """Emit wgmma.wait_group, through which the values pass: the registers of products in flight
     are not accessed before."""
-    text = f"{PIN * op.pinned}wgmma.wait_group.sync.aligned {op.pending};"
+    text = f"wgmma.wait_group.sync.aligned {op.pending};"
     assembly(state, text, op.results, (), op.values)
 
 
