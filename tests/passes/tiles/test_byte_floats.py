@@ -12,15 +12,15 @@ from tests.passes.tiles.test_groups import MACHINE, OPTIONS
 from tests.passes.tiles.test_producers import Described, loads, run
 
 from gridlane.compiler.generation import copied
-from gridlane.core.dtypes import u8
+from gridlane.core.dtypes import f32, u8
 from gridlane.frontends.triton import language as tl
 from gridlane.frontends.triton.translation import translate
-from gridlane.ir.ops import arith, warpgroups
+from gridlane.ir.ops import arith, copies, warpgroups
 from gridlane.ir.ops.products import Factor
 from gridlane.ir.stages import KERNEL, TILE
-from gridlane.ir.values import Module
+from gridlane.ir.values import Module, Value
 from gridlane.ir.verifier import verify
-from gridlane.passes.tiles import byte_floats, lower_tiles
+from gridlane.passes.tiles import evaluation, lower_tiles
 
 KINDS: dict[str, tuple[Any, Any, Factor]] = {
     "e4m3": (ml_dtypes.float8_e4m3fn, tl.float8e4nv, Factor.E4M3),
@@ -117,7 +117,7 @@ def test_what_functions_compute():
     devices = [each for each in module.functions.values() if not each.is_kernel]
     decode = next(each for each in devices if each.params[0].value.type is u8)
     numbers = np.arange(256, dtype=np.uint8)
-    got = byte_floats._results(decode, numbers)
+    got = evaluation.results(decode, numbers)
     want = numbers.view(ml_dtypes.float8_e4m3fn).astype(np.float32)
     np.testing.assert_array_equal(got, want)
     constants = [op for op in decode.body.ops if isinstance(op, arith.Const)]
@@ -125,7 +125,7 @@ def test_what_functions_compute():
     for op in constants:
         if isinstance(op.value, int) and op.value:
             op.value += 1
-            other = byte_floats._results(decode, numbers)
+            other = evaluation.results(decode, numbers)
             seen.add(other is None or not np.array_equal(other, want, equal_nan=True))
             op.value -= 1
     assert seen == {True}
@@ -136,3 +136,58 @@ def decoded(a, out):
     i, j = tl.arange(0, 64), tl.arange(0, 32)
     at = i[:, None] * 32 + j[None, :]
     tl.store(out + at, tl.load(a + at).to(tl.float16))
+
+
+@jit
+def masked(a, b, c, depth, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, OTHER: tl.constexpr,
+           SUMS: tl.constexpr):  # fmt: skip
+    i, j, s = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
+    total = tl.zeros((M, N), SUMS)
+    for at in range(0, depth, K):
+        inside = s < depth - at
+        x = tl.load(a + i[:, None] * depth + (at + s)[None, :], mask=inside[None, :], other=OTHER)
+        y = tl.load(b + j[None, :] * depth + (at + s)[:, None], mask=inside[:, None], other=OTHER)
+        total = tl.dot(x, y, total)
+    tl.store(c + i[:, None] * N + j[None, :], total)
+
+
+@pytest.mark.parametrize(
+    ("kind", "other", "has"),
+    [
+        ("e4m3", 0, True), ("e5m2", 0.0, True), ("i8", 0, True), ("f32", 0, True),
+        ("i8", 1, False), ("e4m3", 1, False), ("f32", 1, False),
+        ("f32", -0.0, False), ("e4m3", -0.0, False),
+    ],
+)  # fmt: skip
+def test_other_values_that_are_zero(kind, other, has):
+    """Vectors of zeros are stored where a mask does not hold, so the other value has to be +0."""
+    plain = {"i8": np.int8, "f32": np.float32}.get(kind, np.uint8)
+    a, b = np.zeros((64, 112), plain), np.zeros((32, 112), plain)
+    sums = tl.int32 if kind == "i8" else tl.float32
+    out = np.zeros((64, 32), np.int32 if kind == "i8" else np.float32)
+    elements = {} if kind in ("i8", "f32") else dict.fromkeys("ab", KINDS[kind][1])
+    constants = {"M": 64, "N": 32, "K": 32, "OTHER": other, "SUMS": sums}
+    types = tuple(map(type_of, (a, b, out, 112)))
+    aligned = dict.fromkeys(("a", "b", "c", "depth"), 16)
+    module = translate(masked, types, OPTIONS, constants, {}, aligned, 4, elements, stages=3)
+    changed = copied(module)
+    lower_tiles(changed, MACHINE)
+    ops = {type(op) for op in changed.kernel.body.walk()}
+    assert (copies.AsyncCopy in ops) == has
+
+
+def test_ops_on_floats_are_those_of_the_interpreter():
+    from gridlane.interp import arith as meaning
+
+    numbers = np.array([0.0, -0.0, 1.5, -2.5, np.inf, -np.inf, np.nan, 2.5], np.float32)
+    one, other = (each.reshape(-1) for each in np.meshgrid(numbers, numbers))
+    for op in (arith.Min, arith.Max, arith.Add, arith.Sub, arith.Mul, arith.Lt, arith.Ne):
+        values = [Value(f32), Value(f32)]
+        with np.errstate(all="ignore"):
+            got = evaluation._result(op(*values), [one, other], len(one))
+            rule = meaning.PLAIN.get(op)
+            want = rule(one, other) if rule else meaning.WITH_OP[op](op(*values), one, other)
+        assert got is not None
+        np.testing.assert_array_equal(got, want)
+        if got.dtype.kind == "f":
+            np.testing.assert_array_equal(np.signbit(got), np.signbit(want), op.name)

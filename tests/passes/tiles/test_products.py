@@ -242,6 +242,30 @@ def test_shared_memory_of_processors():
     assert used["sm_86"] <= 99 << 10 < used["sm_80"] <= 163 << 10 < used["sm_90"] <= 227 << 10
 
 
+@jit
+def with_others(a, b, c, depth, M: tl.constexpr, OTHER: tl.constexpr):
+    i, s = tl.arange(0, M), tl.arange(0, M)
+    total = tl.zeros((M, M), tl.float32)
+    for at in range(0, depth, M):
+        inside = s < depth - at
+        x = tl.load(a + i[:, None] * depth + (at + s)[None, :], mask=inside[None, :], other=OTHER)
+        y = tl.load(b + (at + s)[:, None] * M + i[None, :], mask=inside[:, None], other=OTHER)
+        total = tl.dot(x, y, total)
+    tl.store(c + i[:, None] * M + i[None, :], total)
+
+
+@pytest.mark.parametrize("kind", ["f16", "f32"])
+@pytest.mark.parametrize("other", [0, 2])
+def test_other_values_of_factors(kind, other):
+    """A product of other values counts, also where elements have as many bytes as a copy."""
+    a, b, *_ = matrices(kind, 32, 32, 48, 32)
+    args = [a, b, np.zeros((32, 32), np.float32), 48]
+    module = program(with_others, args, 2, 3, M=32, OTHER=other)
+    changed, threads = by_threads(module, True)
+    want = a.astype(float) @ b.astype(float) + 16 * other**2
+    np.testing.assert_array_equal(by_turns(changed, args, threads)[2], want)
+
+
 @pytest.mark.parametrize("steps", [1, 2])
 def test_fewer_iterations_than_stages(steps):
     check("f16", 32, 32, 16, steps, 1, False, True, True, 4, 0)

@@ -9,6 +9,7 @@ from gridlane.ir.ops import arith, tile_memory, tiles
 from gridlane.ir.types import PointerType, TileType
 from gridlane.ir.values import Value
 from gridlane.passes.tiles.contiguity import Contiguity
+from gridlane.passes.tiles.evaluation import constant
 from gridlane.passes.tiles.indices import log2
 
 BYTES = 16
@@ -53,7 +54,7 @@ def chunks_of(known: Contiguity, op: Op) -> Chunks | None:
 
 def _width(known: Contiguity, op: tile_memory.TileLoad, axis: int) -> int:
     if _is_fresh(op) or any(not is_zero(value) for value in op.other):
-        return 1
+        return 0  # not even of one element
     return _run(known, op, axis)
 
 
@@ -88,7 +89,9 @@ def width_of(known: Contiguity, op: Op, axis: int) -> int:
 
 
 def _width_of_block(known: Contiguity, op: tile_memory.TileLoadBlock, axis: int) -> int:
-    if op.padding is not tile_memory.Padding.ZEROS or not _is_number(op.strides[axis], 1):
+    if op.padding is not tile_memory.Padding.ZEROS:
+        return 0
+    if not _is_number(op.strides[axis], 1):
         return 1
     others = [stride for n, stride in enumerate(op.strides) if n != axis]
     values = [op.base, op.starts[axis], *others]
@@ -127,4 +130,5 @@ def is_zero(value: Value) -> bool:
     op = value.op
     while isinstance(op, tiles.TileBroadcast | tiles.TileReshape):
         op = op.source.op
-    return isinstance(op, tiles.TileSplat) and _is_number(op.value, 0)
+    number = constant(op.value) if isinstance(op, tiles.TileSplat) else None
+    return number is not None and not any(number.tobytes())
