@@ -124,3 +124,30 @@ def test_the_users_word_holds_for_one_loop():
         wanted = wanted * 2 + t
     assert (x == wanted).all()
     assert [each.loops for each in steps.emitted.kernels] == [("i",)]
+
+
+def test_an_element_stays_in_a_register_along_a_loop():
+    """Unless another access of the loop may be to the same array."""
+
+    @compute
+    def shifted(a: Tensor[f64, "N", "M"], x: Tensor[f64, "N"], b: Tensor[f64, "M"]):
+        for i in range(N):
+            for k in range(M):
+                x[i] += a[i, k]
+        for i in range(M):
+            for k in range(i, M):
+                b[i] += b[k] * 2
+
+    first = shifted.emitted.kernels[0].text
+    assert "c_x = (c_x + a[i, k])" in first and "x[i] = c_x" in first
+    assert "c_b" not in shifted.explain()
+    a, x, b = np.random.default_rng(5).random((9, 4)), np.ones(9), np.ones(4)
+    wanted = b.copy()
+    for i in range(4):
+        for k in range(i, 4):
+            wanted[i] += wanted[k] * 2
+    shifted(a, x, b)
+    assert np.allclose(x, 1 + a.sum(1)) and np.allclose(b, wanted)
+    y = np.ones(9)
+    shifted(np.zeros((9, 1)), y, y[:1].copy())  # no iteration but one
+    assert (y == 1).all()

@@ -7,23 +7,20 @@ a kernel of one thread.
 
 from __future__ import annotations
 
-import ast
 import re
-from dataclasses import dataclass, field
 
 import islpy as isl
 
 from gridlane.compute.expressions import BLOCK, FOR, IF, USER, python
-from gridlane.compute.model import Statement
 from gridlane.compute.polyhedra import Polyhedra
 from gridlane.compute.schedules import Order, text_order
 from gridlane.compute.strides import PROCESSOR, Rates, Stride, Strides, cost_of
+from gridlane.compute.threads import WORD, Body, Lines
+from gridlane.compute.tree import Loop, children, depth_of, users, users_at
 from gridlane.compute.typing import Typing
 from gridlane.core.frozen import frozen
 
 MOST_DIMENSIONS = 3
-_INDENT = "    "
-_WORD = re.compile(r"\b[A-Za-z_]\w*\b")
 
 
 @frozen
@@ -75,17 +72,6 @@ class Emitted:
     is_strided: bool
 
 
-@dataclass(slots=True)
-class _Lines:
-    """Text under way."""
-
-    lines: list[str] = field(default_factory=list[str])
-    depth: int = 1
-
-    def add(self, line: str) -> None:
-        self.lines.append(_INDENT * self.depth + line)
-
-
 class Emitter:
     """Emits the loops of a nest in an order.
 
@@ -112,7 +98,7 @@ class Emitter:
         self.statements = {each.name: each for each in self.nest.statements}
         self.kernels: list[KernelText] = []
         self.cells: dict[str, None] = {}
-        self.host = _Lines()
+        self.host = Lines()
         self.outer: list[str] = []  # iterators of the host's loops
         self.letter = "c"  # of iterators, which are no names of the function
         names = self.nest.names
@@ -155,7 +141,7 @@ class Emitter:
     def _host(self, node: isl.AstNode) -> None:
         kind = node.get_type()
         if kind == BLOCK:
-            self._siblings(_children(node))
+            self._siblings(children(node))
         elif self._is_thread_code(node):
             self._kernel([node], [])
         elif kind == IF:
@@ -165,7 +151,7 @@ class Emitter:
             if band:
                 self._kernel([band[-1].for_get_body()], band)
                 return
-            loop = _Loop(node)
+            loop = Loop(node)
             self.host.add(f"for {loop.name} in {loop.range}:")
             self._nested(node.for_get_body(), loop.name)
 
@@ -212,12 +198,12 @@ class Emitter:
             return all(map(self._is_thread_code, inner))
         if kind == FOR:
             return not self._is_parallel(node) and self._is_thread_code(node.for_get_body())
-        return all(map(self._is_thread_code, _children(node)))
+        return all(map(self._is_thread_code, children(node)))
 
     def _is_parallel(self, node: isl.AstNode) -> bool:
         if node.for_is_degenerate():
             return False
-        dimension, names = self._dimension(_Loop(node).name), set(_users(node))
+        dimension, names = self._dimension(Loop(node).name), set(users(node))
         return self.polyhedra.is_parallel(names, dimension, self.order.map, self.order.count)
 
     def _dimension(self, name: str) -> int:
@@ -235,12 +221,12 @@ class Emitter:
 
     def _kernel(self, nodes: list[isl.AstNode], band: list[isl.AstNode]) -> None:
         """Add a kernel of nodes, whose threads are the loops of the band around them."""
-        inside = {name for each in nodes for name in _users(each)}
-        body = _Lines()
-        kernel = _Body(self, inside, body)
-        loops = [_Loop(each) for each in band]
-        depth = max(map(_depth, nodes))
-        deepest = {name for each in nodes for name in _users_at(each, depth)}
+        inside = {name for each in nodes for name in users(each)}
+        body = Lines()
+        kernel = Body(self, inside, body)
+        loops = [Loop(each) for each in band]
+        depth = max(map(depth_of, nodes))
+        deepest = {name for each in nodes for name in users_at(each, depth)}
         order = self._x_first(band, deepest)
         for place, number in enumerate(order):
             name = loops[number].name
@@ -257,7 +243,7 @@ class Emitter:
         number = len(self.kernels)
         name = f"{self.nest.name}_{number}"
         text = "\n".join(body.lines)
-        words = dict.fromkeys(_WORD.findall(text))
+        words = dict.fromkeys(WORD.findall(text))
         cells = [f"{each}_cell" for each in self.nest.variables if f"{each}_cell" in words]
         known = [*self.nest.tensors, *cells, *self.nest.scalars, *self.nest.extents, *self.outer]
         known += [f"{span.name}_first" for span in spans]
@@ -282,22 +268,22 @@ class Emitter:
         """The loops of a band by how many accesses they step through memory, most first."""
 
         def score(number: int) -> tuple[int, int]:
-            loop = _Loop(band[number])
+            loop = Loop(band[number])
             found = self.strides.strides(self._dimension(loop.name), loop.step, inside)
             return found.count(Stride.ONE) - found.count(Stride.MANY), number
 
         return sorted(range(len(band)), key=score, reverse=True)
 
     def _add_cost(
-        self, nodes: list[isl.AstNode], loops: list[_Loop], order: list[int], deepest: set[str]
+        self, nodes: list[isl.AstNode], loops: list[Loop], order: list[int], deepest: set[str]
     ) -> None:
         x = loops[order[0]] if loops else None
         found = self.strides.strides(self._dimension(x.name), x.step, deepest) if x else []
         self.is_strided = self.is_strided or Stride.MANY in found
-        inner = max(map(_depth, nodes))
+        inner = max(map(depth_of, nodes))
         self.cost += cost_of(self.rates, len(self.outer), len(loops), inner, found)
 
-    def _span(self, loop: _Loop, inside: set[str]) -> Span:
+    def _span(self, loop: Loop, inside: set[str]) -> Span:
         """The values of a loop of all threads, whatever the other loops of the band are."""
         dimension = self._dimension(loop.name)
         orders = self.order.map
@@ -323,150 +309,3 @@ class Emitter:
 
 
 _THREADS = ("cuda.grid(3)[0]", "cuda.grid(3)[1]", "cuda.grid(3)[2]")
-
-
-class _Body:
-    """The code of a thread."""
-
-    def __init__(self, emitter: Emitter, inside: set[str], lines: _Lines) -> None:
-        self.emitter, self.inside, self.lines = emitter, inside, lines
-        nest = emitter.nest
-        self.shared = {
-            name
-            for name in nest.variables
-            if any(
-                name in (statement.write.name, *(each.name for each in statement.reads))
-                for statement in nest.statements
-                if statement.name not in inside
-            )
-        }
-
-    def walk(self, node: isl.AstNode) -> None:
-        kind = node.get_type()
-        if kind == BLOCK:
-            for each in _children(node):
-                self.walk(each)
-        elif kind == IF:
-            self._branch(node)
-        elif kind == FOR:
-            loop = _Loop(node)
-            self.lines.add(f"for {loop.name} in {loop.range}:")
-            self.lines.depth += 1
-            self.walk(node.for_get_body())
-            self.lines.depth -= 1
-        else:
-            self._statement(node.user_get_expr())
-
-    def _branch(self, node: isl.AstNode) -> None:
-        self.lines.add(f"if {python(node.if_get_cond())}:")
-        self.lines.depth += 1
-        self.walk(node.if_get_then_node())
-        self.lines.depth -= 1
-        if node.if_has_else_node():
-            self.lines.add("else:")
-            self.lines.depth += 1
-            self.walk(node.if_get_else_node())
-            self.lines.depth -= 1
-
-    def _statement(self, call: isl.AstExpr) -> None:
-        lines, emitter = self.lines, self.emitter
-        name = str(call.get_op_arg(0).get_id().get_name())
-        statement = emitter.statements[name]
-        for number, loop in enumerate(statement.loops):
-            lines.add(f"{loop.text} = {python(call.get_op_arg(number + 1))}")
-        depth = lines.depth
-        for test in statement.tests:
-            lines.add(f"if {self._cells(emitter.typing.test(test))}:")
-            lines.depth += 1
-        lines.add(self._cells(emitter.typing.assignment(statement, _target(emitter, statement))))
-        lines.depth = depth
-
-    def _cells(self, text: str) -> str:
-        """A text whose variables that other kernels have too are elements of memory."""
-
-        def element(match: re.Match[str]) -> str:
-            word = match[0]
-            if word not in self.shared:
-                return word
-            self.emitter.cells.setdefault(word)
-            return f"{word}_cell[0]"
-
-        return _WORD.sub(element, text)
-
-
-def _target(emitter: Emitter, statement: Statement) -> str:
-    node = statement.node
-    target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-    if isinstance(target, ast.Name):
-        return target.id
-    loaded = ast.Subscript(target.value, target.slice, ast.Load())  # type: ignore[attr-defined]  # an element
-    return emitter.typing.expression(ast.copy_location(loaded, target))[0]
-
-
-class _Loop:
-    """A loop of isl's tree in Python's text."""
-
-    def __init__(self, node: isl.AstNode) -> None:
-        self.name = str(node.for_get_iterator().get_id().get_name())
-        self.first = python(node.for_get_init())
-        self.step = 1 if node.for_is_degenerate() else int(python(node.for_get_inc()))
-        if node.for_is_degenerate():
-            self.condition, self.range = f"{self.name} == {self.first}", f"({self.first},)"
-            return
-        self.condition = python(node.for_get_cond())
-        bound = node.for_get_cond()
-        last = python(bound.get_op_arg(1))
-        if bound.get_op_type() == isl.ast_expr_op_type.le:
-            last = f"{last} + 1"
-        step = f", {self.step}" if self.step > 1 else ""
-        self.range = f"range({self.first}, {last}{step})"
-
-
-def _children(node: isl.AstNode) -> list[isl.AstNode]:
-    found = node.block_get_children()
-    return [found.get_at(n) for n in range(found.n_ast_node())]
-
-
-def _depth(node: isl.AstNode) -> int:
-    """The most loops in each other in a node."""
-    kind = node.get_type()
-    if kind == USER:
-        return 0
-    if kind == FOR:
-        return (0 if node.for_is_degenerate() else 1) + _depth(node.for_get_body())
-    if kind == IF:
-        inner = [node.if_get_then_node()]
-        inner += [node.if_get_else_node()] if node.if_has_else_node() else []
-    else:
-        inner = _children(node)
-    return max(map(_depth, inner))
-
-
-def _users_at(node: isl.AstNode, depth: int) -> list[str]:
-    """The statements with so many loops around them in a node."""
-    kind = node.get_type()
-    if kind == USER:
-        return _users(node) if depth == 0 else []
-    if kind == FOR:
-        return _users_at(node.for_get_body(), depth if node.for_is_degenerate() else depth - 1)
-    if kind == IF:
-        inner = [node.if_get_then_node()]
-        inner += [node.if_get_else_node()] if node.if_has_else_node() else []
-    else:
-        inner = _children(node)
-    return [name for each in inner for name in _users_at(each, depth)]
-
-
-def _users(node: isl.AstNode) -> list[str]:
-    """The names of the statements in a node."""
-    kind = node.get_type()
-    if kind == USER:
-        return [str(node.user_get_expr().get_op_arg(0).get_id().get_name())]
-    if kind == FOR:
-        return _users(node.for_get_body())
-    if kind == IF:
-        inner = [node.if_get_then_node()]
-        inner += [node.if_get_else_node()] if node.if_has_else_node() else []
-    else:
-        inner = _children(node)
-    return [name for each in inner for name in _users(each)]

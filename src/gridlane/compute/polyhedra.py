@@ -6,6 +6,7 @@ is not affine may be to any element.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property, reduce
 
@@ -13,6 +14,8 @@ import islpy as isl
 
 from gridlane.compute.model import Access, Nest, Statement
 from gridlane.core.errors import TypingError
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 class Polyhedra:
@@ -174,6 +177,21 @@ class Polyhedra:
         other = [f"i{n}" if n < dimension else f"o{n}" for n in range(count)]
         text = f"{{ [{', '.join(one)}] -> [{', '.join(other)}] : o{dimension} != i{dimension} }}"
         return moved.intersect(isl.UnionMap.from_map(self.map(text))).is_empty()
+
+    def is_one_element(self, statement: Statement, moving: set[str]) -> bool:
+        """Whether a statement changes one element, and no other of its array, along a loop.
+
+        Args:
+            moving: the names of the statement's loops that move.
+        """
+        write = statement.write
+        if write.name not in self.nest.tensors or not write.indices or statement.tests:
+            return False
+        own = [each for each in statement.reads if self._memory(each) == self._memory(write)]
+        names = {word for index in write.indices for word in _WORD.findall(index)}
+        return bool(own) and not names & moving and all(
+            each.name == write.name and each.indices == write.indices for each in own
+        )  # fmt: skip
 
     # ---- variables
 

@@ -1,0 +1,169 @@
+"""The text of a thread: the nodes of isl's tree, and the statements in them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import islpy as isl
+
+from gridlane.compute.expressions import BLOCK, FOR, IF, USER, python
+from gridlane.compute.model import LoopName, Nest, Statement
+from gridlane.compute.polyhedra import Polyhedra
+from gridlane.compute.tree import Loop, children
+from gridlane.compute.typing import Typing
+
+_INDENT = "    "
+WORD = re.compile(r"\b[A-Za-z_]\w*\b")
+
+
+@dataclass(slots=True)
+class Lines:
+    """Text under way."""
+
+    lines: list[str] = field(default_factory=list[str])
+    depth: int = 1
+
+    def add(self, line: str) -> None:
+        self.lines.append(_INDENT * self.depth + line)
+
+
+class Context(Protocol):
+    """The nest that is emitted.
+
+    Attributes:
+        plain: loops are as in the text.
+        cells: variables that several kernels share.
+        letter: of names that the function has not.
+    """
+
+    polyhedra: Polyhedra
+    typing: Typing
+    nest: Nest
+    statements: dict[str, Statement]
+    plain: bool
+    cells: dict[str, None]
+    letter: str
+
+
+class Body:
+    """The code of a thread."""
+
+    def __init__(self, emitter: Context, inside: set[str], lines: Lines) -> None:
+        self.emitter, self.inside, self.lines = emitter, inside, lines
+        nest = emitter.nest
+        self.shared = {
+            name
+            for name in nest.variables
+            if any(
+                name in (statement.write.name, *(each.name for each in statement.reads))
+                for statement in nest.statements
+                if statement.name not in inside
+            )
+        }
+
+    def walk(self, node: isl.AstNode) -> None:
+        kind = node.get_type()
+        if kind == BLOCK:
+            for each in children(node):
+                self.walk(each)
+        elif kind == IF:
+            self._branch(node)
+        elif kind == FOR:
+            loop = Loop(node)
+            if self._sum(node, loop):
+                return
+            self.lines.add(f"for {loop.name} in {loop.range}:")
+            self.lines.depth += 1
+            self.walk(node.for_get_body())
+            self.lines.depth -= 1
+        else:
+            self._statement(node.user_get_expr())
+
+    def _branch(self, node: isl.AstNode) -> None:
+        self.lines.add(f"if {python(node.if_get_cond())}:")
+        self.lines.depth += 1
+        self.walk(node.if_get_then_node())
+        self.lines.depth -= 1
+        if node.if_has_else_node():
+            self.lines.add("else:")
+            self.lines.depth += 1
+            self.walk(node.if_get_else_node())
+            self.lines.depth -= 1
+
+    def _statement(self, call: isl.AstExpr) -> None:
+        lines, emitter = self.lines, self.emitter
+        name = str(call.get_op_arg(0).get_id().get_name())
+        statement = emitter.statements[name]
+        for number, loop in enumerate(statement.loops):
+            lines.add(f"{loop.text} = {python(call.get_op_arg(number + 1))}")
+        depth = lines.depth
+        for test in statement.tests:
+            lines.add(f"if {self._cells(emitter.typing.test(test))}:")
+            lines.depth += 1
+        lines.add(self._cells(emitter.typing.assignment(statement, _target(emitter, statement))))
+        lines.depth = depth
+
+    def _sum(self, node: isl.AstNode, loop: Loop) -> bool:
+        """Emit a loop of one statement that changes one element, which stays in a register."""
+        inner = node.for_get_body()
+        if self.emitter.plain or inner.get_type() != USER or node.for_is_degenerate():
+            return False
+        call = inner.user_get_expr()
+        statement = self.emitter.statements[str(call.get_op_arg(0).get_id().get_name())]
+        texts = self._indices(call, statement)
+        moving = {each.name for each in statement.loops if loop.name in WORD.findall(texts[each])}
+        if not self.emitter.polyhedra.is_one_element(statement, moving):
+            return False
+        target = _target(self.emitter, statement)
+        name = f"{self.emitter.letter}_{statement.write.name}"
+        while name in self.emitter.nest.names:
+            name += "_"
+        text = self.emitter.typing.assignment(statement, target).replace(target, name)
+        if statement.write.name in WORD.findall(text):
+            return False  # read by another text of the same index
+        lines, depth = self.lines, self.lines.depth
+        lines.add(f"if {loop.first} < {loop.end}:")
+        lines.depth += 1
+        for each in statement.loops:
+            if each.name not in moving:
+                lines.add(f"{each.text} = {texts[each]}")
+        lines.add(f"{name} = {target}")
+        lines.add(f"for {loop.name} in {loop.range}:")
+        lines.depth += 1
+        for each in statement.loops:
+            if each.name in moving:
+                lines.add(f"{each.text} = {texts[each]}")
+        lines.add(self._cells(text))
+        lines.depth -= 1
+        lines.add(f"{target} = {name}")
+        lines.depth = depth
+        return True
+
+    def _indices(self, call: isl.AstExpr, statement: Statement) -> dict[LoopName, str]:
+        """The values of a statement's loops in its call."""
+        loops = enumerate(statement.loops, 1)
+        return {loop: python(call.get_op_arg(number)) for number, loop in loops}
+
+    def _cells(self, text: str) -> str:
+        """A text whose variables that other kernels have too are elements of memory."""
+
+        def element(match: re.Match[str]) -> str:
+            word = match[0]
+            if word not in self.shared:
+                return word
+            self.emitter.cells.setdefault(word)
+            return f"{word}_cell[0]"
+
+        return WORD.sub(element, text)
+
+
+def _target(emitter: Context, statement: Statement) -> str:
+    node = statement.node
+    target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+    if isinstance(target, ast.Name):
+        return target.id
+    loaded = ast.Subscript(target.value, target.slice, ast.Load())  # type: ignore[attr-defined]  # an element
+    return emitter.typing.expression(ast.copy_location(loaded, target))[0]
