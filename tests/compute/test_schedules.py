@@ -151,3 +151,33 @@ def test_an_element_stays_in_a_register_along_a_loop():
     y = np.ones(9)
     shifted(np.zeros((9, 1)), y, y[:1].copy())  # no iteration but one
     assert (y == 1).all()
+
+
+def test_one_block_of_small_arrays():
+    """Its threads take turns at each parallel loop, with a barrier behind it; large ones launch."""
+    nest = PROGRAMS["durbin"].nest
+    for rates in (PROCESSOR, GPU):
+        small = emitted_for(nest, rates).small
+        assert small is not None
+        (kernel,) = small.kernels
+        assert kernel.threads == rates.block and kernel.spans == ()
+        assert kernel.text.count("cuda.syncthreads()") == kernel.text.count("cuda.threadIdx.x")
+        assert kernel.text.count("cuda.syncthreads()") >= 4
+    assert emitted_for(PROGRAMS["gemm"].nest, GPU).small is None
+
+
+@compute
+def waves(x: Tensor[f64, "N"], y: Tensor[f64, "N"], times: int):
+    for _t in range(times):
+        for i in range(1, N):
+            y[i] = x[i - 1] + 1
+        for i in range(1, N):
+            x[i] = y[i]
+
+
+@pytest.mark.parametrize("size", [2, 33, 1000, running.SMALL, running.SMALL + 1])
+def test_sizes_around_one_block(size):
+    assert waves.emitted.small is not None
+    x, y = np.zeros(size), np.zeros(size)
+    waves(x, y, 20)
+    assert (x == np.minimum(np.arange(size), 20)).all()

@@ -43,6 +43,7 @@ class KernelText:
         arguments: names of tensors, cells, parameters and loops of the host.
         spans: the loops that are threads, x first.
         loops: names of the loops that are threads, in the function's text.
+        threads: of its only block, where no loops are.
     """
 
     name: str
@@ -50,6 +51,7 @@ class KernelText:
     arguments: tuple[str, ...]
     spans: tuple[Span, ...]
     loops: tuple[str, ...]
+    threads: int = 1
 
 
 @frozen
@@ -62,6 +64,7 @@ class Emitted:
         order: that in which iterations run.
         cost: of the launches and iterations.
         is_strided: threads next to each other access elements that are not.
+        small: the same for small extents, by a kernel of one block.
     """
 
     kernels: tuple[KernelText, ...]
@@ -70,6 +73,7 @@ class Emitted:
     order: Order
     cost: float
     is_strided: bool
+    small: Emitted | None = None
 
 
 class Emitter:
@@ -79,6 +83,7 @@ class Emitter:
         plain: all is one thread's.
         order: the text's by default.
         rates: of the devices for which the cost is.
+        is_block: loops around parallel ones run in a kernel of one block, with barriers.
     """
 
     def __init__(
@@ -88,8 +93,9 @@ class Emitter:
         plain: bool = False,
         order: Order | None = None,
         rates: Rates = PROCESSOR,
+        is_block: bool = False,
     ) -> None:
-        self.rates = rates
+        self.rates, self.is_block = rates, is_block
         self.order = order or text_order(polyhedra)
         self.strides = Strides(polyhedra, self.order)
         self.cost, self.is_strided = 0.0, False
@@ -115,6 +121,8 @@ class Emitter:
             self._kernel([tree], [])
         else:
             self._host(tree)
+        if self.is_block:
+            self._finish_block()
         names = (*self.nest.arguments, *self.nest.extents)
         cells = [f"{name}_cell" for name in self.cells]
         known = dict.fromkeys((*names, *cells))
@@ -222,40 +230,83 @@ class Emitter:
     def _kernel(self, nodes: list[isl.AstNode], band: list[isl.AstNode]) -> None:
         """Add a kernel of nodes, whose threads are the loops of the band around them."""
         inside = {name for each in nodes for name in users(each)}
-        body = Lines()
-        kernel = Body(self, inside, body)
         loops = [Loop(each) for each in band]
         depth = max(map(depth_of, nodes))
         deepest = {name for each in nodes for name in users_at(each, depth)}
         order = self._x_first(band, deepest)
+        spans = [self._span(loops[number], inside) for number in order]
+        self._add_cost(nodes, loops, order, deepest)
+        if self.is_block:
+            self._block_part(nodes, loops, spans, inside)
+            return
+        body = Lines()
         for place, number in enumerate(order):
             name = loops[number].name
             body.add(f"{name} = {name}_first + {_THREADS[place]} * {loops[number].step}")
+        self._threads(nodes, loops, inside, body)
+        number = len(self.kernels)
+        name = f"{self.nest.name}_{number}"
+        text = "\n".join(body.lines)
+        arguments = self._arguments_of(text, spans)
+        head = f"def {name}({', '.join(arguments)}):"
+        text = f"{head}\n{text}\n"
+        shown = tuple([self._loop_text(span, inside) for span in spans])
+        self.kernels.append(KernelText(name, text, arguments, tuple(spans), shown))
+        ranges = "".join(f"({each.first}, {each.last}, {each.step}), " for each in spans)
+        given = "".join(f"{each}, " for each in arguments if not each.endswith("_first"))
+        self.host.add(f"{self.launch}({number}, ({ranges}), ({given}))")
+
+    def _arguments_of(self, text: str, spans: list[Span]) -> tuple[str, ...]:
+        """The arguments of a kernel of a text."""
+        words = {*WORD.findall(text)}
+        cells = [f"{each}_cell" for each in self.nest.variables]
+        known = [*self.nest.tensors, *cells, *self.nest.scalars, *self.nest.extents, *self.outer]
+        known += [f"{span.name}_first" for span in spans]
+        return tuple(dict.fromkeys(each for each in known if each in words))
+
+    def _threads(
+        self, nodes: list[isl.AstNode], loops: list[Loop], inside: set[str], body: Lines
+    ) -> None:
+        """Add what a thread does, if it is one of the loops' iterations."""
+        depth = body.depth
         for loop in loops:
             body.add(f"if {loop.name} >= {loop.first} and {loop.condition}:")
             body.depth += 1
             if loop.step > 1:
                 body.add(f"if ({loop.name} - {loop.first}) % {loop.step} == 0:")
                 body.depth += 1
+        kernel = Body(self, inside, body)
         for each in nodes:
             kernel.walk(each)
-        spans = [self._span(loops[number], inside) for number in order]
-        number = len(self.kernels)
-        name = f"{self.nest.name}_{number}"
-        text = "\n".join(body.lines)
-        words = dict.fromkeys(WORD.findall(text))
-        cells = [f"{each}_cell" for each in self.nest.variables if f"{each}_cell" in words]
-        known = [*self.nest.tensors, *cells, *self.nest.scalars, *self.nest.extents, *self.outer]
-        known += [f"{span.name}_first" for span in spans]
-        arguments = tuple(dict.fromkeys(each for each in known if each in words))
-        head = f"def {name}({', '.join(arguments)}):"
-        text = f"{head}\n{text}\n"
-        shown = tuple([self._loop_text(span, inside) for span in spans])
-        self._add_cost(nodes, loops, order, deepest)
-        self.kernels.append(KernelText(name, text, arguments, tuple(spans), shown))
-        ranges = "".join(f"({each.first}, {each.last}, {each.step}), " for each in spans)
-        given = "".join(f"{each}, " for each in arguments if not each.endswith("_first"))
-        self.host.add(f"{self.launch}({number}, ({ranges}), ({given}))")
+        body.depth = depth
+
+    def _block_part(
+        self, nodes: list[isl.AstNode], loops: list[Loop], spans: list[Span], inside: set[str]
+    ) -> None:
+        """Add a part of a kernel of one block: its threads take turns along x."""
+        body, depth = self.host, self.host.depth
+        if not spans:
+            body.add("if cuda.threadIdx.x == 0:")
+            body.depth += 1
+        for span in reversed(spans):
+            start, step = f"{span.first}", f"{span.step}"
+            if span is spans[0]:
+                start, step = f"{start} + cuda.threadIdx.x * {step}", f"{self.rates.block} * {step}"
+            body.add(f"for {span.name} in range({start}, {span.last} + 1, {step}):")
+            body.depth += 1
+        self._threads(nodes, loops, inside, body)
+        body.depth = depth
+        body.add("cuda.syncthreads()")
+
+    def _finish_block(self) -> None:
+        """Make the text of the host that of one kernel."""
+        name, text = f"{self.nest.name}_block", "\n".join(self.host.lines)
+        arguments = self._arguments_of(text, [])
+        text = f"def {name}({', '.join(arguments)}):\n{text}\n"
+        self.kernels = [KernelText(name, text, arguments, (), (), self.rates.block)]
+        self.cost += self.rates.launch
+        self.host = Lines()
+        self.host.add(f"{self.launch}(0, (), ({', '.join(arguments)},))")
 
     def _loop_text(self, span: Span, inside: set[str]) -> str:
         """The text's loop that a loop of the order is."""
@@ -281,7 +332,7 @@ class Emitter:
         found = self.strides.strides(self._dimension(x.name), x.step, deepest) if x else []
         self.is_strided = self.is_strided or Stride.MANY in found
         inner = max(map(depth_of, nodes))
-        self.cost += cost_of(self.rates, len(self.outer), len(loops), inner, found)
+        self.cost += cost_of(self.rates, len(self.outer), len(loops), inner, found, self.is_block)
 
     def _span(self, loop: Loop, inside: set[str]) -> Span:
         """The values of a loop of all threads, whatever the other loops of the band are."""

@@ -14,7 +14,7 @@ import gridlane
 from gridlane import cuda
 from gridlane.compute import kinds
 from gridlane.compute.checking import Bounds, shared_names
-from gridlane.compute.choosing import choose
+from gridlane.compute.choosing import SMALL, choose
 from gridlane.compute.emission import Emitted, Emitter, KernelText
 from gridlane.compute.hints import Hints
 from gridlane.compute.model import Nest
@@ -197,6 +197,8 @@ class Compute:
         """The kernels and what launches them, and the order of iterations, as text."""
         parts = [self._chosen()[1], self.emitted.host]
         parts += [kernel.text for kernel in self.emitted.kernels]
+        if self.emitted.small is not None:
+            parts += [kernel.text for kernel in self.emitted.small.kernels]
         return "\n".join(parts)
 
 
@@ -226,8 +228,14 @@ class _Program:
         jit = cuda.jit(fastmath=compute.fastmath)
         self.kernels = [jit(function_of(k.text, k.name, scope)) for k in emitted.kernels]
         self.host = function_of(emitted.host, "host", {})
+        self.small: _Program | None = None
+        if emitted.small is not None and compute.workgroup is None:
+            self.small = _Program(compute, nest, typing, emitted.small, same)
 
     def run(self, given: dict[str, Any], extents: dict[str, int]) -> None:
+        if self.small is not None and max(extents.values(), default=0) <= SMALL:
+            self.small.run(given, extents)
+            return
         values = dict(given)
         for name in self.emitted.cells:
             kind = CONVERSIONS[NAMES[str(self.typing.type_of(name))]]
@@ -251,7 +259,7 @@ class _Program:
         for blocks, firsts in grids:
             values = {f"{s.name}_first": n for s, n in zip(text.spans, firsts, strict=True)}
             more = [values[name] for name in text.arguments if name.endswith("_first")]
-            kernel[tuple(blocks) or (1,), block or (1,)](*args, *more)
+            kernel[tuple(blocks) or (1,), block or (text.threads,)](*args, *more)
 
     def _block(self, text: KernelText, counts: list[int]) -> tuple[int, ...]:
         asked = self.compute.workgroup

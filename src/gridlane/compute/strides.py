@@ -23,14 +23,22 @@ class Rates:
     Attributes:
         launch: the cost of a launch.
         at_once: threads beyond which more of them do not help.
+        block: threads of a kernel of one block.
+        block_at_once: those of them beyond which more do not help.
+        barrier: the cost of a barrier of a block.
+        strided: what threads of one block cost more if their accesses are strided.
     """
 
     launch: float
     at_once: float
+    block: int
+    block_at_once: float
+    barrier: float
+    strided: float
 
 
-PROCESSOR = Rates(2500.0, 64.0)
-GPU = Rates(100.0, 16_384.0)
+PROCESSOR = Rates(2500.0, 64.0, 32, 8.0, 50.0, 21.0)
+GPU = Rates(100.0, 16_384.0, 256, 256.0, 10.0, 3.0)
 
 
 class Stride(Enum):
@@ -108,7 +116,14 @@ def _single(deltas: isl.Set) -> list[int] | None:
     return values
 
 
-def cost_of(rates: Rates, outer: int, threads: int, inner: int, strides: Sequence[Stride]) -> float:
+def cost_of(
+    rates: Rates,
+    outer: int,
+    threads: int,
+    inner: int,
+    strides: Sequence[Stride],
+    is_block: bool = False,
+) -> float:
     """The cost of a kernel, where every loop has as many iterations.
 
     Args:
@@ -116,9 +131,13 @@ def cost_of(rates: Rates, outer: int, threads: int, inner: int, strides: Sequenc
         threads: loops that are threads.
         inner: loops of a thread.
         strides: of accesses along x.
+        is_block: it is a part of a kernel of one block, with a barrier.
     """
     share = strides.count(Stride.MANY) / len(strides) if strides else 0.0
     count = _EXTENT**threads
     streams = 3 if outer and not inner else 1  # each launch reads and writes memory once more
-    work = streams * count * _EXTENT**inner * (1 + 3 * share) / min(count, rates.at_once)
-    return _EXTENT**outer * (rates.launch + work)
+    start, most, strided = rates.launch, rates.at_once, 3.0
+    if is_block:
+        streams, start, most, strided = 1, rates.barrier, rates.block_at_once, rates.strided
+    work = streams * count * _EXTENT**inner * (1 + strided * share) / min(count, most)
+    return _EXTENT**outer * (start + work)
