@@ -9,7 +9,7 @@ import pytest
 from tests.compute.polybench import PROGRAMS
 
 import gridlane
-from gridlane.compute import Tensor, compute, f64, i32, parallel, running
+from gridlane.compute import Tensor, compute, f64, grid, i32, parallel, running
 from gridlane.compute.choosing import choose
 from gridlane.compute.schedules import orders_of, text_order
 from gridlane.compute.strides import GPU, PROCESSOR
@@ -139,7 +139,7 @@ def test_an_element_stays_in_a_register_along_a_loop():
                 b[i] += b[k] * 2
 
     first = shifted.emitted.kernels[0].text
-    assert "c_x = (c_x + a[i, k])" in first and "x[i] = c_x" in first
+    assert "c_x_0 = (c_x_0 + a[i, k])" in first and "x[i] = c_x_0" in first
     assert "c_b" not in shifted.explain()
     a, x, b = np.random.default_rng(5).random((9, 4)), np.ones(9), np.ones(4)
     wanted = b.copy()
@@ -181,3 +181,41 @@ def test_sizes_around_one_block(size):
     x, y = np.zeros(size), np.zeros(size)
     waves(x, y, 20)
     assert (x == np.minimum(np.arange(size), 20)).all()
+
+
+@compute
+def lower(a: Tensor[f64, "N", "M"], out: Tensor[f64, "N", "N"]):
+    for i in range(N):
+        for j in range(i + 1):
+            s = 1.0
+            for k in range(M):
+                s += a[i, k] * a[j, k]
+            out[i, j] = s
+
+
+@pytest.mark.parametrize("size", [1, 3, 4, 5, 8, 37])
+def test_threads_of_several_rows(size):
+    """A processor's threads have four rows at once, and those at a border one after the other."""
+    a, out = np.random.default_rng(size).random((size, 3)), np.full((size, size), -1.0)
+    lower(a, out)
+    wanted = np.where(np.tri(size, dtype=bool), 1 + a @ a.T, -1)
+    assert np.allclose(out, wanted, rtol=1e-14)
+    assert sorted(each.step for each in lower.emitted.kernels[0].spans) == [1, 4]
+    assert [each.step for each in emitted_for(lower, GPU).kernels[0].spans] == [1, 1]
+
+
+def test_rows_whose_variables_have_names_already():
+    @compute
+    def named(a: Tensor[f64, "N", "M"], s_c1: Tensor[f64, "N", "N"], c_s: Tensor[f64, "N", "N"]):
+        for i, j in grid(N, N):
+            s = 1.0
+            for k in range(M):
+                s += a[i, k] * a[j, k]
+            s_c1[i, j] = s
+        for i, j in grid(N, N):
+            for k in range(M):
+                c_s[i, j] += a[i, k] * a[j, k]
+
+    a, first, second = np.random.default_rng(8).random((9, 3)), np.zeros((9, 9)), np.ones((9, 9))
+    named(a, first, second)
+    assert np.allclose(first, 1 + a @ a.T) and np.allclose(second, first)

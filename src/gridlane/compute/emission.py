@@ -8,6 +8,7 @@ a kernel of one thread.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import islpy as isl
 
@@ -240,10 +241,19 @@ class Emitter:
             self._block_part(nodes, loops, spans, inside)
             return
         body = Lines()
+        rows = self._rows(nodes, loops, order, inside)
         for place, number in enumerate(order):
-            name = loops[number].name
-            body.add(f"{name} = {name}_first + {_THREADS[place]} * {loops[number].step}")
-        self._threads(nodes, loops, inside, body)
+            name, step = loops[number].name, loops[number].step
+            if place == 1 and rows > 1:
+                body.add(f"{name}_row = {name}_first + {_THREADS[place]} * {rows}")
+                spans[1] = replace(spans[1], step=rows)
+            else:
+                body.add(f"{name} = {name}_first + {_THREADS[place]} * {step}")
+        if rows > 1:
+            others = [loop for number, loop in enumerate(loops) if number != order[1]]
+            self._threads_of_rows(nodes, loops[order[1]], others, inside, body, rows)
+        else:
+            self._threads(nodes, loops, inside, body)
         number = len(self.kernels)
         name = f"{self.nest.name}_{number}"
         text = "\n".join(body.lines)
@@ -263,6 +273,54 @@ class Emitter:
         known = [*self.nest.tensors, *cells, *self.nest.scalars, *self.nest.extents, *self.outer]
         known += [f"{span.name}_first" for span in spans]
         return tuple(dict.fromkeys(each for each in known if each in words))
+
+    def _rows(
+        self, nodes: list[isl.AstNode], loops: list[Loop], order: list[int], inside: set[str]
+    ) -> int:
+        """How many iterations along y a thread has at once."""
+        if len(order) < 2 or not max(map(depth_of, nodes)) or self.rates.rows == 1:
+            return 1
+        row, body, count = loops[order[1]], Body(self, inside, Lines()), self.rates.rows
+        taken = {f"{v}_{self.letter}{n}" for v in self.nest.variables for n in range(count)}
+        if any(each.step > 1 for each in loops) or taken & self.nest.names:
+            return 1
+        return count if all(body.can_have_rows(each, row.name) for each in nodes) else 1
+
+    def _threads_of_rows(
+        self,
+        nodes: list[isl.AstNode],
+        row: Loop,
+        others: list[Loop],
+        inside: set[str],
+        body: Lines,
+        rows: int,
+    ) -> None:
+        """Add what a thread does of all of its rows at once, or of each where some are outside."""
+        depth, base, last = body.depth, f"{row.name}_row", f"({row.name}_row + {rows - 1})"
+        uses = {row.name: True}
+        for loop in others:
+            text = f"{loop.name} >= {loop.first} and {loop.condition}"
+            uses[loop.name] = row.name in WORD.findall(text)
+            if not uses[loop.name]:
+                body.add(f"if {text}:")
+                body.depth += 1
+        tests = [each for each in (row, *others) if uses[each.name]]
+        whole = [f"({each.name} >= {each.first} and {each.condition})" for each in tests]
+        own = rf"\b{row.name}\b"
+        both = [re.sub(own, f"({base} + {n})", each) for each in whole for n in range(rows)]
+        body.add(f"if {' and '.join(both)}:")
+        body.depth += 1
+        body.add(f"{row.name} = {base}")
+        kernel = Body(self, inside, body, row.name, rows)
+        for each in nodes:
+            kernel.walk(each)
+        body.depth -= 1
+        body.add("else:")
+        body.depth += 1
+        body.add(f"for {row.name} in range({base}, {last} + 1):")
+        body.depth += 1
+        self._threads(nodes, tests, inside, body)
+        body.depth = depth
 
     def _threads(
         self, nodes: list[isl.AstNode], loops: list[Loop], inside: set[str], body: Lines

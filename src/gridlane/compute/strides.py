@@ -26,6 +26,7 @@ class Rates:
         block: threads of a kernel of one block.
         block_at_once: those of them beyond which more do not help.
         barrier: the cost of a barrier of a block.
+        rows: iterations along y that a thread has at once, where its inner loops are the same.
         strided: what threads of one block cost more if their accesses are strided.
     """
 
@@ -35,10 +36,11 @@ class Rates:
     block_at_once: float
     barrier: float
     strided: float
+    rows: int
 
 
-PROCESSOR = Rates(2500.0, 64.0, 32, 8.0, 50.0, 21.0)
-GPU = Rates(100.0, 16_384.0, 256, 256.0, 10.0, 3.0)
+PROCESSOR = Rates(2500.0, 64.0, 32, 8.0, 50.0, 21.0, 4)
+GPU = Rates(100.0, 16_384.0, 256, 256.0, 10.0, 3.0, 1)
 
 
 class Stride(Enum):

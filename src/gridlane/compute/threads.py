@@ -49,9 +49,18 @@ class Context(Protocol):
 
 
 class Body:
-    """The code of a thread."""
+    """The code of a thread.
 
-    def __init__(self, emitter: Context, inside: set[str], lines: Lines) -> None:
+    Args:
+        inside: the names of its statements.
+        row: the iterator of a parallel loop, of which a thread has several iterations at once.
+        rows: how many.
+    """
+
+    def __init__(
+        self, emitter: Context, inside: set[str], lines: Lines, row: str = "", rows: int = 1
+    ) -> None:
+        self.row, self.rows = row, range(rows)
         self.emitter, self.inside, self.lines = emitter, inside, lines
         nest = emitter.nest
         self.shared = {
@@ -93,18 +102,51 @@ class Body:
             self.walk(node.if_get_else_node())
             self.lines.depth -= 1
 
+    def can_have_rows(self, node: isl.AstNode, row: str) -> bool:
+        """Whether all iterations of a parallel loop run the same inner loops."""
+        kind = node.get_type()
+        if kind == BLOCK:
+            return all(self.can_have_rows(each, row) for each in children(node))
+        if kind == USER:
+            name = str(node.user_get_expr().get_op_arg(0).get_id().get_name())
+            statement = self.emitter.statements[name]
+            names = {each.name for each in (statement.write, *statement.reads)}
+            return not statement.tests and not names & self.shared
+        if kind == FOR:
+            loop = Loop(node)
+            is_same = row not in WORD.findall(f"{loop.first} {loop.end}")
+            return is_same and self.can_have_rows(node.for_get_body(), row)
+        return False
+
     def _statement(self, call: isl.AstExpr) -> None:
         lines, emitter = self.lines, self.emitter
         name = str(call.get_op_arg(0).get_id().get_name())
         statement = emitter.statements[name]
-        for number, loop in enumerate(statement.loops):
-            lines.add(f"{loop.text} = {python(call.get_op_arg(number + 1))}")
         depth = lines.depth
-        for test in statement.tests:
-            lines.add(f"if {self._cells(emitter.typing.test(test))}:")
-            lines.depth += 1
-        lines.add(self._cells(emitter.typing.assignment(statement, _target(emitter, statement))))
-        lines.depth = depth
+        text = self._cells(emitter.typing.assignment(statement, _target(emitter, statement)))
+        for row in self.rows:
+            self._set_loops(call, statement, row)
+            for test in statement.tests:
+                lines.add(f"if {self._cells(emitter.typing.test(test))}:")
+                lines.depth += 1
+            lines.add(self._of_row(text, row))
+            lines.depth = depth
+
+    def _set_loops(self, call: isl.AstExpr, statement: Statement, row: int) -> None:
+        """Assign a statement's loops their values in a row."""
+        for loop, text in self._indices(call, statement).items():
+            if row:
+                text = re.sub(rf"\b{self.row}\b", f"({self.row} + {row})", text)
+            self.lines.add(f"{loop.text} = {text}")
+
+    def _of_row(self, text: str, row: int) -> str:
+        """A text with the variables of a row."""
+        names = self.emitter.nest.variables
+
+        def renamed(match: re.Match[str]) -> str:
+            return f"{match[0]}_{self.emitter.letter}{row}" if match[0] in names else match[0]
+
+        return WORD.sub(renamed, text) if row else text
 
     def _sum(self, node: isl.AstNode, loop: Loop) -> bool:
         """Emit a loop of one statement that changes one element, which stays in a register."""
@@ -119,27 +161,28 @@ class Body:
             return False
         target = _target(self.emitter, statement)
         name = f"{self.emitter.letter}_{statement.write.name}"
-        while name in self.emitter.nest.names:
+        while any(each.startswith(name) for each in self.emitter.nest.names):
             name += "_"
         text = self.emitter.typing.assignment(statement, target).replace(target, name)
         if statement.write.name in WORD.findall(text):
             return False  # read by another text of the same index
-        lines, depth = self.lines, self.lines.depth
+        text, lines = self._cells(text), self.lines
         lines.add(f"if {loop.first} < {loop.end}:")
         lines.depth += 1
-        for each in statement.loops:
-            if each.name not in moving:
-                lines.add(f"{each.text} = {texts[each]}")
-        lines.add(f"{name} = {target}")
+        lines.add(f"{loop.name} = {loop.first}")
+        for row in self.rows:
+            self._set_loops(call, statement, row)
+            lines.add(f"{name}_{row} = {target}")
         lines.add(f"for {loop.name} in {loop.range}:")
         lines.depth += 1
-        for each in statement.loops:
-            if each.name in moving:
-                lines.add(f"{each.text} = {texts[each]}")
-        lines.add(self._cells(text))
+        for row in self.rows:
+            self._set_loops(call, statement, row)
+            lines.add(self._of_row(re.sub(rf"\b{name}\b", f"{name}_{row}", text), row))
         lines.depth -= 1
-        lines.add(f"{target} = {name}")
-        lines.depth = depth
+        for row in self.rows:
+            self._set_loops(call, statement, row)
+            lines.add(f"{target} = {name}_{row}")
+        lines.depth -= 1
         return True
 
     def _indices(self, call: isl.AstExpr, statement: Statement) -> dict[LoopName, str]:
