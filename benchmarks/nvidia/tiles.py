@@ -21,6 +21,7 @@ import statistics
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
+from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -417,6 +418,10 @@ def measured(sides: Sides, case: Case, rounds: int) -> dict[str, float]:
     return {who: statistics.median(each) for who, each in times.items()}
 
 
+def _is_there(name: str) -> bool:
+    return importlib.util.find_spec(name) is not None
+
+
 def main() -> None:
     """Print a line for each case; 1 where a result is wrong."""
     parser = argparse.ArgumentParser(
@@ -453,7 +458,8 @@ def main() -> None:
         print(f"{LIBRARY}: {len(ratios)} shapes in {mean:.3f} of torch's time (geometric mean)")
         results.add(f"{LIBRARY} {len(ratios)} shapes", "gridlane / torch", mean, "ratio")
     tile_launches.report(sides, args.only, args.rounds)
-    results.write("nvidia_tiles", args.record)
+    peers = {name: metadata.version(name) for name in ("torch", "triton") if _is_there(name)}
+    results.write("nvidia_tiles", args.record, args.device, peers)
     sys.exit(1 if wrong else 0)
 
 

@@ -53,6 +53,7 @@ TITLES = {
     "simulator": "Beside numba's simulator",
     "nvidia": "NVIDIA GPUs",
     "nvidia_arrays": "Arrays on an NVIDIA GPU beside CuPy and torch",
+    "nvidia_tiles": "Tile programs on an NVIDIA GPU beside torch and Triton",
     "every_float": "Functions of float32 over all floats",
     "scipy_data": "Special functions beside the data of SciPy's tests",
     "nvidia_sanitizer": "compute-sanitizer on the examples",
