@@ -223,6 +223,7 @@ def _rest(
         nest.conversions,
         tuple(changed),
         nest.place,
+        nest.origins,
     )
 
 
