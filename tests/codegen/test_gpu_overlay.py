@@ -75,6 +75,9 @@ class Toy(Overlay):
     def attributes(self, options):
         return ['"toy"="yes"']
 
+    def by_value(self, size):
+        return f"byval([{size} x i8])"
+
     def module_flags(self, options):
         return []
 

@@ -262,3 +262,18 @@ def test_webs_have_the_type_of_the_name():
     out = np.zeros(9)
     widened(np.arange(9, dtype=np.int32), out)
     assert (out == np.arange(9.0)).all()
+
+
+def test_loops_without_iterations():
+    @compute
+    def nothing(x: Tensor[f64, "N"], y: Tensor[f64, "N"]):
+        for i in range(N):
+            for j in range(i, i):
+                x[j] = 1.0
+        for i in range(3, 3):
+            y[i] = 2.0
+
+    x, y = np.zeros(9), np.zeros(9)
+    nothing(x, y)
+    nothing.plain(x, y)
+    assert not x.any() and not y.any()

@@ -189,7 +189,7 @@ def test_many_reductions_share_memory(monkeypatch):
     expected = apart(monkeypatch, places)[0]
     found = groups_of(monkeypatch)
     assert np.asarray(*places()).tobytes() == expected.tobytes() and len(found) == 1
-    kernel = computing._kernels[found[0].form]
+    kernel = computing._kernels[found[0].form, None]
     arrays = kernel.source.translate((), kernel.options).globals.values()
     assert sum(each.size for each in arrays) < 16 << 10
 

@@ -130,7 +130,7 @@ class Emitter:
         head = f"def host({self.launch}, {', '.join(known)}):"
         return Emitted(
             tuple(self.kernels),
-            "\n".join([head, *self.host.lines]) + "\n",
+            "\n".join([head, *(self.host.lines or ["    pass"])]) + "\n",
             tuple(self.cells),
             self.order,
             self.cost,
@@ -256,7 +256,7 @@ class Emitter:
             self._threads(nodes, loops, inside, body)
         number = len(self.kernels)
         name = f"{self.nest.name}_{number}"
-        text = "\n".join(body.lines)
+        text = "\n".join(body.lines or ["    pass"])
         arguments = self._arguments_of(text, spans)
         head = f"def {name}({', '.join(arguments)}):"
         text = f"{head}\n{text}\n"

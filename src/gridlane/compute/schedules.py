@@ -102,6 +102,7 @@ class _Scheduler:
         self.contraction = isl.UnionMap.from_map(parts[0])
         for part in parts[1:]:
             self.contraction = self.contraction.union(isl.UnionMap.from_map(part))
+        self.is_one = self.is_one or self.contraction.is_empty()
 
     def schedule(self) -> isl.Schedule:
         """isl's schedule of the groups."""
@@ -123,7 +124,9 @@ class _Scheduler:
             wanted = f"G{number}"
             listed = times.get_map_list()
             maps = [listed.get_at(n) for n in range(listed.n_map())]
-            one = next(m for m in maps if m.get_tuple_name(isl.dim_type.in_) == wanted)
+            one = next((m for m in maps if m.get_tuple_name(isl.dim_type.in_) == wanted), None)
+            if one is None:
+                continue  # its loops have no iteration
             for each in group:
                 contraction = self.contraction.intersect_domain(
                     isl.UnionSet.from_set(self.polyhedra.domain(each))
