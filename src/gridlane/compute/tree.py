@@ -45,7 +45,7 @@ def depth_of(node: isl.AstNode) -> int:
         inner += [node.if_get_else_node()] if node.if_has_else_node() else []
     else:
         inner = children(node)
-    return max(map(depth_of, inner))
+    return max(map(depth_of, inner), default=0)
 
 
 def users_at(node: isl.AstNode, depth: int) -> list[str]:
