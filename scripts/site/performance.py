@@ -74,6 +74,7 @@ TITLES = {
     "arrays": "Arrays beside NumPy",
     "tiles": "Tile programs on the CPU beside NumPy and torch",
     "tiles_interpreter": "Tile programs beside Triton's interpreter",
+    "polybench": "PolyBench as loop nests beside gcc",
     "tests": "The tests",
 }
 """The sections of docs/figures.md, in order; other files follow under their names."""
