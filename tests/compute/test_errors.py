@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -146,3 +149,16 @@ def test_types_of_arguments():
         Tensor["M", "N"]
     with pytest.raises(ArgumentError, match="a workgroup has"):
         compute(workgroup=(0,))(added.function)
+
+
+def test_what_to_install_without_isl():
+    text = "import sys; sys.modules['islpy'] = None; import gridlane.compute"
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True)
+    assert done.returncode and "pip install 'gridlane[compute]'" in done.stderr
+
+
+def test_an_array_that_may_not_be_written():
+    out = zeros(4)
+    out.flags.writeable = False
+    with pytest.raises(TypingError, match="this array is read-only"):
+        added(zeros(4), zeros(4), out)

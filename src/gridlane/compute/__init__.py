@@ -18,6 +18,14 @@ array([[3., 3.],
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
+if find_spec("islpy") is None:  # at once, and by what to install
+    raise ModuleNotFoundError(
+        "gridlane.compute computes dependences by islpy: pip install 'gridlane[compute]'",
+        name="islpy",
+    )
+
 from gridlane.compute.hints import Hints
 from gridlane.compute.running import Compute, compute, grid, parallel
 from gridlane.compute.tensors import Dim, Tensor

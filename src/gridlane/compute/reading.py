@@ -331,7 +331,7 @@ class _Reader:
             found.append(Access(name, (), self.loc(node)))
         elif name in self.names or name in self.scalars or name in self.tensors:
             return
-        elif not _is_known(self._value(name)):
+        elif self._value(name) is None:
             raise NameLookupError(f"{name} is no argument, extent or variable", self.loc(node))
 
     def _value(self, name: str) -> Any:
@@ -368,10 +368,6 @@ class _Reader:
         if len(others) != 1 or any(each.name == write.name for each in self._reads(others[0])):
             return ""
         return word
-
-
-def _is_known(value: Any) -> bool:
-    return value is not None
 
 
 _BUILTINS: dict[str, Any] = {
