@@ -120,6 +120,51 @@ def test_matrix_instructions_are_the_users_wish(products):
         np.testing.assert_allclose(out, wanted, rtol=1e-3)
 
 
+def test_a_result_of_other_extents(products):
+    """What is added to the result, and a result with more columns, are not the product's."""
+
+    @compute
+    def added(a: Tensor[f32, "M", "K"], b: Tensor[f32, "K", "N"], out: Tensor[f32, "M", "N"]):
+        for i, j in grid(M, N):
+            s = 0.0
+            for k in range(K):
+                s += a[i, k] * b[k, j]
+            out[i, j] += s
+
+    @compute
+    def wide(a: Tensor[f32, "M", "K"], b: Tensor[f32, "K", "N"], out: Tensor[f32, "M", "P"]):
+        for i, j in grid(M, N):
+            s = 0.0
+            for k in range(K):
+                s += a[i, k] * b[k, j]
+            out[i, j] = s
+
+    a, b = RNG.random((40, 50), np.float32), RNG.random((50, 44), np.float32)
+    out = np.ones((40, 44), np.float32)
+    added(a, b, out)
+    assert np.allclose(out, a @ b + 1, rtol=1e-5)
+    out = np.ones((40, 48), np.float32)
+    wide(a, b, out)
+    assert np.allclose(out[:, :44], a @ b, rtol=1e-5)
+    assert (out[:, 44:] == 1).all()
+
+
+def test_a_start_elsewhere_is_no_product(products):
+    @compute
+    def nest(a: Tensor[f32, "N", "N"], b: Tensor[f32, "N", "N"], out: Tensor[f32, "N", "N"]):
+        for i, j in grid(N, N):
+            out[j, i] = 0.0
+            for k in range(N):
+                out[i, j] += a[i, k] * b[k, j]
+
+    a, b = RNG.random((40, 40), np.float32), RNG.random((40, 40), np.float32)
+    out, plain = np.ones((2, 40, 40), np.float32)
+    nest(a, b, out)
+    nest.plain(a, b, plain)
+    assert not products
+    assert (out == plain).all()
+
+
 @pytest.mark.parametrize("change", ["part", "start", "other reader", "small", "same"])
 def test_what_stays_loops(change, products):
     if change == "part":

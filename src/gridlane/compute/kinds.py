@@ -112,10 +112,10 @@ def _against(kind: Kind, polyhedra: Polyhedra) -> tuple[str, Loc] | None:
 
 def _adds_up(polyhedra: Polyhedra, statement: Statement) -> bool:
     """Whether a statement is a reduction over one of its loops."""
-    return bool(statement.operator) and bool(_inner_loops(polyhedra, statement))
+    return bool(statement.operator) and bool(inner_loops(polyhedra, statement))
 
 
-def _inner_loops(polyhedra: Polyhedra, statement: Statement) -> list[str]:
+def inner_loops(polyhedra: Polyhedra, statement: Statement) -> list[str]:
     """The loops of a statement that the index of what it writes lacks."""
     if statement.write.name in polyhedra.nest.tensors:
         used = " ".join(statement.write.indices or ())
@@ -178,7 +178,7 @@ def _is_running(nest: Nest, statement: Statement) -> bool:
     return len(before) == 1 and f"({loop} - 1)" in (before[0].indices or ())
 
 
-def _factors(nest: Nest, statement: Statement) -> tuple[ast.Subscript, ast.Subscript] | None:
+def factors_of(nest: Nest, statement: Statement) -> tuple[ast.Subscript, ast.Subscript] | None:
     """The two elements that a statement multiplies and adds."""
     node = statement.node
     value = node.value
@@ -204,15 +204,13 @@ def _element(nest: Nest, node: ast.expr) -> ast.Subscript | None:
 
 
 def _product(polyhedra: Polyhedra, statement: Statement) -> Product | None:
-    factors, inner = _factors(polyhedra.nest, statement), _inner_loops(polyhedra, statement)
+    factors, inner = factors_of(polyhedra.nest, statement), inner_loops(polyhedra, statement)
     if factors is None or statement.operator != "+" or len(inner) != 1 or statement.tests:
         return None
     outer = [each.name for each in statement.loops if each.name != inner[0]]
     result = statement.write.indices if statement.write.name in polyhedra.nest.tensors else outer
-    accesses = [
-        next(a for a in statement.reads if a.name == ast.unparse(f.value) and a.loc.column == c)
-        for f, c in ((f, _column(polyhedra, f)) for f in factors)
-    ]
+    accesses = elements_of(polyhedra.nest, statement)
+    assert accesses is not None
     sets = [set(each.indices or ()) for each in accesses]
     if result is None or any(each.indices is None for each in accesses):
         return None
@@ -229,13 +227,19 @@ def _product(polyhedra: Polyhedra, statement: Statement) -> Product | None:
     return Product(statement, left, right, rows, columns, inner[0], batches)
 
 
-def _column(polyhedra: Polyhedra, node: ast.expr) -> int:
-    return polyhedra.nest.place(node).column
+def elements_of(nest: Nest, statement: Statement) -> tuple[Access, Access] | None:
+    """The accesses of the two elements that a statement multiplies and adds."""
+    factors = factors_of(nest, statement)
+    if factors is None:
+        return None
+    places = [nest.place(each) for each in factors]
+    one, other = [next(each for each in statement.reads if each.loc == loc) for loc in places]
+    return one, other
 
 
 def _is_convolution(nest: Nest, statement: Statement) -> bool:
     """Whether an index of a factor is the sum of a loop of the result and one that adds up."""
-    if _factors(nest, statement) is None:
+    if factors_of(nest, statement) is None:
         return False
     loops = {each.name for each in statement.loops}
     for access in statement.reads:

@@ -6,15 +6,12 @@ at the same loops alone. What reads them stays a nest of its own, in which the s
 
 from __future__ import annotations
 
-import ast
-import copy
 from typing import Any
 
-import numpy as np
-
 from gridlane.compute.kinds import Product, products_of
-from gridlane.compute.model import Access, Nest, Statement
+from gridlane.compute.model import Nest
 from gridlane.compute.polyhedra import Polyhedra
+from gridlane.compute.sums import axes_of, conversions_of, destination_of, turned
 from gridlane.compute.tensors import TensorType
 from gridlane.core.dtypes import DType, bf16, f16, f32, f64
 from gridlane.core.frozen import frozen
@@ -45,10 +42,16 @@ class Multiplication:
     sums: tuple[str, TensorType]
     rest: Nest | None
 
-    def is_large(self, given: dict[str, Any]) -> bool:
+    @property
+    def call(self) -> str:
+        """The call of the tile library."""
+        out = self.target or f"the sums of {self.rest.name if self.rest else ''}"
+        return f"tiles.kernels.matmul({self.left[0]}, {self.right[0]}) -> {out}"
+
+    def is_large(self, given: dict[str, Any], extents: dict[str, int]) -> bool:
         """Whether the product is worth a launch of its own."""
-        rows, inner = _turned(given[self.left[0]], self.left[1]).shape[-2:]
-        columns = _turned(given[self.right[0]], self.right[1]).shape[-1]
+        rows, inner = turned(given[self.left[0]], self.left[1]).shape[-2:]
+        columns = turned(given[self.right[0]], self.right[1]).shape[-1]
         return rows * inner * columns >= SMALLEST
 
     def run(self, given: dict[str, Any], out: Any) -> None:
@@ -61,10 +64,10 @@ class Multiplication:
         from gridlane.tiles.kernels import matmul  # of nests with products alone
 
         if self.target is not None:
-            out = _turned(given[self.target], self.axes)
+            out = turned(given[self.target], self.axes)
         matmul(
-            _turned(given[self.left[0]], self.left[1]),
-            _turned(given[self.right[0]], self.right[1]),
+            turned(given[self.left[0]], self.left[1]),
+            turned(given[self.right[0]], self.right[1]),
             out,
             out_dtype=str(out.dtype).removeprefix("torch."),
             split_k=1,
@@ -87,67 +90,29 @@ def multiplication_of(
     name = product.statement.write.name
     kinds = [nest.tensors[each.name].dtype for each in (product.left, product.right)]
     total = nest.tensors[name].dtype if name in nest.tensors else types[name]
-    if any(each is not total for each in _conversions(nest, product)):
+    if any(each is not total for each in conversions_of(nest, product.statement)):
         return None
     known = _EXACT | (_CORES if is_free else {})
     if kinds[0] is not kinds[1] or known.get(kinds[0]) is not total:
         return None
-    if kinds[0] is not total and len(_conversions(nest, product)) != 2:
+    if kinds[0] is not total and len(conversions_of(nest, product.statement)) != 2:
         return None  # products of halves are rounded before they are added
-    others = [each for each in nest.statements if each is not product.statement]
-    starts = [each for each in others if each.write.name == name]
-    readers = [each for each in others if each.write.name != name]
-    if len(starts) != 1 or not _is_zero(starts[0]) or not _is_whole(polyhedra, product):
+    if not _is_whole(polyhedra, product):
         return None
-    if starts[0].place > product.statement.place or _loops(starts[0]) != _outer(product):
+    loops = (*product.batches, product.rows, product.columns)
+    shape = tuple([_extent(nest, product, each) for each in loops])
+    factors = product.left, product.right
+    where = destination_of(nest, product.statement, loops, shape, total, factors)
+    if where is None:
         return None
-    shape = tuple([_extent(nest, product, each) for each in _result_loops(product)])
-    sums = name, TensorType(total, shape)
-    left = product.left.name, _axes(product.left, (*product.batches, product.rows, product.inner))
-    right = (
-        product.right.name,
-        _axes(product.right, (*product.batches, product.inner, product.columns)),
-    )
-    if name in nest.tensors:
-        if readers:
-            return None
-        axes = _axes(product.statement.write, _result_loops(product))
-        return Multiplication(left, right, name, axes, sums, None)
-    if not readers or any(_loops(each) != _outer(product) for each in readers):
-        return None
-    if any(each.place < product.statement.place or each.tests for each in readers):
-        return None
-    names = {access.name for each in readers for access in (each.write, *each.reads)}
-    written = {each.write.name for each in readers}
-    if written & {left[0], right[0]} or len(names & {name}) != 1:
-        return None
-    target = _plain_target(nest, product, readers, total)
-    if target is not None:
-        axes = _axes(readers[0].write, _result_loops(product))
-        return Multiplication(left, right, target, axes, sums, None)
-    rest = _rest(nest, product, readers, sums)
-    return Multiplication(left, right, None, (), sums, rest)
+    inner = product.inner
+    left = product.left.name, axes_of(product.left, (*product.batches, product.rows, inner))
+    columns = (*product.batches, inner, product.columns)
+    right = product.right.name, axes_of(product.right, columns)
+    return Multiplication(left, right, where.target, where.axes, where.sums, where.rest)
 
 
 # ---- parts of a nest
-
-
-def _result_loops(product: Product) -> tuple[str, ...]:
-    return (*product.batches, product.rows, product.columns)
-
-
-def _loops(statement: Statement) -> set[str]:
-    return {each.name for each in statement.loops}
-
-
-def _outer(product: Product) -> set[str]:
-    return _loops(product.statement) - {product.inner}
-
-
-def _axes(access: Access, loops: tuple[str, ...]) -> tuple[int, ...]:
-    """The places of loops among the indices of an access."""
-    assert access.indices is not None
-    return tuple([access.indices.index(each) for each in loops])
 
 
 def _extent(nest: Nest, product: Product, loop: str) -> Any:
@@ -156,20 +121,6 @@ def _extent(nest: Nest, product: Product, loop: str) -> Any:
         if access.indices and loop in access.indices:
             return nest.tensors[access.name].extents[access.indices.index(loop)]
     raise AssertionError(loop)
-
-
-def _conversions(nest: Nest, product: Product) -> list[DType]:
-    """The types that the factors are converted to."""
-    calls = [each for each in ast.walk(product.statement.node.value) if isinstance(each, ast.Call)]
-    return [nest.conversions[ast.unparse(each.func)] for each in calls]
-
-
-def _is_zero(statement: Statement) -> bool:
-    value = statement.node.value
-    if isinstance(value, ast.Call) and len(value.args) == 1:
-        value = value.args[0]  # such as f32(0): 0 in any type
-    plain = isinstance(statement.node, ast.Assign) and isinstance(value, ast.Constant)
-    return plain and value.value == 0 and not statement.tests  # type: ignore[union-attr]  # a constant
 
 
 def _is_whole(polyhedra: Polyhedra, product: Product) -> bool:
@@ -189,78 +140,3 @@ def _is_whole(polyhedra: Polyhedra, product: Product) -> bool:
     text = f"{{ {product.statement.name}[{names}] : {' and '.join(conditions)} }}"
     box = polyhedra.set(text).intersect_params(polyhedra.context)
     return bool(polyhedra.domain(product.statement).is_equal(box))
-
-
-def _plain_target(
-    nest: Nest, product: Product, readers: list[Statement], total: DType
-) -> str | None:
-    """The tensor whose elements are the sums, in their type or rounded to the factors'."""
-    if len(readers) != 1 or not isinstance(readers[0].node.value, ast.Name):
-        return None
-    write = readers[0].write
-    kind = nest.tensors[write.name].dtype
-    if set(write.indices or ()) != set(_result_loops(product)):
-        return None
-    factor = nest.tensors[product.left.name].dtype
-    return write.name if kind in (total, factor) else None
-
-
-def _rest(
-    nest: Nest, product: Product, readers: list[Statement], sums: tuple[str, TensorType]
-) -> Nest:
-    """The nest of what reads the sums."""
-    name, type_ = sums
-    changed = [_with_tensor(each, product, name) for each in readers]
-    return Nest(
-        f"{nest.name}_of_sums",
-        (*nest.arguments, name),
-        {**nest.tensors, name: type_},
-        nest.scalars,
-        nest.weak,
-        nest.extents,
-        tuple([each for each in nest.variables if each != name]),
-        nest.captured,
-        nest.conversions,
-        tuple(changed),
-        nest.place,
-        nest.origins,
-    )
-
-
-def _with_tensor(statement: Statement, product: Product, name: str) -> Statement:
-    """A statement in which the variable of sums is a tensor."""
-    loops = _result_loops(product)
-    texts = {each.name: each.text for each in statement.loops}
-
-    class Renamer(ast.NodeTransformer):
-        def visit_Name(self, node: ast.Name) -> ast.expr:
-            if node.id != name:
-                return node
-            indices = [ast.Name(texts[each], ast.Load()) for each in loops]
-            where = ast.Tuple(list[ast.expr](indices), ast.Load())
-            return ast.copy_location(ast.Subscript(node, where, ast.Load()), node)
-
-    node = Renamer().visit(copy.deepcopy(statement.node))
-    reads = [
-        Access(name, loops, each.loc) if each.name == name else each for each in statement.reads
-    ]
-    return Statement(
-        statement.name, statement.loops, statement.domain, statement.place, node, statement.write,
-        tuple(reads), statement.tests, statement.operator, statement.loc,
-    )  # fmt: skip
-
-
-def _turned(array: Any, axes: tuple[int, ...]) -> Any:
-    """A view of an array with its axes in an order."""
-    if axes == tuple(range(len(axes))):
-        return array
-    return array.permute(axes) if hasattr(array, "permute") else array.transpose(axes)
-
-
-def sums_array(type_: TensorType, extents: dict[str, int]) -> Any:
-    """An array of the device for sums."""
-    from gridlane import cuda
-    from gridlane.compute.typing import CONVERSIONS, NAMES
-
-    shape = tuple([e if isinstance(e, int) else extents[e.name] for e in type_.extents])
-    return cuda.device_array(shape, np.dtype(CONVERSIONS[NAMES[str(type_.dtype)]]))

@@ -16,12 +16,14 @@ from gridlane.compute import kinds
 from gridlane.compute.checking import Bounds, shared_names
 from gridlane.compute.choosing import SMALL, choose
 from gridlane.compute.emission import Emitted, Emitter, KernelText
+from gridlane.compute.freedom import Freedom
 from gridlane.compute.hints import Hints
+from gridlane.compute.libraries import Library, library_of
 from gridlane.compute.model import Nest
-from gridlane.compute.multiplication import Multiplication, multiplication_of, sums_array
 from gridlane.compute.polyhedra import Polyhedra
 from gridlane.compute.reading import read
 from gridlane.compute.strides import GPU, PROCESSOR, Rates
+from gridlane.compute.sums import are_ahead, sums_array
 from gridlane.compute.tensors import bind
 from gridlane.compute.typing import CONVERSIONS, NAMES, Typing
 from gridlane.compute.webs import apart
@@ -109,15 +111,16 @@ class Compute:
         return self._orders[rates]
 
     @cached_property
-    def _multiplication(self) -> Multiplication | None:
-        """The product of matrices that the loops are, if they are one."""
+    def _library(self) -> tuple[Library | None, tuple[str, ...]]:
+        """What computes the loops in their place, or the reasons of what does not."""
         types = {name: self._typing.type_of(name) for name in self.nest.variables}
-        return multiplication_of(self._polyhedra, types, self.fastmath or self.hints.tensor_cores)
+        freedom = Freedom(self.fastmath, self.fastmath or self.hints.tensor_cores)
+        return library_of(self._polyhedra, types, freedom)
 
     @cached_property
     def _rest(self) -> _Program | None:
-        """What reads the sums of the product."""
-        rest = self._multiplication.rest if self._multiplication is not None else None
+        """What reads the sums of the library."""
+        rest = self._library[0].rest if self._library[0] is not None else None
         if rest is None:
             return None
         typing = Typing(rest, rest.place, self._outside)
@@ -160,10 +163,12 @@ class Compute:
         extents = bind(nest.tensors, {name: given[name] for name in nest.tensors}, whole)
         self._bounds.check({**whole, **extents})
         program = self._program(shared_names(nest.tensors, given, self._written), plain)
-        product = None if plain else self._multiplication
+        library = None if plain else self._library[0]
         run = program.run
-        if product is not None and product.is_large(given) and not program.same:
-            run = partial(self._multiply, product)
+        results = [given[name] for name in self._written & {*nest.tensors}]
+        is_apart = not program.same and are_ahead(results)
+        if library is not None and is_apart and library.is_large(given, extents):
+            run = partial(self._by_library, library)
         if self.device == "auto":
             self._on_device(run, given, extents)
         else:
@@ -182,20 +187,20 @@ class Compute:
             if values[name] is not given[name]:
                 values[name].copy_to_host(given[name])
 
-    def _multiply(
-        self, product: Multiplication, given: dict[str, Any], extents: dict[str, int]
-    ) -> None:
+    def _by_library(self, library: Library, given: dict[str, Any], extents: dict[str, int]) -> None:
         if self._rest is None:
-            product.run(given, None)
+            library.run(given, None)
             return
-        name, type_ = product.sums
+        name, type_ = library.sums
         sums = sums_array(type_, extents)
-        product.run(given, sums)
+        library.run(given, sums)
         self._rest.run({**given, name: sums}, extents)
 
     def explain(self) -> str:
         """The kernels and what launches them, and the order of iterations, as text."""
-        parts = [self._chosen()[1], self.emitted.host]
+        library, reasons = self._library
+        known = reasons if library is None else (f"large ones: {library.call}",)
+        parts = [*(f"# {each}" for each in known), self._chosen()[1], self.emitted.host]
         parts += [kernel.text for kernel in self.emitted.kernels]
         if self.emitted.small is not None:
             parts += [kernel.text for kernel in self.emitted.small.kernels]

@@ -15,6 +15,7 @@ from gridlane.tiles.kernels.operands import (
     index_type,
     operand,
     result,
+    sum_name,
     sum_type,
 )
 from gridlane.tiles.kernels.products import ACTIVATIONS
@@ -50,6 +51,7 @@ def convolution(
     dilation: Numbers = 1,
     groups: int = 1,
     activation: str | None = None,
+    out_dtype: str | None = None,
 ) -> Any:
     """Sums of the products of a kernel's numbers and the parts of images that it lies on.
 
@@ -66,6 +68,7 @@ def convolution(
         dilation: the places from one of the kernel's numbers to the next.
         groups: parts of the channels, each of which has as many of the filters.
         activation: as of ``matmul``.
+        out_dtype: of the result: that of x by default, or the one in which products are added.
 
     Returns:
         ``out``. Products are added in float32, or float64 for float64.
@@ -97,7 +100,10 @@ def convolution(
             f"{source}, and {filters}: the kernel does not lie within the image; pad it"
         )
     shape = (source.shape[0], filters.shape[0], *extents[2 - axes :])
-    target = result("out", out, source, shape, source.dtype)
+    known = source.dtype, sum_name(source.dtype)
+    if out_dtype is not None and out_dtype not in known:
+        raise ArgumentError(f"out_dtype is {out_dtype!r}; it must be {' or '.join(known)}")
+    target = result("out", out, source, shape, out_dtype or source.dtype)
     if target.size:
         _launch(source, filters, shift, _flat(target), walk, groups, activation)
     return target.value
