@@ -152,7 +152,6 @@ def _against_scan(polyhedra: Polyhedra) -> tuple[str, Loc] | None:
 def _is_running(nest: Nest, statement: Statement) -> bool:
     """Whether a statement is ``x[i] = x[i - 1] op y``, or adds to a variable that is stored inside
     of the same loop."""
-    node = statement.node
     if statement.write.name in nest.variables:
         if not statement.operator or not statement.loops:
             return False
@@ -164,10 +163,7 @@ def _is_running(nest: Nest, statement: Statement) -> bool:
             and each.loops[-1].name == inner
             for each in nest.statements
         )
-    value = node.value
-    if isinstance(node, ast.AugAssign) or not isinstance(value, ast.BinOp):
-        return False
-    if not isinstance(value.op, ast.Add | ast.Mult) or not statement.write.indices:
+    if not operation_of(statement)[0] or not statement.write.indices:
         return False
     before = [
         each
@@ -176,6 +172,20 @@ def _is_running(nest: Nest, statement: Statement) -> bool:
     ]
     loop = statement.loops[-1].name if statement.loops else ""
     return len(before) == 1 and f"({loop} - 1)" in (before[0].indices or ())
+
+
+def operation_of(statement: Statement) -> tuple[str, list[ast.expr]]:
+    """The operator of a statement's value and its operands; those of ``x += y`` are ``y`` alone."""
+    node, signs = statement.node, {ast.Add: "+", ast.Mult: "*"}
+    match node:
+        case ast.AugAssign(op=ast.Add() | ast.Mult() as op, value=value):
+            return signs[type(op)], [value]
+        case ast.Assign(value=ast.BinOp(left=left, op=ast.Add() | ast.Mult() as op, right=right)):
+            return signs[type(op)], [left, right]
+        case ast.Assign(value=ast.Call(func=ast.Name(id="min" | "max" as word), args=[one, two])):
+            return word, [one, two]
+        case _:
+            return "", []
 
 
 def factors_of(nest: Nest, statement: Statement) -> tuple[ast.Subscript, ast.Subscript] | None:

@@ -10,6 +10,7 @@ from gridlane.compute.freedom import Freedom
 from gridlane.compute.model import Nest
 from gridlane.compute.multiplication import multiplication_of
 from gridlane.compute.polyhedra import Polyhedra
+from gridlane.compute.scanning import scan_of
 from gridlane.compute.tensors import TensorType
 from gridlane.core.dtypes import DType
 
@@ -69,4 +70,4 @@ def _multiplication(
     return multiplication_of(polyhedra, types, freedom.any_order) or ""
 
 
-RECOGNISERS: tuple[Recogniser, ...] = (_multiplication, convolution_of)
+RECOGNISERS: tuple[Recogniser, ...] = (_multiplication, convolution_of, scan_of)

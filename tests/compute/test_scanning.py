@@ -1,0 +1,186 @@
+# ruff: noqa: F821  # extents are names that annotations define
+"""Scans by the library of algorithms: those of the loops, and of NumPy."""
+
+import numpy as np
+import pytest
+
+import gridlane
+from gridlane import algorithms
+from gridlane.compute import Tensor, compute, f32, grid, i32, i64, scanning
+
+RNG = np.random.default_rng(9)
+LOW = -(2**31)
+
+
+@pytest.fixture
+def scans(monkeypatch):
+    """The library's scans; those of few elements and on few cores included."""
+    seen = []
+    for name in ("inclusive_scan", "exclusive_scan"):
+        whole = getattr(algorithms, name)
+
+        def counted(*, _whole=whole, _name=name, **options):
+            seen.append((_name, options["op"].name))
+            _whole(**options)
+
+        monkeypatch.setattr(algorithms, name, counted)
+    monkeypatch.setattr(scanning, "SMALLEST", 2)
+    monkeypatch.setattr(scanning, "CORES", 1)
+    return seen
+
+
+@compute(kernel="scan")
+def inclusive(x: Tensor[i32, "N"], out: Tensor[i32, "N"]):
+    total = 0
+    for i in range(N):
+        total += x[i]
+        out[i] = total
+
+
+@compute(kernel="scan")
+def exclusive(x: Tensor[i32, "N"], out: Tensor[i32, "N"]):
+    total = 7
+    for i in range(N):
+        out[i] = total
+        total = total + x[i]
+
+
+@compute(kernel="scan")
+def largest(x: Tensor[i32, "B", "N"], out: Tensor[i32, "B", "N"]):
+    for b in range(B):
+        most = LOW
+        for i in range(N):
+            most = max(most, x[b, i])
+            out[b, i] = most
+
+
+@compute(kernel="scan")
+def products(x: Tensor[i64, "N"], out: Tensor[i64, "N"]):
+    out[0] = x[0]
+    for i in range(1, N):
+        out[i] = out[i - 1] * x[i]
+
+
+@compute(kernel="scan")
+def in_place(x: Tensor[i32, "B", "N"]):
+    for b, i in grid(B, N):
+        if i > 0:
+            x[b, i] += x[b, i - 1]
+
+
+def numbers(*shape, dtype=np.int32):
+    return RNG.integers(-9, 10, shape).astype(dtype)
+
+
+CASES = [
+    (inclusive, (numbers(999),), lambda x: np.cumsum(x), "inclusive_scan", "PLUS"),
+    (exclusive, (numbers(77),), lambda x: 7 + np.cumsum(x) - x, "exclusive_scan", "PLUS"),
+    (largest, (numbers(3, 50),), lambda x: np.maximum.accumulate(x, 1), "inclusive_scan",
+     "MAXIMUM"),
+    (products, (numbers(60, dtype=np.int64),), np.cumprod, "inclusive_scan", "MULTIPLIES"),
+    (in_place, (numbers(4, 70),), lambda x: np.cumsum(x, 1), "inclusive_scan", "PLUS"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("nest", "args", "wanted", "name", "op"), CASES)
+def test_scans(nest, args, wanted, name, op, scans):
+    for run, count in ((nest.plain, 0), (nest, args[0].size // args[0].shape[-1])):
+        scans.clear()
+        x = args[0].copy()
+        out = x if nest is in_place else np.zeros_like(x)
+        run(*(x,) if out is x else (x, out))
+        assert (out == wanted(args[0])).all()
+        assert scans == [(name, op)] * count
+
+
+def test_integers_wrap(scans):
+    x, out = np.full(9, 2**30, np.int32), np.zeros(9, np.int32)
+    inclusive(x, out)
+    assert scans
+    assert (out == np.cumsum(x, dtype=np.int32)).all()
+
+
+@pytest.mark.parametrize("fastmath", [False, True])
+def test_floats_are_the_users_wish(fastmath, scans):
+    @compute(kernel="scan", fastmath=fastmath)
+    def nest(x: Tensor[f32, "N"], out: Tensor[f32, "N"]):
+        total = 0.0
+        for i in range(N):
+            total += x[i]
+            out[i] = total
+
+    x = RNG.random(500).astype(np.float32)
+    out = np.zeros_like(x)
+    nest(x, out)
+    np.testing.assert_allclose(out, np.cumsum(x, dtype=np.float64), rtol=1e-5)
+    assert len(scans) == fastmath
+    assert ("another order" in nest.explain()) is not fastmath
+
+
+@pytest.mark.parametrize("change", ["part", "backward", "other", "column", "twice", "before"])
+def test_what_stays_loops(change, scans):
+    if change == "part":
+
+        def body(x: Tensor[i32, "N"], out: Tensor[i32, "N"]):
+            total = 0
+            for i in range(N - 1):
+                total += x[i]
+                out[i] = total
+    elif change == "backward":
+
+        def body(x: Tensor[i32, "N"], out: Tensor[i32, "N"]):
+            total = 0
+            for i in range(N - 1, -1, -1):
+                total += x[i]
+                out[i] = total
+    elif change == "other":
+
+        def body(x: Tensor[i32, "N"], out: Tensor[i32, "N"]):
+            total = 0
+            for i in range(N):
+                total += x[N - 1 - i]
+                out[i] = total
+    elif change == "column":
+
+        def body(x: Tensor[i32, "N", "N"], out: Tensor[i32, "N", "N"]):
+            for b in range(N):
+                total = 0
+                for i in range(N):
+                    total += x[i, b]
+                    out[i, b] = total
+    elif change == "twice":
+
+        def body(x: Tensor[i32, "N"], out: Tensor[i32, "N"]):
+            out[0] = x[0]
+            for i in range(1, N):
+                out[i] = out[i - 1] + out[i - 1]
+    else:
+
+        def body(x: Tensor[i32, "N"], out: Tensor[i32, "N"]):
+            total = 0
+            for i in range(N):
+                out[i] = total
+                total += out[i]
+
+    nest, results = compute(body), []
+    for run in (nest, nest.plain):
+        shape = (20, 20) if change == "column" else (20,)
+        x, out = np.arange(np.prod(shape), dtype=np.int32).reshape(shape), np.zeros(shape, np.int32)
+        run(x, out)
+        results.append(out)
+    assert not scans
+    assert (results[0] == results[1]).all()
+
+
+def test_strided_rows_are_loops(scans):
+    x, out = numbers(40), np.zeros(20, np.int32)
+    inclusive(x[::2], out)
+    assert not scans
+    assert (out == np.cumsum(x[::2])).all()
+
+
+def test_interp_agrees(scans):
+    x, out = numbers(50), np.zeros(50, np.int32)
+    with gridlane.device("interp"):
+        inclusive(x, out)
+    assert (out == np.cumsum(x)).all()
