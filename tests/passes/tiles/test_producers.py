@@ -41,11 +41,11 @@ class Described:
     """An array that a host's descriptor describes, with the shape of its blocks. Its lines begin at
     multiples of 16 bytes."""
 
-    def __init__(self, array: np.ndarray, block: tuple[int, int], padding: str = "zero") -> None:
-        size, (lines, columns) = array.dtype.itemsize, array.shape
+    def __init__(self, array: np.ndarray, block: tuple[int, ...], padding: str = "zero") -> None:
+        size, (*others, columns) = array.dtype.itemsize, array.shape
         wide = -(-columns * size // 16) * 16 // size
-        self.memory = np.zeros((lines, wide), array.dtype)
-        self.memory[:, :columns] = array
+        self.memory = np.zeros((*others, wide), array.dtype)
+        self.memory[..., :columns] = array
         self.shape, self.block = array.shape, Block(block, padding, mapped=True)
 
 
@@ -93,7 +93,7 @@ def run(module: Module, args: list[Any], warps: int, grid: int = 1) -> tuple[lis
     return got.arrays, watch
 
 
-def whole(shape: tuple[int, int], kind: Any = np.float16) -> np.ndarray:
+def whole(shape: tuple[int, ...], kind: Any = np.float16) -> np.ndarray:
     """Small whole numbers, of whose products all sums are exact."""
     return RNG.integers(-4, 5, shape).astype(kind)
 
@@ -163,6 +163,48 @@ def along(a, b, c, depth, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, SUM
     for at in range(0, depth, K):
         total = tl.dot(a.load([0, at]), b.load([0, at]).T, total)
     c.store([0, 0], total)
+
+
+@jit
+def batched(a, b, c, depth, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr,
+            LEFT: tl.constexpr, RIGHT: tl.constexpr):  # fmt: skip
+    """A product of each pair of matrices, of which factors may lie transposed."""
+    batch = tl.program_id(0)
+    total = tl.zeros((M, N), tl.float32)
+    for at in range(0, depth, K):
+        if LEFT:
+            x = a.load([batch, at, 0]).reshape(K, M).T
+        else:
+            x = a.load([batch, 0, at]).reshape(M, K)
+        if RIGHT:
+            y = b.load([batch, 0, 0, at]).permute(0, 1, 3, 2).reshape(K, N)
+        else:
+            y = b.load([batch, 0, at, 0]).reshape(K, N)
+        total = tl.dot(x, y, total)
+    c.store([batch, 0, 0], total.reshape(1, M, N).to(c.dtype))
+
+
+@pytest.mark.parametrize("left, right", [(False, False), (True, True)])
+@pytest.mark.parametrize("kind", [np.float16, np.float32])
+def test_blocks_of_batches(left, right, kind):
+    """What is beyond one matrix is zero, and not of the next one."""
+    a, b = whole((3, 61, 75), np.float16), whole((3, 75, 38), np.float16)
+    b = np.where(b == 0, np.float16(1), b)
+    c = np.zeros((3, 61, 38), kind)
+    x = a.transpose(0, 2, 1) if left else a
+    y = (b.transpose(0, 2, 1) if right else b)[:, None]
+    args = [
+        Described(x, (1, 32, 64) if left else (1, 64, 32)),
+        Described(y, (1, 1, 64, 32) if right else (1, 1, 32, 64)),
+        Described(c, (1, 64, 64)), 75,
+    ]  # fmt: skip
+    module = lowered(program(batched, args, 4, 3, M=64, N=64, K=32, LEFT=left, RIGHT=right))
+    assert loads(module) == 2
+    want = a.astype(int) @ b.astype(int)
+    for grid in (1, 3):
+        got = run(module, args, 4, grid)[0][2][..., :38]
+        np.testing.assert_array_equal(got[:grid], want[:grid])
+        assert not got[grid:].any()
 
 
 def test_padding_of_nan():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gridlane.core.dtypes import DType, i8, u8, u32
 from gridlane.ir.ops import tiles
 from gridlane.ir.ops.matrix import DEPTHS
@@ -131,7 +133,15 @@ def in_shared(state: State, value: Value) -> tuple[Storage, bool] | None:
     stored, op = state.stored.get(inner), inner.op
     if stored is None and op is not None:
         stored = state.variable_of(op)
-    return None if stored is None or stored.own else (stored, turned)
+    if stored is None or stored.own:
+        return None
+    axes, rank = len(stored.type.shape), len(type_of(value).shape)
+    if axes > rank:  # those of extent 1 in front
+        if stored.turned:
+            return None
+        shape = stored.type.shape[axes - rank :]
+        stored = replace(stored, type=tile(shape, stored.type.element))
+    return stored, turned
 
 
 def staged(state: State, value: Value, swizzled: bool = False, along: bool = False) -> Storage:

@@ -70,7 +70,8 @@ def _packed(state: State, value: Value, sums: DType) -> _Factor:
     stored, turned, type_ = state.stored.get(value), False, type_of(value)
     if stored is None:
         source, turned = factor_of(value)
-        stored = state.stored.get(source)
+        stored = state.stored.get(source) if len(type_of(source).shape) == 2 else None
+        turned = turned and stored is not None
     if type_.element in FACTORS[sums]:
         assert isinstance(type_.element, DType)
         element_type = type_.element

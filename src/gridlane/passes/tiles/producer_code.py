@@ -167,7 +167,8 @@ class _Code:
         number = {param.value: n for n, param in enumerate(kernel.params)}
         base, *others = [number[param.value] for param in known]
         rank = len(op.extents)
-        box = min(op.type.shape[0], MOST_SPAN), ring.swizzle // element.size
+        *ones, lines, _ = op.type.shape
+        box = (*ones, min(lines, MOST_SPAN), ring.swizzle // element.size)
         nan = op.padding is tile_memory.Padding.NANS
         use = TensorMapUse(
             base, tuple(others[:rank]), tuple(others[rank:]), ELEMENTS[element], box, ring.swizzle,
@@ -331,9 +332,9 @@ class _Code:
         """Copy a tile: panels of so many columns as a swizzle has, of up to 256 lines each."""
         state, b, element = self.state, self.state.b, op.type.element
         assert isinstance(element, DType) and stage.start is not None
-        lines, columns = op.type.shape
+        lines, columns = op.type.shape[-2:]
         width, high = stage.swizzle // element.size, min(lines, MOST_SPAN)
-        row, column = (values.get(each, each) for each in op.starts)
+        *outer, row, column = (values.get(each, each) for each in op.starts)
         start = b.offset(state.pointer_to(stage.symbol), stage.start)
         for panel in range(columns // width):
             for part in range(0, lines, high):
@@ -342,6 +343,7 @@ class _Code:
                 place = (
                     b.add(column, b.const(panel * width, i32)),
                     b.add(row, b.const(part, i32)),
+                    *reversed(outer),
                 )
                 b.emit(TensorLoad(box, self.maps[op], bar, place))
 

@@ -23,7 +23,7 @@ from gridlane.ir.ops.warpgroups import WARPS
 from gridlane.ir.types import PointerType, TileType
 from gridlane.ir.values import Param, Value, Var
 from gridlane.passes.tiles import decisions
-from gridlane.passes.tiles.factors import factor_of
+from gridlane.passes.tiles.factors import factor_of, is_of_matrices, is_of_one
 from gridlane.passes.tiles.machine import WARP
 from gridlane.passes.tiles.order import Order, writes_memory
 from gridlane.passes.tiles.placement import Placement
@@ -179,12 +179,15 @@ def _bytes_of(stride: Value, size: int) -> Value:
 
 
 def _users(placement: Placement, value: Value) -> list[Op]:
-    """The ops that need a tile or its transpose."""
+    """The ops that need a tile, its transpose, or that without axes of extent 1."""
     found: list[Op] = []
     for op in placement.order.ops:
         if value not in op.operands() or _is_dead(placement, op):
             continue
-        if isinstance(op, tiles.TileTranspose) and op.order == (1, 0):
+        is_same = (isinstance(op, tiles.TileTranspose) and is_of_matrices(op)) or (
+            isinstance(op, tiles.TileReshape) and is_of_one(op)
+        )
+        if is_same:
             found += _users(placement, op.results[0])
         else:
             found.append(op)

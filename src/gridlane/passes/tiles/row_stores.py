@@ -46,9 +46,12 @@ def has_rows(state: State, op: tile_memory.TileStore | tile_memory.TileStoreBloc
     """Whether lanes exchange what a store writes."""
     layout = state.placement.layouts.get(op)
     type_ = type_of(op.value)
-    if layout is None or len(type_.shape) != 2 or not isinstance(type_.element, DType):
+    *others, columns = type_.shape
+    if layout is None or not others or not isinstance(type_.element, DType):
         return False
-    columns = log2(type_.shape[1])
+    if any(extent != 1 for extent in others[:-1]):
+        return False
+    columns = log2(columns)
     return (
         type_.element.size == _SIZE
         and layout.is_sole()
@@ -57,7 +60,7 @@ def has_rows(state: State, op: tile_memory.TileStore | tile_memory.TileStoreBloc
         and 1 << columns >= 2 * _GROUPS[1]
         and layout.threads[:2] == _LANES
         and {_PAIR, *_GROUPS} <= {*layout.registers}
-        and width_of(state.contiguity, op, 1) >= _WIDTH
+        and width_of(state.contiguity, op, len(others)) >= _WIDTH
     )
 
 

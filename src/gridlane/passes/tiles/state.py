@@ -333,7 +333,7 @@ class State:
     def _swizzled_address(self, storage: Storage, at: Coordinates) -> Value:
         """The address in panels of ``swizzle`` bytes of all lines, whose 16 bytes change places by
         the number of the line."""
-        b, shape = self.b, storage.type.shape
+        b, shape, at = self.b, storage.type.shape[-2:], at[-2:]  # others are of extent 1
         if storage.turned:
             at, shape = at[::-1], shape[::-1]
         line, column = as_value(b, at[0]), at[1]
@@ -564,7 +564,7 @@ class State:
 def swizzle_of(type_: TileType, turned: bool) -> int:
     """The bytes of the panels of a tile's lines."""
     assert isinstance(type_.element, DType)
-    return min(128, type_.shape[0 if turned else 1] * type_.element.size)
+    return min(128, type_.shape[-2 if turned else -1] * type_.element.size)
 
 
 def refuse(op: Op, text: str) -> TargetError:
