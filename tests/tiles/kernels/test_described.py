@@ -14,6 +14,7 @@ from gridlane import cuda
 from gridlane.core.errors import ArgumentError
 from gridlane.tiles import kernels
 from gridlane.tiles.kernels import described, prepared, products
+from gridlane.tiles.kernels.described import Tile
 
 
 @pytest.fixture
@@ -22,7 +23,7 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     names: list[str] = []
     described._least.cache_clear()
     monkeypatch.setattr(products, "is_hopper", lambda: True)
-    monkeypatch.setattr(described, "_TILES", ((32, 64, 4), (64, 64, 4)))
+    monkeypatch.setattr(described, "_TILES", (Tile(32, 64, 4), Tile(64, 64, 4)))
     monkeypatch.setattr(described, "_LEAST_STEPS", 1)
     for module in (described, products):
         monkeypatch.setattr(module, "multiprocessors", lambda: 4)
@@ -74,11 +75,92 @@ def test_parts_and_epilogues(device, rng, launched, split, columns):
     assert launched == ["described"]
 
 
+@pytest.mark.parametrize("columns", [72, 96, 200, 77])
+@pytest.mark.parametrize("turned", [False, True])
+def test_columns_of_a_tile_of_their_own(device, rng, launched, monkeypatch, columns, turned):
+    """Tiles of 64 and 32 columns, of which either may end beyond the matrix."""
+    monkeypatch.setattr(described, "_TILES", (Tile(64, 64, 4, 32, 2),))
+    a, b = factors(rng, 100, columns + 3, 72)
+    wide = np.zeros((72, -(-columns // 8) * 8), b.dtype)
+    wide[:, :columns] = b[:, :columns]
+    b = np.ascontiguousarray(wide.T)[:columns].T if turned else wide[:, :columns]
+    bias = rng.integers(-9, 9, columns).astype(np.float32)
+    assert described.described_blocks(100, columns, 72).extra == 32
+    for out in (np.zeros((100, columns), np.float32), np.zeros((columns, 100), np.float32).T):
+        got = kernels.matmul(a, b, out, bias=bias, activation="relu", out_dtype="float32")
+        want = np.maximum(exact.wide(a) @ exact.wide(b) + bias, 0)
+        np.testing.assert_array_equal(got, want)
+    assert launched == ["described"] * 2
+
+
+def batches(rng, shape: tuple[int, ...], turned: bool, rows: int, columns: int) -> np.ndarray:
+    """Whole numbers, none of them 0, in matrices whose rows begin at multiples of 16 bytes; what is
+    beside them is NaN."""
+    lines, across = (columns, rows) if turned else (rows, columns)
+    whole = np.full((*shape, lines, -(-across // 8) * 8), np.nan, np.float16)
+    whole[..., :across] = rng.integers(1, 4, (*shape, lines, across))
+    view = whole[..., :across]
+    return np.swapaxes(view, -1, -2) if turned else view
+
+
+@pytest.mark.parametrize("turned", [(0, 0), (1, 1), (0, 1)])
+@pytest.mark.parametrize(
+    ("one", "other"), [((3,), (3,)), ((2, 3), (3,)), ((1, 3), (2, 1)), ((3,), ()), ((), (2, 2))]
+)
+def test_batches(device, rng, launched, one, other, turned):
+    """Those that are repeated, of whatever strides; nothing of the next matrix is read."""
+    m, n, k = 45, 70, 83
+    a, b = batches(rng, one, turned[0], m, k), batches(rng, other, turned[1], k, n)
+    wanted = exact.wide(a) @ exact.wide(b)
+    residual = rng.integers(-9, 9, wanted.shape).astype(np.float32)
+    out = np.full((*wanted.shape[:-1], 72), 7, np.float32)
+    got = kernels.matmul(a, b, out[..., :n], residual=residual, out_dtype="float32")
+    np.testing.assert_array_equal(got, wanted + residual)
+    assert (out[..., n:] == 7).all()
+    back = np.zeros((*wanted.shape[:-2], n, m), np.float16)
+    kernels.matmul(a, b, np.swapaxes(back, -1, -2))
+    np.testing.assert_array_equal(np.swapaxes(back, -1, -2), wanted.astype(np.float16))
+    assert launched == ["described"] * 2
+
+
+@pytest.mark.parametrize("tile", [Tile(64, 64, 4, 32), Tile(64, 64, 4)])
+@pytest.mark.parametrize("split", [1, 3, None])
+def test_tiles_and_parts_of_batches(device, rng, launched, monkeypatch, tile, split):
+    """Four programs have 10 tiles of five products, or parts of their sums."""
+    if tile.extra and split == 3:
+        split = None
+    monkeypatch.setattr(described, "_TILES", (tile,))
+    monkeypatch.setattr(described, "_ADD", 0)
+    monkeypatch.setattr(described, "_ADDED_BYTES", 1 << 20)
+    a, b = batches(rng, (5,), False, 100, 264), batches(rng, (5,), False, 264, 56 + tile.extra)
+    bias = rng.integers(-9, 9, b.shape[-1]).astype(np.float32)
+    more = np.ones((5, 100, b.shape[-1]), np.float32)
+    blocks = described.described_blocks(100, b.shape[-1], 264, split, count=5)
+    assert (blocks.whole, blocks.parts > 1) == {1: (10, False), 3: (0, True)}.get(
+        split or 0, (10, False) if tile.extra else (8, True)
+    )
+    got = kernels.matmul(
+        a, b, split_k=split, bias=bias, residual=more, activation="relu", out_dtype="float32"
+    )
+    wanted = np.maximum(exact.wide(a) @ exact.wide(b) + bias, 0) + more
+    np.testing.assert_array_equal(got, wanted)
+    assert launched == ["described"]
+
+
+def test_batches_without_descriptors(device, rng, launched):
+    """Matrices that begin at other places than multiples of 16 bytes."""
+    a, b = factors(rng, 3 * 41, 64, 44)
+    a, out = a.reshape(3, 41, 44)[:, :40], np.zeros((3, 40, 64), np.float32)
+    kernels.matmul(a, b, out, out_dtype="float32")
+    np.testing.assert_array_equal(out, exact.wide(a) @ exact.wide(b))
+    assert launched == []
+
+
 def test_tiles_of_the_last_round_are_split(device, rng, launched, monkeypatch):
     """Nine tiles of four programs: the ninth is computed in parts."""
     monkeypatch.setattr(described, "_ADD", 0)
     a, b = factors(rng, 96, 192, 1024)
-    monkeypatch.setattr(described, "_TILES", ((32, 64, 4),))
+    monkeypatch.setattr(described, "_TILES", (Tile(32, 64, 4),))
     described._least.cache_clear()
     tile = described.described_blocks(96, 192, 1024)
     assert (tile.whole, tile.parts) == (8, 4)
@@ -129,8 +211,8 @@ def test_results_of_any_layout(device, rng, launched):
 BEST = {
     (8192, 8192, 8192): (128, 256, 1), (4096, 4096, 4096): (128, 256, 1),
     (2048, 2048, 2048): (128, 256, 1), (1024, 1024, 1024): (64, 128, 1),
-    (3000, 3000, 3000): (128, 256, 5), (5120, 5120, 1000): (128, 256, 1),
-    (1536, 6144, 1536): (128, 128, 1), (6144, 1536, 6144): (128, 256, 5),
+    (3000, 3000, 3000): (128, 192, 1), (5120, 5120, 1000): (128, 256, 1),
+    (1536, 6144, 1536): (128, 192, 1), (6144, 1536, 6144): (128, 192, 1),
     (2000, 7000, 4096): (128, 128, 1), (128, 8192, 8192): (64, 128, 1),
     (8192, 128, 8192): (64, 128, 1), (16, 8192, 8192): (64, 128, 1),
     (512, 512, 65536): (128, 128, 8),
@@ -144,11 +226,11 @@ def test_blocks(monkeypatch):
     described._least.cache_clear()
     for m, n, k in (*BEST, (1, 1, 1), (65536, 256, 4096), (100, 100, 8), (1, 4096, 4096)):
         tile = described.described_blocks(m, n, k, in_lines=k % 64 == 0)
-        tiles = ceil(m / tile.m) * ceil(n / tile.n)
+        tiles = ceil(m / tile.m) * ceil(n / (tile.n + tile.extra))
         assert (tile.parts == 1) == (tile.whole == tiles)
-        assert (tile.m + tile.n) * tile.k * 2 * tile.stages <= 227 << 10
+        assert (tile.m + tile.n + tile.extra) * tile.k * 2 * tile.stages <= 227 << 10
         if (m, n, k) in BEST:
-            assert (tile.m, tile.n, tile.parts) == BEST[m, n, k], (m, n, k)
+            assert (tile.m, tile.n + tile.extra, tile.parts) == BEST[m, n, k], (m, n, k)
     described._least.cache_clear()
 
 

@@ -27,16 +27,21 @@ _SPAN = 64
 
 
 class Described(NamedTuple):
-    """A matrix as descriptors see it: rows of neighbours.
+    """A matrix as descriptors see it, or a batch of them: rows of neighbours.
 
     Attributes:
-        turned: it is the transpose of the array.
+        shape: of the array's matrices.
+        step: from one of their rows to the next.
+        turned: the matrix is the transpose of the array's.
+        batches: the extents of (outer, inner) batches and their steps, 1 of repeated ones; none of
+            a single matrix.
     """
 
     base: Any
     shape: tuple[int, int]
     step: int
     turned: bool
+    batches: tuple[tuple[int, int], ...] = ()
 
     @property
     def is_in_lines(self) -> bool:
@@ -46,12 +51,26 @@ class Described(NamedTuple):
     def descriptor(self, rows: int, columns: int) -> TensorDescriptor:
         """The descriptor with blocks of so many rows and columns of the array."""
         block = (columns, rows) if self.turned else (rows, columns)
-        return TensorDescriptor(self.base, self.shape, (self.step, 1), block)
+        extents, steps = [each for each, _ in self.batches], [step for _, step in self.batches]
+        ones = (1,) * len(extents)
+        return TensorDescriptor(
+            self.base, (*extents, *self.shape), (*steps, self.step, 1), (*ones, *block)
+        )
+
+    @property
+    def moves(self) -> int:
+        """Bits of whether the outer and the inner batches have steps."""
+        return sum(1 << bit for bit, (extent, _) in enumerate(self.batches) if extent > 1)
 
 
 class DescribedBlocks(NamedTuple):
     """The tile of a product, the warps, how many steps are in flight, how many tiles are computed
-    whole, and the parts of the sums of the others."""
+    whole, and the parts of the sums of the others.
+
+    Attributes:
+        extra: columns besides, of a tile of their own.
+        programs: that a multiprocessor runs at once.
+    """
 
     m: int
     n: int
@@ -60,13 +79,20 @@ class DescribedBlocks(NamedTuple):
     stages: int
     whole: int
     parts: int
+    extra: int = 0
+    programs: int = 1
 
 
-def described(array: Operand) -> Described | None:
-    """A matrix as descriptors see it; None if no tensor map describes its array."""
+def described(array: Operand, batches: tuple[tuple[int, int], ...] = ()) -> Described | None:
+    """A matrix as descriptors see it; None if no tensor map describes its array.
+
+    Args:
+        batches: extents and steps, 0 of what is repeated.
+    """
     *_, rows, columns = array.shape
     *_, down, across = array.strides
-    size = _size(array)
+    size, none = _size(array), _ALIGN  # of what has no step
+    held = tuple([(n, step) if n > 1 and step else (1, none) for n, step in batches])
     for shape, step, inner, turned in (
         ((rows, columns), down, across, False),
         ((columns, rows), across, down, True),
@@ -75,8 +101,9 @@ def described(array: Operand) -> Described | None:
             continue
         if shape[0] <= 1:
             step = -(-shape[1] // _ALIGN) * _ALIGN
-        if fits(_address(array.value), shape, (step * size,)):
-            return Described(array.value, shape, step, turned)
+        extents, steps = (*[n for n, _ in held], *shape), (*[each for _, each in held], step)
+        if fits(_address(array.value), extents, [each * size for each in steps]):
+            return Described(array.value, shape, step, turned, held)
     return None
 
 
@@ -99,23 +126,40 @@ def _address(value: Any) -> int:
 
 # --- tiles
 
+
+class Tile(NamedTuple):
+    """Rows, columns and warps of a tile, columns besides in one of their own, and how many programs
+    a multiprocessor runs at once."""
+
+    rows: int
+    columns: int
+    warps: int
+    extra: int = 0
+    programs: int = 1
+
+    @property
+    def width(self) -> int:
+        """All columns."""
+        return self.columns + self.extra
+
+
 _TILES = (
-    (128, 256, 8),
-    (256, 128, 8),
-    (128, 128, 8),
-    (64, 256, 4),
-    (64, 128, 4),
-    (128, 64, 8),
-    (64, 64, 4),
+    Tile(128, 256, 8),
+    Tile(256, 128, 8),
+    Tile(128, 128, 8, 64),
+    Tile(128, 128, 8),
+    Tile(64, 256, 4),
+    Tile(64, 128, 4),
+    Tile(128, 64, 8),
+    Tile(64, 64, 4),
 )
-"""Rows, columns and warps."""
 _PRODUCTS = 2048
 """Products of a multiprocessor in a cycle."""
 _BYTES, _ODD_BYTES = 64, 40
 """That it reads from the second cache in a cycle: of rows that begin its lines, and of others."""
 _LINE = 128
-_STEP = 16
-"""Cycles of a step besides its products."""
+_STEP, _EXTRA_STEP = 16, 48
+"""Cycles of a step besides its products, without and with a tile of more columns."""
 _ADDED_BYTES = 25
 """Of parts that a multiprocessor writes or reads in a cycle."""
 _BEGIN = 3200
@@ -129,7 +173,7 @@ _LEAST_STEPS = 8
 
 
 def described_blocks(
-    m: int, n: int, k: int, asked: int | None = None, in_lines: bool = True
+    m: int, n: int, k: int, asked: int | None = None, in_lines: bool = True, count: int = 1
 ) -> DescribedBlocks:
     """The tile of products of matrices of (m, k) and (k, n) elements of 16 bits: that of the least
     estimated time. Tiles that are less than a round of programs may be computed in parts.
@@ -137,37 +181,53 @@ def described_blocks(
     Args:
         asked: the parts of all sums, if they are given.
         in_lines: the rows of both factors are multiples of ``_LINE`` bytes apart.
+        count: the number of products.
 
     The constants are those of an H200, of which shapes of one to sixteen rounds were measured.
     """
-    return _least(m, n, k, asked, in_lines, multiprocessors())
+    return _least(m, n, k, asked, in_lines, count, multiprocessors())
 
 
 @lru_cache(4096)
-def _least(m: int, n: int, k: int, asked: int | None, in_lines: bool, busy: int) -> DescribedBlocks:
-    steps = max(-(-k // _SPAN), 1)
-    least, rate = 2 * (m * k + k * n + m * n) / _MEMORY, _BYTES if in_lines else _ODD_BYTES
+def _least(
+    m: int, n: int, k: int, asked: int | None, in_lines: bool, count: int, busy: int
+) -> DescribedBlocks:
+    steps, products = max(-(-k // _SPAN), 1), [(m, k), (k, n), (m, n)]
+    least = 2 * count * sum(rows * columns for rows, columns in products) / _MEMORY
+    rate = _BYTES if in_lines else _ODD_BYTES
     best: tuple[float, DescribedBlocks] | None = None
-    for rows, columns, warps in _TILES:
-        if rows > max(64, power_of_2(m)) or columns > max(64, power_of_2(n)):
+    for tile in _TILES:
+        rows, width = tile.rows, tile.width
+        if rows > max(64, power_of_2(m)) or tile.columns > max(64, power_of_2(n)):
             continue
-        tiles = -(-m // rows) * -(-n // columns)
+        if tile.extra and n <= tile.columns:
+            continue
+        tiles = count * -(-m // rows) * -(-n // width)
         for whole, parts in _splits(tiles, steps, busy, asked):
-            cycles = _cycles(rows, columns, whole, steps, busy, rate)
+            if tile.extra and parts > 1:
+                continue
+            cycles = _cycles(tile, whole, steps, busy, rate)
             rest = tiles - whole
             if rest:
-                cycles += _cycles(rows, columns, rest * parts, -(-steps // parts), busy, rate)
+                cycles += _cycles(tile, rest * parts, -(-steps // parts), busy, rate)
             # Small boxes reach less of the memory's rate.
-            cycles = max(cycles, least if rows + columns >= 192 else 1.2 * least)
+            cycles = max(cycles, least if rows + width >= 192 else 1.2 * least)
             if parts > 1:
-                sums = rest * parts * min(rows, m) * min(columns, n)
+                sums = rest * parts * min(rows, m) * min(width, n)
                 cycles += _ADD + 8 * sums / (busy * _ADDED_BYTES)
             if best is None or cycles < best[0]:
-                span = 2 * _SPAN if rows + columns <= 192 else _SPAN
-                stages = max(2, min(_MOST_STAGES, _SHARED // ((rows + columns) * span * 2)))
-                best = cycles, DescribedBlocks(rows, columns, span, warps, stages, whole, parts)
+                best = cycles, blocks_of(tile, whole, parts)
     assert best is not None
     return best[1]
+
+
+def blocks_of(tile: Tile, whole: int, parts: int) -> DescribedBlocks:
+    """A tile with as many steps in flight as have room."""
+    rows, columns, warps, extra, programs = tile
+    span = 2 * _SPAN if rows + columns + extra <= 192 else _SPAN
+    step = (rows + columns + extra) * span * 2
+    stages = max(2, min(_MOST_STAGES, _SHARED // programs // step))
+    return DescribedBlocks(rows, columns, span, warps, stages, whole, parts, extra, programs)
 
 
 def _splits(tiles: int, steps: int, busy: int, asked: int | None) -> list[tuple[int, int]]:
@@ -183,7 +243,11 @@ def _splits(tiles: int, steps: int, busy: int, asked: int | None) -> list[tuple[
     return choices
 
 
-def _cycles(rows: int, columns: int, tiles: int, steps: int, busy: int, rate: int) -> float:
-    """The estimated time of tiles of so many steps."""
-    step = max(rows * columns * _SPAN / _PRODUCTS, (rows + columns) * _SPAN * 2 / rate)
-    return -(-tiles // busy) * ((step + _STEP) * steps + _BEGIN)
+def _cycles(tile: Tile, tiles: int, steps: int, busy: int, rate: int) -> float:
+    """The estimated time of tiles of so many steps. Programs of one multiprocessor store while
+    others multiply."""
+    moved = (tile.rows + tile.width) * _SPAN * 2
+    step = max(tile.rows * tile.width * _SPAN / _PRODUCTS, moved / rate)
+    rounds, programs = -(-tiles // (busy * tile.programs)), tile.programs
+    step += _EXTRA_STEP if tile.extra else _STEP
+    return rounds * (step * steps * programs + _BEGIN)

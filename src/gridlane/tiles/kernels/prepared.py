@@ -38,22 +38,31 @@ class Prepared(NamedTuple):
     """The launches of a product.
 
     Attributes:
-        forms: the descriptors of the factors and of the result, over other arrays; the last is
-            None where the program takes the result's address.
+        forms: the descriptors of the factors and of the result, over other arrays: of a, of b, of
+            more columns of b, of the result, and of more columns of it. None where there are no
+            more columns, and where the program takes the result's address.
         first: of the products.
         second: of the sums of parts; None where all tiles are computed whole.
         parts: the shape of the parts.
         sum_name: their type.
         has_more: whether there is an epilogue.
+        has_extra: whether there are more columns.
         shape, dtype: of the result.
     """
 
-    forms: tuple[TensorDescriptor, TensorDescriptor, TensorDescriptor | None]
+    forms: tuple[
+        TensorDescriptor,
+        TensorDescriptor,
+        TensorDescriptor | None,
+        TensorDescriptor | None,
+        TensorDescriptor | None,
+    ]
     first: Launch
     second: Launch | None
     parts: tuple[int, int]
     sum_name: str
     has_more: bool
+    has_extra: bool
     shape: tuple[int, ...]
     dtype: str
 
@@ -62,12 +71,16 @@ class Prepared(NamedTuple):
         None."""
         if out is None:
             out = _empty(a, self.shape, self.dtype)
-        left, right, target = self.forms
+        left, right, others, target, beyond = self.forms
         split = None if self.second is None else _empty(a, self.parts, self.sum_name)
         given = more if self.has_more else None
         first = self.first
+        extra = None
+        if self.has_extra:
+            extra = out if beyond is None else _over(beyond, out)
         first.over(
-            _over(left, a), _over(right, b), out if target is None else _over(target, out),
+            _over(left, a), _over(right, b), None if others is None else _over(others, b),
+            out if target is None else _over(target, out), extra,
             split, given, *first.rest, **first.options,
         )  # fmt: skip
         if self.second is not None:

@@ -342,9 +342,9 @@ def _multiply(
     k = a.shape[-1]
     if split_k is not None and split_k < 1:
         raise ArgumentError(f"split_k is {split_k}; it must be at least 1")
-    if batches.products == 1 and a.dtype in described.FACTORS and is_hopper():
-        left, right = described.described(a), described.described(b)
-        if left is not None and right is not None and k:
+    if a.dtype in described.FACTORS and is_hopper() and k:
+        left, right = _described(a, batches, batches.a), _described(b, batches, batches.b)
+        if left is not None and right is not None:
             made = _prepared(a, left, right, out, batches, epilogue, split_k)
             made.run(a.value, b.value, out.value, epilogue.arrays)
             return made
@@ -378,6 +378,16 @@ def _multiply(
     return None
 
 
+def _described(
+    array: Operand, batches: Batches, steps: Sequence[int]
+) -> described.Described | None:
+    """An array of matrices as descriptors see it; None if no tensor map describes it."""
+    if batches.products == 1:
+        return described.described(array)
+    extents = batches.outer, batches.inner
+    return described.described(array, tuple(zip(extents, steps[:2], strict=True)))
+
+
 _ADDED = 32, 64
 """The piece of a tile whose parts are added at once."""
 
@@ -391,20 +401,23 @@ def _prepared(
     epilogue: Epilogue,
     split_k: int | None,
 ) -> prepared.Prepared:
-    """One product by tensor descriptors of its factors."""
+    """Products by tensor descriptors of their factors."""
     *_, m, n = out.shape
-    k = a.shape[0] if a.turned else a.shape[1]
+    k, count = a.shape[0] if a.turned else a.shape[1], batches.products
     in_lines = a.is_in_lines and b.is_in_lines
-    tile = described.described_blocks(m, n, k, split_k, in_lines)
-    rest = -(-m // tile.m) * -(-n // tile.n) - tile.whole
+    tile = described.described_blocks(m, n, k, split_k, in_lines, count)
+    rest = count * -(-m // tile.m) * -(-n // (tile.n + tile.extra)) - tile.whole
     more_steps = (*[_step(each) for each in epilogue[:3]], batches.residual)
-    target, index = described.described(out), index_type(out, epilogue.residual)
+    target, index = _described(out, batches, batches.out), index_type(out, epilogue.residual)
     is_described = target is not None and not target.turned
-    count, total, steps = tile.whole + rest * tile.parts, _sum_type(like.dtype), batches.out[2:]
+    programs, total, steps = tile.whole + rest * tile.parts, _sum_type(like.dtype), batches.out
+    most = multiprocessors() * tile.programs
+    numbers = None if count == 1 else (count, batches.inner)
     first = prepared.Launch(
-        described_product_tiles[(min(count, multiprocessors()),)],
-        (count, tile.whole, m, n, k, tile.parts, steps, more_steps, a.turned, b.turned,
-         is_described, epilogue.activation, tile.m, tile.n, tile.k, _GROUP, total, index),
+        described_product_tiles[(min(programs, most),)],
+        (programs, tile.whole, numbers, m, n, k, tile.parts, steps, more_steps,
+         a.moves | b.moves << 2, a.turned, b.turned, is_described, epilogue.activation, tile.m,
+         tile.n, tile.extra, tile.k, _GROUP, total, index),
         {"num_warps": tile.warps, "num_stages": tile.stages},
     )  # fmt: skip
     second = None
@@ -412,18 +425,24 @@ def _prepared(
         rows, columns = _ADDED
         second = prepared.Launch(
             add_described_parts[(rest * (tile.m // rows) * (tile.n // columns),)],
-            (tile.whole, m, n, tile.parts, steps, more_steps, epilogue.activation, tile.m, tile.n,
-             rows, columns, _GROUP, total, index),
+            (tile.whole, numbers, m, n, tile.parts, steps, more_steps, epilogue.activation, tile.m,
+             tile.n, rows, columns, _GROUP, total, index),
             {},
         )  # fmt: skip
+    results = [
+        target.descriptor(tile.m, each) if target and is_described and each else None
+        for each in (tile.n, tile.extra)
+    ]
     forms = (
         a.descriptor(tile.m, tile.k),
         b.descriptor(tile.k, tile.n),
-        target.descriptor(tile.m, tile.n) if target and is_described else None,
+        b.descriptor(tile.k, tile.extra) if tile.extra else None,
+        results[0],
+        results[1],
     )
     return prepared.Prepared(
         forms, first, second, (tile.parts, rest * tile.m * tile.n), sum_name(like.dtype),
-        any(each is not None for each in epilogue), (), out.dtype,
+        any(each is not None for each in epilogue), bool(tile.extra), (), out.dtype,
     )  # fmt: skip
 
 

@@ -1,4 +1,8 @@
-"""Products of two matrices by tensor descriptors, of whose boxes a GPU copies itself."""
+"""Products of matrices by tensor descriptors, of whose boxes a GPU copies itself.
+
+A tile of sums has N columns, and ``EXTRA`` more in a tile of their own. Products of batches have
+descriptors of four axes: (outer, inner) batches, rows and columns.
+"""
 
 from __future__ import annotations
 
@@ -8,38 +12,80 @@ from gridlane.tiles.kernels.programs.products import finish
 
 
 @jit
+def described_rows(
+    a, batch, i, at, TURNED: tl.constexpr, M: tl.constexpr, K: tl.constexpr
+):  # fmt: skip
+    """M rows from i on and K columns from one on, of a matrix or of one of a batch. A turned one is
+    a descriptor of its transpose."""
+    if batch is None:
+        if TURNED:
+            return tl.trans(a.load([at, i]))
+        return a.load([i, at])
+    if TURNED:
+        return tl.trans(a.load([batch[0], batch[1], at, i]).reshape(K, M))
+    return a.load([batch[0], batch[1], i, at]).reshape(M, K)
+
+
+@jit
 def described_sums(
-    a, b, first, last, i, j, TURNED_A: tl.constexpr, TURNED_B: tl.constexpr,
-    M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, SUM: tl.constexpr,
+    a, b, more_b, first, last, i, j, batch_a, batch_b, TURNED_A: tl.constexpr,
+    TURNED_B: tl.constexpr, M: tl.constexpr, N: tl.constexpr, EXTRA: tl.constexpr,
+    K: tl.constexpr, SUM: tl.constexpr,
 ):  # fmt: skip
     """The products of the rows from i on and the columns from j on, added from one place of the
-    inner dimension to another. A turned factor is a descriptor of its transpose."""
+    inner dimension to another; those of more columns apart."""
     total = tl.zeros((M, N), SUM)
+    if more_b is None:
+        for at in range(first, last, K):
+            rows = described_rows(a, batch_a, i, at, TURNED_A, M, K)
+            columns = described_rows(b, batch_b, at, j, TURNED_B, K, N)
+            total = tl.dot(rows, columns, total, out_dtype=SUM)
+        return total, None
+    extra = tl.zeros((M, EXTRA), SUM)
     for at in range(first, last, K):
-        if TURNED_A:
-            rows = tl.trans(a.load([at, i]))
-        else:
-            rows = a.load([i, at])
-        if TURNED_B:
-            columns = tl.trans(b.load([j, at]))
-        else:
-            columns = b.load([at, j])
+        columns = described_rows(b, batch_b, at, j, TURNED_B, K, N)
+        rows = described_rows(a, batch_a, i, at, TURNED_A, M, K)
+        others = described_rows(more_b, batch_b, at, j + N, TURNED_B, K, EXTRA)
         total = tl.dot(rows, columns, total, out_dtype=SUM)
-    return total
+        extra = tl.dot(rows, others, extra, out_dtype=SUM)
+    return total, extra
+
+
+@jit
+def batch_of(tile, tiles, batches, MOVES: tl.constexpr):
+    """The tile in its matrix, and the batches (outer, inner) of the result, of a and of b, of which
+    bits of ``MOVES`` say which have steps; Nones without batches."""
+    if batches is None:
+        return tile, None, None, None
+    batch = tile // tiles
+    outer, inner = batch // batches[1], batch % batches[1]
+    batch_a = outer * (MOVES & 1), inner * (MOVES // 2 & 1)
+    batch_b = outer * (MOVES // 4 & 1), inner * (MOVES // 8 & 1)
+    return tile % tiles, (outer, inner), batch_a, batch_b
+
+
+@jit
+def count_of(m, n, batches, M: tl.constexpr, COLUMNS: tl.constexpr):
+    """The tiles of all products."""
+    tiles = tl.cdiv(m, M) * tl.cdiv(n, COLUMNS)
+    if batches is not None:
+        tiles *= batches[0]
+    return tiles
 
 
 @jit(do_not_specialize=("count", "whole"))
 def described_product_tiles(
-    a, b, out, split, more, count, whole, m, n, k, parts, out_steps, more_steps,
-    TURNED_A: tl.constexpr, TURNED_B: tl.constexpr, DESCRIBED: tl.constexpr,
-    ACTIVATION: tl.constexpr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr,
-    GROUP: tl.constexpr, SUM: tl.constexpr, INDEX: tl.constexpr,
+    a, b, more_b, out, more_out, split, more, count, whole, batches, m, n, k, parts, out_steps,
+    more_steps, MOVES: tl.constexpr, TURNED_A: tl.constexpr, TURNED_B: tl.constexpr,
+    DESCRIBED: tl.constexpr, ACTIVATION: tl.constexpr, M: tl.constexpr, N: tl.constexpr,
+    EXTRA: tl.constexpr, K: tl.constexpr, GROUP: tl.constexpr, SUM: tl.constexpr,
+    INDEX: tl.constexpr,
 ):  # fmt: skip
-    """All tiles of the product, by as many programs as there are: ``whole`` of them, and the parts
+    """All tiles of the products, by as many programs as there are: ``whole`` of them, and the parts
     of the sums of the others, which ``split`` receives. ``out`` is a descriptor, or an address with
-    steps of rows and columns."""
-    down, across = tl.cdiv(m, M), tl.cdiv(n, N)
-    rest = tl.maximum(down * across - whole, 1)
+    steps of batches, rows and columns; ``batches`` has their number and that of the inner ones."""
+    down, across = tl.cdiv(m, M), tl.cdiv(n, N + EXTRA)
+    rest = tl.maximum(count_of(m, n, batches, M, N + EXTRA) - whole, 1)
     for place in range(tl.program_id(0), count, tl.num_programs(0)):
         tile, first, last = place, 0, k
         if split is not None:
@@ -48,63 +94,94 @@ def described_product_tiles(
             share = tl.cdiv(tl.cdiv(k, K), tl.where(place < whole, 1, parts)) * K
             first = beyond // rest * share
             last = tl.minimum(k, first + share)
+        tile, batch, batch_a, batch_b = batch_of(tile, down * across, batches, MOVES)
         row, column = tl.swizzle2d(tile // across, tile % across, down, across, GROUP)
-        total = described_sums(
-            a, b, first, last, row * M, column * N, TURNED_A, TURNED_B, M, N, K, SUM
-        )
+        i, j = row * M, column * (N + EXTRA)
+        total, extra = described_sums(
+            a, b, more_b, first, last, i, j, batch_a, batch_b, TURNED_A, TURNED_B, M, N, EXTRA, K,
+            SUM,
+        )  # fmt: skip
         if split is not None:
             if place < whole:
                 store_product(
-                    total, row, column, out, more, m, n, out_steps, more_steps, DESCRIBED,
+                    total, i, j, batch, out, more, m, n, out_steps, more_steps, DESCRIBED,
                     ACTIVATION, M, N, INDEX,
                 )  # fmt: skip
             else:
                 lines = (place - whole) * M + tl.arange(0, M)
-                inside = row * M + tl.arange(0, M) < m
+                inside = i + tl.arange(0, M) < m
                 where = split + lines[:, None] * N + tl.arange(0, N)[None, :]
                 tl.store(where, total, mask=inside[:, None])
         else:
             store_product(
-                total, row, column, out, more, m, n, out_steps, more_steps, DESCRIBED,
+                total, i, j, batch, out, more, m, n, out_steps, more_steps, DESCRIBED,
                 ACTIVATION, M, N, INDEX,
             )  # fmt: skip
+            if extra is not None:
+                store_product(
+                    extra, i, j + N, batch, more_out, more, m, n, out_steps, more_steps, DESCRIBED,
+                    ACTIVATION, M, EXTRA, INDEX,
+                )  # fmt: skip
+
+
+@jit
+def finished(
+    total, batch, i, j, m, n, more, more_steps, ACTIVATION: tl.constexpr, INDEX: tl.constexpr
+):  # fmt: skip
+    """Sums with the scales, the bias and the residual of ``more``."""
+    if more is None:
+        return total
+    scale_a, scale_b, bias, residual = more
+    a_step, b_step, bias_step, residual_steps = more_steps
+    if residual is not None and batch is not None:
+        residual += batch[0].to(INDEX) * residual_steps[0] + batch[1].to(INDEX) * residual_steps[1]
+    return finish(
+        total, i, j, m, n, scale_a, scale_b, bias, residual,
+        a_step, b_step, bias_step, residual_steps[2], residual_steps[3], ACTIVATION,
+    )  # fmt: skip
 
 
 @jit
 def store_product(
-    total, row, column, out, more, m, n, out_steps, more_steps,
+    total, first, begin, batch, out, more, m, n, out_steps, more_steps,
     DESCRIBED: tl.constexpr, ACTIVATION: tl.constexpr, M: tl.constexpr, N: tl.constexpr,
     INDEX: tl.constexpr,
 ):  # fmt: skip
     """Finish the sums of a tile, and store them."""
-    i = (row * M + tl.arange(0, M)).to(INDEX)
-    j = (column * N + tl.arange(0, N)).to(INDEX)
-    if more is not None:
-        scale_a, scale_b, bias, residual = more
-        a_step, b_step, bias_step, residual_steps = more_steps
-        total = finish(
-            total, i, j, m, n, scale_a, scale_b, bias, residual,
-            a_step, b_step, bias_step, residual_steps[2], residual_steps[3], ACTIVATION,
-        )  # fmt: skip
+    i = (first + tl.arange(0, M)).to(INDEX)
+    j = (begin + tl.arange(0, N)).to(INDEX)
+    total = finished(total, batch, i, j, m, n, more, more_steps, ACTIVATION, INDEX)
     if DESCRIBED:
-        out.store([row * M, column * N], total.to(out.dtype))
+        if batch is None:
+            out.store([first, begin], total.to(out.dtype))
+        else:
+            block = total.to(out.dtype).reshape(1, 1, M, N)
+            out.store([batch[0], batch[1], first, begin], block)
     else:
-        where = out + i[:, None] * out_steps[0] + j[None, :] * out_steps[1]
-        tl.store(where, total, mask=(i[:, None] < m) & (j[None, :] < n))
+        store_elements(total, i, j, batch, out, m, n, out_steps, INDEX)
+
+
+@jit
+def store_elements(total, i, j, batch, out, m, n, out_steps, INDEX: tl.constexpr):
+    """Store elements of the rows i and the columns j."""
+    if batch is not None:
+        out += batch[0].to(INDEX) * out_steps[0] + batch[1].to(INDEX) * out_steps[1]
+    where = out + i[:, None] * out_steps[2] + j[None, :] * out_steps[3]
+    tl.store(where, total, mask=(i[:, None] < m) & (j[None, :] < n))
 
 
 @jit(do_not_specialize=("whole",))
 def add_described_parts(
-    split, out, more, whole, m, n, parts, out_steps, more_steps,
+    split, out, more, whole, batches, m, n, parts, out_steps, more_steps,
     ACTIVATION: tl.constexpr, M: tl.constexpr, N: tl.constexpr, ROWS: tl.constexpr,
     COLUMNS: tl.constexpr, GROUP: tl.constexpr, SUM: tl.constexpr, INDEX: tl.constexpr,
 ):  # fmt: skip
     """Add the parts of a piece of a tile in order, and finish them."""
     down, across = tl.cdiv(m, M), tl.cdiv(n, N)
-    rest = down * across - whole
+    rest = count_of(m, n, batches, M, N) - whole
     pieces, width = (M // ROWS) * (N // COLUMNS), N // COLUMNS
     which, piece = tl.program_id(0) // pieces, tl.program_id(0) % pieces
-    tile = whole + which
+    tile, batch, _, _ = batch_of(whole + which, down * across, batches, 0)
     row, column = tl.swizzle2d(tile // across, tile % across, down, across, GROUP)
     down_piece = piece // width * ROWS + tl.arange(0, ROWS)
     across_piece = piece % width * COLUMNS + tl.arange(0, COLUMNS)
@@ -115,12 +192,5 @@ def add_described_parts(
         total += tl.load(where, mask=(i < m)[:, None], other=0)
         where += rest * (M * N)
     j = (column * N + across_piece).to(INDEX)
-    if more is not None:
-        scale_a, scale_b, bias, residual = more
-        a_step, b_step, bias_step, residual_steps = more_steps
-        total = finish(
-            total, i, j, m, n, scale_a, scale_b, bias, residual,
-            a_step, b_step, bias_step, residual_steps[2], residual_steps[3], ACTIVATION,
-        )  # fmt: skip
-    target = out + i[:, None] * out_steps[0] + j[None, :] * out_steps[1]
-    tl.store(target, total, mask=(i[:, None] < m) & (j[None, :] < n))
+    total = finished(total, batch, i, j, m, n, more, more_steps, ACTIVATION, INDEX)
+    store_elements(total, i, j, batch, out, m, n, out_steps, INDEX)
