@@ -390,6 +390,35 @@ def in_place_by_pointers(a, b, c, tiles, M: tl.constexpr, K: tl.constexpr):
         tl.store(c + rows[:, None] * M + i[None, :], total.to(tl.float16))
 
 
+@jit
+def chosen(a, b, c, rows, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, LATE: tl.constexpr):
+    """Memory decides where the rows of a block begin, and how many blocks there are."""
+    first = tl.load(rows)
+    if LATE:
+        tl.store(rows + 1, 3 * K)
+    total = tl.zeros((M, N), tl.float32)
+    for at in range(0, tl.load(rows + 1), K):
+        total = tl.dot(a.load([first, at]), b.load([at, 0]), total)
+    c.store([0, 0], total)
+    tl.store(rows, 7)
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_scalars_of_memory(late):
+    """The producer reads what the program does not change; else there is none."""
+    a, b, c = whole((100, 96)), whole((96, 32)), np.zeros((64, 32), np.float32)
+    rows = np.array([21, 64], np.int32)
+    args = [Described(a, (64, 32)), Described(b, (32, 32)), Described(c, (64, 32)), rows]
+    with collecting() as notes:
+        module = lowered(program(chosen, args, 4, 3, M=64, N=32, K=32, LATE=late))
+    assert loads(module) == (0 if late else 2)
+    assert any("memory decides" in str(each) for each in notes) == late
+    got, _ = run(module, args, 4)
+    depth = 96 if late else 64
+    np.testing.assert_array_equal(got[2], a[21:85, :depth].astype(int) @ b[:depth])
+    assert got[3][0] == 7
+
+
 def run_as_one(module: Module, args: list[Any]) -> np.ndarray:
     """The memory of the first array after a launch where it is the third as well."""
     a, b, c, tiles = args
@@ -439,7 +468,7 @@ def why(module: Module) -> list[str]:
 @jit
 def decided_by_memory(a, b, c, depths, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
     total = tl.zeros((M, N), tl.float32)
-    for at in range(0, tl.load(depths), K):
+    for at in range(0, tl.load(depths, volatile=True), K):
         total = tl.dot(a.load([0, at]), b.load([at, 0]), total)
     c.store([0, 0], total)
 

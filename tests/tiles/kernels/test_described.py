@@ -34,6 +34,13 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
         return own(*args)
 
     monkeypatch.setattr(products, "_prepared", multiply)
+    group = products._prepared_groups
+
+    def multiply_groups(*args):
+        names.append("groups")
+        return group(*args)
+
+    monkeypatch.setattr(products, "_prepared_groups", multiply_groups)
     prepared.forget()
     yield names
     prepared.forget()
@@ -145,6 +152,48 @@ def test_tiles_and_parts_of_batches(device, rng, launched, monkeypatch, tile, sp
     wanted = np.maximum(exact.wide(a) @ exact.wide(b) + bias, 0) + more
     np.testing.assert_array_equal(got, wanted)
     assert launched == ["described"]
+
+
+@pytest.mark.parametrize("sizes", [[70, 0, 200, 3], [500, 0, 0, 0], [0] * 4, [30, 900, 5, -2]])
+@pytest.mark.parametrize("turned", [(0, 0), (1, 0), (0, 1)])
+@pytest.mark.parametrize("tile", [Tile(64, 64, 4), Tile(64, 32, 4, 64)])
+def test_groups(device, rng, launched, monkeypatch, sizes, turned, tile):
+    """Groups of any size, which end anywhere in a tile; rows behind the last one are 0."""
+    monkeypatch.setattr(described, "_TILES", (tile,))
+    a, b = batches(rng, (), turned[0], 300, 83), batches(rng, (4,), turned[1], 83, 70)
+    expected, begin = np.zeros((300, 70), np.float32), 0
+    for matrix, size in zip(b, sizes, strict=True):
+        part = slice(begin, begin + max(size, 0))
+        expected[part] = exact.wide(a[part]) @ exact.wide(matrix)
+        begin += max(size, 0)
+    got = kernels.grouped_matmul(a, b, np.array(sizes), out_dtype="float32")
+    np.testing.assert_array_equal(got, expected)
+    given = [cuda.to_device(each) if each.flags.c_contiguous else each for each in (a, b)]
+    out = np.full((302, 71), 7, np.float32)[1:301, :70]
+    for kind in (np.int32, np.int64):
+        numbers = cuda.to_device(np.repeat(np.array(sizes, kind), 2))[::2]
+        kernels.grouped_matmul(*given, numbers, out, out_dtype="float32")
+        np.testing.assert_array_equal(out, expected)
+        assert (out.base[[0, -1]] == 7).all() and (out.base[:, 70:] == 7).all()
+    assert launched == ["groups"] * 3
+
+
+def test_calls_of_groups_like_one_before(device, rng, launched):
+    """They go to the launch of the first, with other memory and other sizes."""
+    given = [batches(rng, each, False, rows, 72) for each, rows in (((), 200), ((3,), 72))]
+    a, b = [cuda.to_device(np.ascontiguousarray(each)) for each in given]
+    for number, sizes in enumerate(([10, 150, 40], [200, 0, 0], [0, 0, 7])):
+        numbers = cuda.to_device(np.array(sizes, np.int32))
+        got = kernels.grouped_matmul(a, b, numbers, out_dtype="float32").copy_to_host()
+        which = np.repeat(np.arange(3), sizes)
+        want = np.einsum("ij,ijk->ik", exact.wide(given[0])[: len(which)], given[1][which])
+        np.testing.assert_array_equal(got[: len(which)], want)
+        assert not got[len(which) :].any()
+        assert launched == ["groups"], number
+    with pytest.raises(ArgumentError, match="out_dtype is int32"):
+        kernels.grouped_matmul(a, b, numbers, out_dtype="int32")
+    kernels.matmul(a, b)
+    assert launched == ["groups", "described"]
 
 
 def test_batches_without_descriptors(device, rng, launched):

@@ -3,8 +3,8 @@
 A load qualifies that reads a block of a tensor which a tensor map describes, as a factor of
 products by warpgroups alone. The producer runs a slice of the program: the loads, and the control
 flow and the scalars that decide which blocks they read. It is ahead of the program by the stages of
-rings in shared memory, through all loops. Where the slice would need elements of tiles or of
-memory, there is no producer.
+rings in shared memory, through all loops. It reads scalars from memory that the program does not
+change. Where the slice would need elements of tiles or of other memory, there is no producer.
 
 Loads of one region that are needed equally long are one *site*: their boxes arrive at one mbarrier.
 An op that may write what a load reads later is a *gate*: the producer waits for the program there.
@@ -25,7 +25,7 @@ from gridlane.ir.values import Param, Value, Var
 from gridlane.passes.tiles import decisions
 from gridlane.passes.tiles.factors import factor_of, is_of_matrices, is_of_one
 from gridlane.passes.tiles.machine import WARP
-from gridlane.passes.tiles.order import Order, writes_memory
+from gridlane.passes.tiles.order import ORDERS, Order, writes_memory
 from gridlane.passes.tiles.placement import Placement
 from gridlane.passes.tiles.state import State, Storage, swizzle_of
 
@@ -313,7 +313,7 @@ class Slice:
     """
 
     def __init__(self, placement: Placement) -> None:
-        self.order = placement.order
+        self.placement, self.order = placement, placement.order
         self.ops: set[Op] = set()
         self._waiting: list[Op] = []
         self.refusal: tuple[Loc, str] | None = None
@@ -384,10 +384,25 @@ class Slice:
             return
         if op is None or op in self.ops:
             return
-        if not isinstance(op, memory.ReadVar) and (not op.pure or op.REGION_FIELDS):
+        if not self._is_known(op):
             self._refuse(op, "memory decides what is loaded")
             return
         self._add(op)
+
+    def _is_known(self, op: Op) -> bool:
+        """Whether the producer computes the same as the program, at another time."""
+        if isinstance(op, memory.ReadVar):
+            return True
+        if not isinstance(op, memory.Load):
+            return op.pure and not op.REGION_FIELDS
+        if op.volatile or op.cache == "cv":
+            return False
+        writes = [each for each in self.order.ops if writes_memory(each)]
+        return not any(
+            _is_before(self.placement, each, op)
+            and (isinstance(each, ORDERS) or self.placement.provenance.may_meet(op, each))
+            for each in writes
+        )
 
 
 _STOPS = (

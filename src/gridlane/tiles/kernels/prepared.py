@@ -88,6 +88,32 @@ class Prepared(NamedTuple):
         return out
 
 
+class PreparedGroups(NamedTuple):
+    """The launch of products of groups of rows.
+
+    Attributes:
+        forms: the descriptors of a, of b, and of more columns of b, if there are any.
+        launch: of the products.
+        shape, dtype: of the result.
+    """
+
+    forms: tuple[TensorDescriptor, TensorDescriptor, TensorDescriptor | None]
+    launch: Launch
+    shape: tuple[int, ...]
+    dtype: str
+
+    def run(self, a: Any, b: Any, sizes: Any, out: Any) -> Any:
+        """Launch over arrays like those that it was prepared for; see ``Prepared.run``."""
+        if out is None:
+            out = _empty(a, self.shape, self.dtype)
+        left, right, others = self.forms
+        self.launch.over(
+            _over(left, a), _over(right, b), None if others is None else _over(others, b), sizes,
+            out, *self.launch.rest, **self.launch.options,
+        )  # fmt: skip
+        return out
+
+
 def _over(form: TensorDescriptor, base: Any) -> TensorDescriptor:
     """A descriptor like another one, whose numbers are known to be right."""
     made = object.__new__(TensorDescriptor)
@@ -111,7 +137,8 @@ def _numpy(name: str) -> np.dtype[Any]:
 # --- what is known
 
 
-_known: dict[Hashable, Prepared] = {}
+_known: dict[Hashable, Any] = {}
+"""``Prepared`` and ``PreparedGroups``; keys tell which."""
 
 
 def key_of(arrays: tuple[Any, ...], options: tuple[Any, ...]) -> Hashable:
@@ -144,12 +171,12 @@ def _facts(array: Any) -> Hashable:
     return kind, array.shape, strides, array.dtype, array.data_ptr() % _ALIGN, array.device
 
 
-def find(key: Hashable) -> Prepared | None:
+def find(key: Hashable) -> Any:
     """The launches for a key, if these are known."""
     return _known.get(key)
 
 
-def remember(key: Hashable, prepared: Prepared) -> None:
+def remember(key: Hashable, prepared: Prepared | PreparedGroups) -> None:
     """Keep launches for later calls."""
     if len(_known) >= _MOST:
         _known.clear()

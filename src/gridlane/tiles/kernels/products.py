@@ -33,6 +33,7 @@ from gridlane.tiles.kernels.operands import (
 )
 from gridlane.tiles.kernels.programs.described_products import (
     add_described_parts,
+    described_group_tiles,
     described_product_tiles,
 )
 from gridlane.tiles.kernels.programs.products import (
@@ -178,6 +179,10 @@ def grouped_matmul(
     >>> grouped_matmul(a, b, np.array([1, 2])).ravel()
     array([1., 5., 5.])
     """
+    key = prepared.key_of((a, b, sizes, out), ("groups", out_dtype))
+    known = prepared.find(key)
+    if known is not None:
+        return known.run(a, b, sizes, out)
     left, right = operand("a", a, FACTORS, 2), operand("b", b, FACTORS, 3)
     _check_factors(left, right)
     groups, k, n = right.shape
@@ -191,6 +196,14 @@ def grouped_matmul(
         return target.value
     if not groups:
         raise ArgumentError(f"{right}; it must have groups")
+    if left.dtype in described.FACTORS and is_hopper() and k:
+        forms = described.described(left), described.described(right, _batches_of_groups(right))
+        if forms[0] is not None and forms[1] is not None:
+            launch = _prepared_groups(forms[0], forms[1], left, each, target, groups)
+            launch.run(left.value, right.value, each.value, target.value)
+            if key is not None:
+                prepared.remember(key, launch)
+            return target.value
     tile = product_blocks(rows, n, k, left.dtype, of_arrays=True)
     grid = (-(-rows // tile.m) + groups) * -(-n // tile.n)
     grouped_product_tiles[(grid,)](
@@ -199,6 +212,35 @@ def grouped_matmul(
         num_warps=tile.warps, SUM=_sum_type(left.dtype), INDEX=index_type(left, right, target),
     )  # fmt: skip
     return target.value
+
+
+def _batches_of_groups(b: Operand) -> tuple[tuple[int, int], ...]:
+    return (1, 0), (b.shape[0], b.strides[0])
+
+
+def _prepared_groups(
+    a: described.Described,
+    b: described.Described,
+    like: Operand,
+    sizes: Operand,
+    out: Operand,
+    groups: int,
+) -> prepared.PreparedGroups:
+    """Products of groups by tensor descriptors of the factors."""
+    (rows, n), (_, k) = out.shape, like.shape
+    in_lines = a.is_in_lines and b.is_in_lines
+    # Programs that store while others multiply, and tiles as of groups of one size.
+    tile = described.described_blocks(-(-rows // groups), n, k, 1, in_lines, groups)
+    width = tile.n + tile.extra
+    launch = prepared.Launch(
+        described_group_tiles[((-(-rows // tile.m) + groups) * -(-n // width),)],
+        (rows, groups, n, k, sizes.strides[0], (0, 0, *out.strides), a.turned, b.turned, tile.m,
+         tile.n, tile.extra, tile.k, _GROUP, _sum_type(like.dtype), index_type(out)),
+        {"num_warps": tile.warps, "num_stages": tile.stages},
+    )  # fmt: skip
+    others = b.descriptor(tile.k, tile.extra) if tile.extra else None
+    forms = a.descriptor(tile.m, tile.k), b.descriptor(tile.k, tile.n), others
+    return prepared.PreparedGroups(forms, launch, out.shape, out.dtype)
 
 
 class Shapes(NamedTuple):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gridlane.frontends.triton import language as tl
 from gridlane.tiles.jit import jit
-from gridlane.tiles.kernels.programs.products import finish
+from gridlane.tiles.kernels.programs.products import finish, group_of
 
 
 @jit
@@ -194,3 +194,29 @@ def add_described_parts(
     j = (column * N + across_piece).to(INDEX)
     total = finished(total, batch, i, j, m, n, more, more_steps, ACTIVATION, INDEX)
     store_elements(total, i, j, batch, out, m, n, out_steps, INDEX)
+
+
+@jit(do_not_specialize=("rows", "groups"))
+def described_group_tiles(
+    a, b, more_b, sizes, out, rows, groups, n, k, size_step, out_steps, TURNED_A: tl.constexpr,
+    TURNED_B: tl.constexpr, M: tl.constexpr, N: tl.constexpr, EXTRA: tl.constexpr,
+    K: tl.constexpr, GROUP: tl.constexpr, SUM: tl.constexpr, INDEX: tl.constexpr,
+):  # fmt: skip
+    """A tile of rows of one group a program; the groups' matrices are the inner batches of b."""
+    down, across = tl.cdiv(rows, M) + groups, tl.cdiv(n, N + EXTRA)
+    place = tl.program_id(0)
+    tile, column = tl.swizzle2d(place // across, place % across, down, across, GROUP)
+    start, end, group = group_of(tile, sizes, rows, groups, size_step, M)
+    if start < end:
+        last = tl.where(group < groups, k, 0)
+        batch, j = (0, tl.minimum(group, groups - 1)), column * (N + EXTRA)
+        total, extra = described_sums(
+            a, b, more_b, 0, last, start.to(tl.int32), j, None, batch, TURNED_A, TURNED_B, M, N,
+            EXTRA, K, SUM,
+        )  # fmt: skip
+        i = start.to(INDEX) + tl.arange(0, M)
+        columns = (j + tl.arange(0, N)).to(INDEX)
+        store_elements(total, i, columns, None, out, end, n, out_steps, INDEX)
+        if extra is not None:
+            others = (j + N + tl.arange(0, EXTRA)).to(INDEX)
+            store_elements(extra, i, others, None, out, end, n, out_steps, INDEX)

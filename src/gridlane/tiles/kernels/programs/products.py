@@ -154,6 +154,29 @@ def add_parts(
     tl.store(where, total, mask=inside)
 
 
+@jit
+def group_of(tile, sizes, rows, groups, size_step, M: tl.constexpr):
+    """The rows of a tile, of whose group it is, and that group; none behind the last tile. Rows
+    behind the last group are one more."""
+    begin = tl.zeros((), tl.int64)
+    before = tl.zeros((), tl.int64)
+    start = tl.zeros((), tl.int64)
+    end = tl.zeros((), tl.int64)
+    group = tl.zeros((), tl.int32)
+    for each in range(groups + 1):
+        size = tl.load(sizes + tl.minimum(each, groups - 1) * size_step).to(tl.int64)
+        size = tl.where(each < groups, size, rows)
+        size = tl.minimum(tl.maximum(size, 0), rows - begin)
+        count = tl.cdiv(size, M)
+        if (tile >= before) & (tile < before + count):
+            start = begin + (tile - before) * M
+            end = begin + size
+            group = each
+        begin += size
+        before += count
+    return start, end, group
+
+
 @jit(do_not_specialize=("rows", "groups"))
 def grouped_product_tiles(
     a, b, sizes, out, rows, groups, n, k, a_steps, b_steps, size_step, out_steps,
@@ -164,21 +187,7 @@ def grouped_product_tiles(
     across = tl.cdiv(n, N)
     place = tl.program_id(0)
     tile, column = place // across, place % across
-    begin = tl.zeros((), tl.int64)
-    before = tl.zeros((), tl.int64)
-    start = tl.zeros((), tl.int64)
-    end = tl.zeros((), tl.int64)
-    group = tl.zeros((), tl.int32)
-    for each in range(groups + 1):
-        size = tl.load(sizes + each * size_step, mask=each < groups, other=rows).to(tl.int64)
-        size = tl.minimum(tl.maximum(size, 0), rows - begin)
-        count = tl.cdiv(size, M)
-        if (tile >= before) & (tile < before + count):
-            start = begin + (tile - before) * M
-            end = begin + size
-            group = each
-        begin += size
-        before += count
+    start, end, group = group_of(tile, sizes, rows, groups, size_step, M)
     if start < end:
         i = start.to(INDEX) + tl.arange(0, M)
         j = (column * N + tl.arange(0, N)).to(INDEX)
