@@ -245,6 +245,28 @@ class Polyhedra:
             raise TypingError(f"{name} may be read before it is assigned to", place)
         return flow.get_may_dependence()
 
+    def flow_in(self, name: str, orders: isl.UnionMap, memory: isl.UnionMap) -> isl.UnionMap:
+        """The same in another order of iterations.
+
+        Args:
+            orders: the time of each iteration.
+            memory: the element that an iteration at a time has for the variable.
+        """
+        users = self.users(name)
+        places = orders.apply_range(memory)
+
+        def of(wanted: list[Statement]) -> isl.UnionMap:
+            if not wanted:
+                return _union([], self._head)
+            return places.intersect_domain(_union_set([self.domain(each) for each in wanted]))
+
+        reads = [each for each in users if any(a.name == name for a in each.reads)]
+        writes = [each for each in users if each.write.name == name]
+        info = isl.UnionAccessInfo.from_sink(of(reads))
+        info = info.set_must_source(of([each for each in writes if not each.tests]))
+        info = info.set_may_source(of([each for each in writes if each.tests]))
+        return info.set_schedule_map(orders).compute_flow().get_may_dependence()
+
     def _scalar(self, statement: Statement, name: str) -> isl.Map:
         text = f"{{ {self._tuple(statement)} -> {name}[] }}"
         return self.map(text).intersect_domain(self.domain(statement))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property, partial, update_wrapper
 from typing import Any, overload
 
@@ -17,6 +17,7 @@ from gridlane.compute.checking import Bounds, shared_names
 from gridlane.compute.choosing import SMALL, choose
 from gridlane.compute.emission import Emitted, Emitter, KernelText
 from gridlane.compute.freedom import Freedom
+from gridlane.compute.hand import HandSchedule, Schedule, schedule_of
 from gridlane.compute.hints import Hints
 from gridlane.compute.libraries import Library, library_of
 from gridlane.compute.model import Nest
@@ -66,14 +67,14 @@ class Compute:
         hints: Hints | None = None,
     ) -> None:
         update_wrapper(self, function)
-        if workgroup is not None and not (1 <= len(workgroup) <= 3 and min(workgroup) >= 1):
-            raise ArgumentError(f"a workgroup has one to three extents of at least 1: {workgroup}")
+        checked_workgroup(workgroup)
         self.function, self.device, self.workgroup = function, device, workgroup
         self.fastmath, self.hints = fastmath, hints or Hints()
         self.nest: Nest = apart(read(function))
         self._written = {each.write.name for each in self.nest.statements}
         self._programs: dict[Any, _Program] = {}
         self._orders: dict[Rates, tuple[Emitted, str]] = {}
+        self._schedule: Schedule | None = None
         if kernel is not None:
             kinds.require(kinds.named(kernel), self._polyhedra)
 
@@ -106,13 +107,18 @@ class Compute:
 
     def _chosen(self) -> tuple[Emitted, str]:
         rates = _rates()
-        if rates not in self._orders:
+        if rates not in self._orders and self._schedule is not None:
+            emitted = HandSchedule(self._polyhedra, self._schedule).emitted(self._typing, rates)
+            self._orders[rates] = emitted, f"# {emitted.order.name}\n"
+        elif rates not in self._orders:
             self._orders[rates] = choose(self._polyhedra, self._typing, rates)
         return self._orders[rates]
 
     @cached_property
     def _library(self) -> tuple[Library | None, tuple[str, ...]]:
         """What computes the loops in their place, or the reasons of what does not."""
+        if self._schedule is not None:
+            return None, ("the user's schedule",)
         types = {name: self._typing.type_of(name) for name in self.nest.variables}
         freedom = Freedom(self.fastmath, self.fastmath or self.hints.tensor_cores)
         return library_of(self._polyhedra, types, freedom)
@@ -133,6 +139,10 @@ class Compute:
         if key not in self._programs:
             if plain:
                 emitted = Emitter(self._polyhedra, self._typing, plain).emitted()
+            elif self._schedule is not None:
+                polyhedra = Polyhedra(self.nest, same) if same else self._polyhedra
+                hand = HandSchedule(polyhedra, self._schedule)
+                emitted = hand.emitted(self._typing, rates)
             elif same:
                 emitted = choose(Polyhedra(self.nest, same), self._typing, rates)[0]
             else:
@@ -196,6 +206,36 @@ class Compute:
         library.run(given, sums)
         self._rest.run({**given, name: sums}, extents)
 
+    def schedule(
+        self,
+        *order: str,
+        threads: tuple[str, ...],
+        vector: int = 1,
+        unroll: Mapping[str, int] | None = None,
+        workgroup: tuple[int, ...] | None = None,
+    ) -> Compute:
+        """The same loops by a schedule of the user's.
+
+        Args:
+            order: all loops of the text by name, outermost first; ``"i/16"`` is a loop over tiles
+                of 16 iterations of ``i``. Loops in front of the threads run on the host.
+            threads: those of them that are threads, x first; they stand directly in each other.
+            vector: iterations along x that a thread has, next to each other; 1 to 16.
+            unroll: iterations of a loop that are written out, by its name; 1 to 64.
+            workgroup: threads of a block along x, y and z; that of ``compute`` by default.
+
+        Raises:
+            ArgumentError: a word is no loop, one is missing, or a number does not fit.
+            UnsupportedError: the schedule breaks a dependence, at the line of what depends.
+        """
+        checked_workgroup(workgroup)
+        made = Compute(
+            self.function, None, self.device, workgroup or self.workgroup, self.fastmath, self.hints
+        )
+        made._schedule = schedule_of(made._polyhedra, order, threads, vector, unroll or {})
+        HandSchedule(made._polyhedra, made._schedule).emitted(made._typing, _rates())
+        return made
+
     def explain(self) -> str:
         """The kernels and what launches them, and the order of iterations, as text."""
         library, reasons = self._library
@@ -205,6 +245,16 @@ class Compute:
         if self.emitted.small is not None:
             parts += [kernel.text for kernel in self.emitted.small.kernels]
         return "\n".join(parts)
+
+
+def checked_workgroup(workgroup: tuple[int, ...] | None) -> None:
+    """Require the extents of a block.
+
+    Raises:
+        ArgumentError: they are none.
+    """
+    if workgroup is not None and not (1 <= len(workgroup) <= 3 and min(workgroup) >= 1):
+        raise ArgumentError(f"a workgroup has one to three extents of at least 1: {workgroup}")
 
 
 def _rates() -> Rates:
