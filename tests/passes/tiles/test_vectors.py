@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import ml_dtypes
@@ -9,7 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.codegen.test_nvptx import checked_by_ptxas
 from tests.devices import DEVICES
+from tests.frontends.ptx.bodies import PTXAS
 from tests.frontends.triton.running import jit
 from tests.passes.tiles.test_products import OPTIONS, by_threads, by_turns, program, text_of
 
@@ -139,6 +142,48 @@ def test_their_ptx(device, dtype):
     given = (x, y, out, np.int32(n), np.int32(7))
     cuda.RawModule(code=text).get_function("combine")((1,), (32,), given)
     np.testing.assert_array_equal(out, np.where(np.arange(512) < n, x + y, np.zeros_like(x)))
+
+
+@pytest.mark.parametrize("n", [0, 16, 400, 512])
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_masks_of_vectors_are_predicates(dtype, n):
+    """Memory beyond a mask is not accessed, and nothing branches."""
+    x, y = (RNG.integers(-50, 50, n or 4).astype(dtype) for _ in range(2))
+    out = np.full(512, 3, dtype)
+    module = program(masked, [x, y, out, n], 1, SIZE=512)
+    text = text_of(module, "sm_90")
+    assert re.search(r"@%p\d+ ld\.global\.v4\.b32", text)
+    assert re.search(r"@%p\d+ ld\.global\.cg\.v4\.b32", text)
+    assert re.search(r"@%p\d+ st\.global\.v4\.b32", text)
+    assert "bra" not in text
+    current.choose(get_device("interp"))
+    cuda.RawModule(code=text).get_function("masked")((1,), (32,), (x, y, out, np.int32(n)))
+    np.testing.assert_array_equal(out[:n], (x + 2 * y)[:n])
+    np.testing.assert_array_equal(out[n:], 3)
+
+
+@pytest.mark.skipif(PTXAS is None, reason="no ptxas")
+@pytest.mark.parametrize("n", [0, 512])
+def test_masks_that_llvm_knows(n, tmp_path):
+    args = [np.zeros(512, np.float16)] * 3
+    text = text_of(program(known, args, 1, SIZE=512, N=n), "sm_90")
+    checked_by_ptxas([text], "sm_90", tmp_path)
+
+
+@jit
+def known(x, y, out, SIZE: tl.constexpr, N: tl.constexpr):
+    i = tl.arange(0, SIZE)
+    tl.store(out + i, tl.load(x + i, mask=i < N) + tl.load(y + i, mask=i < N), mask=i < N)
+
+
+@jit
+def masked(x, y, out, n, SIZE: tl.constexpr):
+    """The masks of y are narrower than that of the store, which needs what is in their place."""
+    i = tl.arange(0, SIZE)
+    left = tl.load(x + i, mask=i < n)
+    right = tl.load(y + i, mask=i < n - 16, other=5.0, cache_modifier=".cg")
+    rest = tl.load(y + i, mask=(i < n) & (i >= n - 16), other=5.0)
+    tl.store(out + i, left + (right + rest - 5) * 2, mask=i < n)
 
 
 @jit

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gridlane.codegen.llvm.gpu import memory as general
 from gridlane.codegen.llvm.gpu.emission import Emission
 from gridlane.codegen.llvm.gpu.nvptx.overlay import emits
@@ -28,32 +30,52 @@ def _is_words(type_: Type) -> bool:
     return isinstance(type_, VectorType) and type_.element is u32 and type_.count in (2, 4)
 
 
-def _load_words(state: Emission, op: memory.Load, count: int) -> None:
-    body = state.body
+def words_of(op: memory.Load | memory.Store) -> int:
+    """The words of a vector of them in memory that has cache policies; 0 of other accesses."""
+    type_ = op.value.type if isinstance(op, memory.Store) else op.results[0].type
+    known = _is_words(type_) and space_of(op.pointer) in _WORDS
+    return type_.count if known and isinstance(type_, VectorType) else 0
+
+
+def _instruction(name: str, op: memory.Load | memory.Store, count: int) -> str:
+    policy = f".{op.cache}" if op.cache else ""
+    return f"{name}{_WORDS[space_of(op.pointer)]}{policy}.v{count}.b32"
+
+
+def load_words(
+    state: Emission, op: memory.Load, condition: str = "", others: Sequence[str] = ()
+) -> list[str]:
+    """Load a vector of words; where a condition does not hold, others."""
+    body, count = state.body, words_of(op)
     targets = ", ".join(f"${n}" for n in range(count))
-    text = f"ld{_WORDS[space_of(op.pointer)]}.{op.cache}.v{count}.b32 {{{targets}}}, [${count}];"
+    text = f"{_instruction('ld', op, count)} {{{targets}}}, [${count}];"
     result = "{ " + ", ".join(["i32"] * count) + " }"
-    constraints = ",".join(["=r"] * count) + ",l,~{memory}"
+    constraints = ",".join(["=r"] * count) + ",l,"
     with traced(state, op, op.pointer):
-        address = body.op(f"ptrtoint {state.typed(op.pointer)} to i64")
-        words = body.op(f'call {result} asm sideeffect "{text}", "{constraints}"(i64 {address})')
-    vector = "poison"
-    for n in range(count):
-        word = body.op(f"extractvalue {result} {words}, {n}")
-        vector = body.op(f"insertelement <{count} x i32> {vector}, i32 {word}, i32 {n}")
-    state.set(op.results[0], vector)
+        operands = [f"i64 {body.op(f'ptrtoint {state.typed(op.pointer)} to i64')}"]
+        if condition:
+            text, constraints = f"@${count + 1} {text}", f"{constraints}b,"
+            constraints += "".join(f"{n}," for n in range(count))
+            operands += [f"i1 {condition}", *(f"i32 {word}" for word in others)]
+        call = f'"{text}", "{constraints}~{{memory}}"({", ".join(operands)})'
+        words = body.op(f"call {result} asm sideeffect {call}")
+    return [body.op(f"extractvalue {result} {words}, {n}") for n in range(count)]
 
 
-def _store_words(state: Emission, op: memory.Store, count: int) -> None:
-    body, vector = state.body, state.name(op.value)
+def store_words(state: Emission, op: memory.Store, condition: str = "") -> None:
+    """Store a vector of words, where a condition holds if there is one."""
+    body, vector, count = state.body, state.name(op.value), words_of(op)
     sources = ", ".join(f"${n + 1}" for n in range(count))
-    text = f"st{_WORDS[space_of(op.pointer)]}.{op.cache}.v{count}.b32 [$0], {{{sources}}};"
+    text = f"{_instruction('st', op, count)} [$0], {{{sources}}};"
     words = [body.op(f"extractelement <{count} x i32> {vector}, i32 {n}") for n in range(count)]
     with traced(state, op, op.pointer):
         address = body.op(f"ptrtoint {state.typed(op.pointer)} to i64")
         operands = ", ".join([f"i64 {address}", *(f"i32 {word}" for word in words)])
-        constraints = "l," + "r," * count + "~{memory}"
-        body.do(f'call void asm sideeffect "{text}", "{constraints}"({operands})')
+        constraints = "l," + "r," * count
+        if condition:
+            text, constraints = f"@${count + 1} {text}", f"{constraints}b,"
+            operands += f", i1 {condition}"
+        body.do(f'call void asm sideeffect "{text}", "{constraints}~{{memory}}"({operands})')
 
 
 @emits(memory.Load)
@@ -64,7 +86,11 @@ def load(state: Emission, op: memory.Load) -> None:
         general.load(state, op)
         return
     if isinstance(type_, VectorType):
-        _load_words(state, op, type_.count)
+        vector = "poison"
+        for n, word in enumerate(load_words(state, op)):
+            whole = f"<{type_.count} x i32> {vector}"
+            vector = state.body.op(f"insertelement {whole}, i32 {word}, i32 {n}")
+        state.set(op.results[0], vector)
         return
     assert isinstance(type_, DType)
     bits, body = type_.size * 8, state.body
@@ -92,7 +118,7 @@ def store(state: Emission, op: memory.Store) -> None:
         general.store(state, op)
         return
     if isinstance(type_, VectorType):
-        _store_words(state, op, type_.count)
+        store_words(state, op)
         return
     assert isinstance(type_, DType)
     bits, body = type_.size * 8, state.body
