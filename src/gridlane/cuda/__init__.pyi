@@ -110,6 +110,7 @@ from gridlane.cuda.kernels.linkable import LinkableCode as LinkableCode
 from gridlane.cuda.kernels.linkable import Object as Object
 from gridlane.cuda.kernels.linkable import PTXSource as PTXSource
 from gridlane.cuda.kernels.linkable import declare_device as declare_device
+from gridlane.cuda.kernels.tuning import tune as tune
 from gridlane.cuda.numba_compat import HAS_NUMBA as HAS_NUMBA
 from gridlane.cuda.numba_compat import api as _devices
 from gridlane.cuda.numba_compat import api as api
@@ -1030,6 +1031,7 @@ __all__ = [
     "threadfence_block",
     "threadfence_system",
     "to_device",
+    "tune",
     "typeof",
     "u1",
     "u2",

@@ -14,6 +14,7 @@ STUBS = "gridlane.frontends.python.stubs"
 _BY_MODULE: dict[str, str] = {
     "kernels.decorators": "jit",
     "kernels.dispatcher": "Dispatcher",
+    "kernels.tuning": "tune",
     "kernels.arguments": "In Out InOut",
     "arrays.creation": """
         to_device device_array device_array_like pinned_array pinned_array_like mapped_array

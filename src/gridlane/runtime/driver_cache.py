@@ -45,15 +45,15 @@ def directory(name: str) -> Path | None:
 def identity_of(device: Device) -> str:
     """A text that differs for devices of other speed: of the device, its machine and driver."""
     facts = {k: v for k, v in device.describe().items() if "memory" not in k}
-    machine = platform.node(), _processor(), available_processors()
+    machine = platform.node(), processor_name(), available_processors()
     return repr((device.name, sorted(map(str, facts.items())), machine, VERSION))
 
 
-def _processor() -> str:
+def processor_name() -> str:
     with suppress(OSError), open("/proc/cpuinfo", encoding="utf-8") as lines:
         for line in lines:
             if line.startswith("model name"):
-                return line.strip()
+                return line.partition(":")[2].strip()
     return platform.processor() or platform.machine()
 
 

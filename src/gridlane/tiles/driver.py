@@ -97,7 +97,7 @@ class ActiveDriver:
 
     def get_empty_cache_for_benchmark(self) -> Any:
         """Memory as large as a cache, to write over what the cache holds."""
-        from gridlane.tiles.measuring import cache_filler
+        from gridlane.tuning.measuring import cache_filler
 
         return cache_filler(current.device())
 

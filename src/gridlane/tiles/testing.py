@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gridlane.tiles.measuring import milliseconds, summarised
+from gridlane.tuning.measuring import milliseconds, summarised
 
 
 def do_bench(

@@ -143,7 +143,8 @@ class Capture:
 
     def _device(self, value: Any, device: DeviceFunction) -> bytes:
         declared = tuple([(each.return_type, each.args) for each in device.signatures])
-        facts = encode((device.options, declared, device.floats))
+        constants = tuple(sorted(device.constants))
+        facts = encode((device.options, declared, device.floats, constants))
         return frame(b"D", facts, self._function(device.py_func), self._loose(value))
 
     def _class(self, cls: type) -> bytes:

@@ -26,6 +26,7 @@ class DeviceFunction:
             A return type of None is open.
         floats: what its Python floats are; None for what they are in the caller.
         is_library: it is gridlane's own, so errors in it and its ops have the place of the call.
+        constants: the numbers of parameters whose arguments are compile-time constants in it.
     """
 
     py_func: Any
@@ -33,6 +34,7 @@ class DeviceFunction:
     signatures: tuple[argtypes.Signature, ...] = ()
     floats: str | None = None
     is_library: bool = False
+    constants: frozenset[int] = frozenset()
 
     @property
     def __gridlane_function__(self) -> DeviceFunction:

@@ -13,9 +13,14 @@ from gridlane.frontends.python.scope import Surroundings
 from gridlane.frontends.python.source import FunctionSource, source_of
 
 
-def fingerprint(function: types.FunctionType, around: Surroundings | None = None) -> bytes:
+def fingerprint(
+    function: types.FunctionType, around: Surroundings | None = None, placed: bool = True
+) -> bytes:
     """32 bytes that change when the function's source or a value that it takes from a closure or
     global changes, through the device functions that it calls. Values are those of ``around``.
+
+    Args:
+        placed: the places of functions in their files count as well, as code has them.
 
     Raises:
         NotEncodable: it reads an object whose use in the kernel cannot be encoded.
@@ -24,7 +29,7 @@ def fingerprint(function: types.FunctionType, around: Surroundings | None = None
     loose: set[str] = set()
     around = around or Surroundings()
     while True:
-        walk = _Walk(around, loose)
+        walk = _Walk(around, loose, placed)
         data = walk.everything(function)
         if not walk.capture.may_read(walk.loose - loose):
             return hashlib.sha256(data).digest()
@@ -38,9 +43,9 @@ class _Walk:
         loose: the attributes that they read of objects under other names than their own.
     """
 
-    def __init__(self, around: Surroundings, loose: set[str]) -> None:
+    def __init__(self, around: Surroundings, loose: set[str], placed: bool = True) -> None:
         self.loose: set[str] = set()
-        self.around = around
+        self.around, self.placed = around, placed
         self.capture = Capture(around, loose, self.number)
         self._functions: list[types.FunctionType] = []
         self._numbers: dict[types.FunctionType, int] = {}
@@ -67,8 +72,9 @@ class _Walk:
         place = source.locate(source.node)
         if {"__wrapped__", "__signature__"} & function.__dict__.keys():
             raise NotEncodable(f"{source.name}() says that it has another function's signature")
+        where = (place.file, place.line, place.column) if self.placed else ()
         parts = [
-            encode((place.file, place.line, place.column, source.name, source.text)),
+            encode((*where, source.name, source.text)),
             encode(code.co_varnames[: code.co_argcount]),
         ]
         if function.__defaults__ or function.__kwdefaults__:

@@ -22,14 +22,17 @@ PLAIN = (type(None), bool, int, float, str, bytes)
 _PACKAGE = __name__.rpartition(".")[0]
 
 
-def fingerprint(function: TileFunction) -> bytes:
+def fingerprint(function: TileFunction, placed: bool = True) -> bytes:
     """32 bytes that change when the text of a program or of a function that it calls changes, or a
     constant that they read.
+
+    Args:
+        placed: the places of functions in their files count as well, as code has them.
 
     Raises:
         NotEncodable: it reads an object that cannot be encoded.
     """
-    return hashlib.sha256(Walk().everything(function)).digest()
+    return hashlib.sha256(Walk(placed).everything(function)).digest()
 
 
 def constant_bytes(value: Any) -> bytes:
@@ -79,7 +82,8 @@ def _is_fixed_global(function: TileFunction, name: str) -> bool:
 class Walk:
     """The traversal of a program and the functions that it calls."""
 
-    def __init__(self) -> None:
+    def __init__(self, placed: bool = True) -> None:
+        self._placed = placed
         self._numbers: dict[Any, int] = {}
         self._functions: list[Any] = []
 
@@ -102,7 +106,8 @@ class Walk:
         made = as_tile_function(function)
         source = made.source
         place = source.locate(source.node)
-        parts = [encode((place.file, place.line, place.column, source.name, source.text))]
+        where = (place.file, place.line, place.column) if self._placed else ()
+        parts = [encode((*where, source.name, source.text))]
         defaults = [each.default for each in made.signature.parameters.values()]
         parts += [self.value(each) for each in defaults if each is not inspect.Parameter.empty]
         for path in paths_of(function):

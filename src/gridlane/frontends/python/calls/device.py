@@ -47,7 +47,7 @@ def call_device(
     if declared is not None:
         operands = [cast_to(t, item, kind) for item, kind in zip(operands, declared.args)]
     while True:
-        literals = t.unit.literals.get(device.py_func, set())
+        literals = t.unit.literals.get(device.py_func, set()) | device.constants
         specs = tuple([_argument_spec(t, item, n in literals) for n, item in enumerate(operands)])
         if any(function is device.py_func for function, _ in t.unit.active):
             # Else a function that calls itself would have an instance for each sign of each

@@ -89,3 +89,34 @@ def summarised(
     if return_mode not in modes:
         raise ValueError(f"return_mode is all or one of {', '.join(modes)}, not {return_mode!r}")
     return float(modes[return_mode](times))
+
+
+def sampled(
+    call: Callable[[], Any],
+    seconds: float,
+    before: Callable[[], Any] | None = None,
+    clear: Callable[[], None] | None = None,
+    most: int = 30,
+) -> list[float]:
+    """The times of single calls, in milliseconds, as many as fit into some seconds: at least one.
+
+    Args:
+        before: called in front of each call, not measured.
+        clear: empties caches; see ``cache_filler``.
+        most: the most calls.
+    """
+    device = current.device()
+    stream, times = device.default_stream, list[float]()
+    end = time.monotonic() + seconds
+    while not times or (len(times) < most and time.monotonic() < end):
+        if before is not None:
+            before()
+        if clear is not None:
+            clear()
+        first, last = device.new_event(), device.new_event()
+        first.record(stream)
+        call()
+        last.record(stream)
+        stream.synchronize()
+        times.append(first.elapsed_ms(last))
+    return times

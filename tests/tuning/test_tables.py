@@ -1,0 +1,102 @@
+"""Tables of tunings."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.tuning.made_up import Made, clock
+
+from gridlane.launch import current
+from gridlane.tuning import tables
+from gridlane.tuning.errors import TuningError
+from gridlane.tuning.search import tune
+from gridlane.tuning.spaces import Space
+
+SPACE = Space({"n": range(12)})
+
+
+def value(candidate):
+    return candidate.named["n"]
+
+
+def made(monkeypatch, results=None):
+    return clock(
+        monkeypatch, Made(lambda c: 20 - value(c), results, estimate=lambda c: 1 + value(c))
+    )
+
+
+@pytest.fixture
+def table(monkeypatch, tmp_path):
+    """A table whose best candidate the estimate puts last."""
+    tuning = tune(made(monkeypatch), SPACE, 10, most=12)
+    file = tmp_path / "table.json"
+    file.write_text(tables.text_of([tuning], current.device()))
+    return file
+
+
+def test_what_a_table_has_is_not_measured(monkeypatch, table):
+    subject = made(monkeypatch)
+    assert tables.use(table) == 1
+    tuning = tune(subject, SPACE, 10)
+    assert tuning.is_known and tuning.best.candidate.named == {"n": 11}
+    assert [value(each) for each in subject.launched] == [0, 0, 11]  # plain, measured; then checked
+
+
+def test_the_best_of_a_table_is_compared(monkeypatch, table):
+    """With the plain one's results; it is thrown out where they differ."""
+    tables.use(table)
+    tuning = tune(made(monkeypatch, lambda c: 1 + (value(c) == 11)), SPACE, 10)
+    assert not tuning.is_known and tuning.best.candidate.named == {"n": 10}
+
+
+def change(file, **facts):
+    data = json.loads(file.read_text())
+    data["device"].update(facts)
+    data["digest"] = tables._digest(data)
+    file.write_text(json.dumps(data))
+
+
+def test_a_table_of_another_driver_is_an_order(monkeypatch, table):
+    change(table, driver="12.1")
+    tables.use(table)
+    tuning = tune(made(monkeypatch), SPACE, 10, most=3)
+    assert not tuning.is_known
+    assert [value(each.candidate) for each in tuning.trials] == [0, 11, 10]
+
+
+def test_a_table_of_another_kind_is_none(monkeypatch, table):
+    change(table, kind="cuda")
+    tables.use(table)
+    tuning = tune(made(monkeypatch), SPACE, 10, most=3)
+    assert [value(each.candidate) for each in tuning.trials] == [0, 1, 2]
+
+
+def test_tables_of_other_kernels_are_none(monkeypatch, table):
+    tables.use(table)
+    other = clock(monkeypatch, Made(lambda c: 1, text="other"))
+    assert not tune(other, SPACE, 10).is_known
+    subject = made(monkeypatch)
+    subject.shapes = "others"
+    assert not tune(subject, SPACE, 10).is_known
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda text: text.replace('"milliseconds": 9.0', '"milliseconds": 1.0'), "damaged"),
+        (lambda text: text[:-20], "is no table of tunings"),
+        (lambda text: text.replace('"format": 1', '"format": 2'), "of the format 1"),
+        (lambda text: "[]", "is no table of tunings of the format 1"),
+        (lambda text: "\x00\xff", "is no table of tunings"),
+    ],
+)
+def test_damaged_tables(table, damage, message):
+    table.write_text(damage(table.read_text()))
+    with pytest.raises(TuningError, match=message):
+        tables.use(table)
+
+
+def test_no_table(tmp_path):
+    with pytest.raises(OSError):
+        tables.use(tmp_path / "none.json")
