@@ -14,6 +14,7 @@ from gridlane.core.errors import TargetError
 from gridlane.core.source import Loc, is_own, users
 from gridlane.ir.op import Op, clone_region
 from gridlane.ir.ops import arith, control, matrix, memory
+from gridlane.ir.ops.tiles import TileMap, TileReduce, TileScan
 from gridlane.ir.rewriting import Labels
 from gridlane.ir.types import FragmentType, StructType, Type, VectorType
 from gridlane.ir.values import Function, Module, Region, Value, Var
@@ -21,19 +22,30 @@ from gridlane.ir.values import Function, Module, Region, Value, Var
 Which: TypeAlias = Callable[[control.Call], bool]
 """Whether a call is to be inlined."""
 
+_FOR_ELEMENTS = TileMap, TileReduce, TileScan
+
 
 def inline_calls(module: Module) -> None:
-    """Inline all calls; afterwards the kernel is the only function.
+    """Inline all calls; afterwards the kernel is the only function, beside those that tile ops
+    call for elements.
 
     Raises:
         TargetError: a device function calls itself.
     """
     done: set[str] = set()
-    _inline_into(module, module.kernel, (), done, lambda call: True)
     kernel = module.kernel
+    needed = {kernel.name: kernel}
+    waiting = [kernel]
+    while waiting:
+        function = waiting.pop()
+        _inline_into(module, function, (), done, lambda call: True)
+        others = len(needed) < len(module.functions)
+        for op in function.body.walk() if others else ():
+            if isinstance(op, _FOR_ELEMENTS) and op.callee not in needed:
+                needed[op.callee] = module.functions[op.callee]
+                waiting.append(needed[op.callee])
     _return_instead_of_exit(kernel.body)
-    module.functions.clear()
-    module.functions[kernel.name] = kernel
+    module.functions = needed
 
 
 def inline_into(module: Module, function: Function, which: Which = lambda call: True) -> None:
