@@ -44,8 +44,15 @@ except ModuleNotFoundError as error:
     assert "gridlane has no triton.compiler.make_launcher" in str(error)
 """
 
+DRIVER = """
+from triton.runtime.driver import driver
+import triton.runtime.driver as again
+import triton
+assert driver.active is again.active is triton.runtime.driver.active
+"""
 
-@pytest.mark.parametrize("text", [PROGRAM, CHILD], ids=["a program", "its children"])
+
+@pytest.mark.parametrize("text", [PROGRAM, CHILD, DRIVER], ids=["program", "children", "driver"])
 def test_gridlane_run(tmp_path, text):
     file = tmp_path / "program.py"
     file.write_text(text)

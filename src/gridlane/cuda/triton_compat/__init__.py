@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
@@ -49,6 +50,10 @@ MODULES: dict[str, str] = {
 }
 """Triton's modules, and those that take their places."""
 
+_BEHIND_OBJECTS = {"triton.runtime": ("triton.runtime.driver", f"{_TILES}.driver")}
+"""Modules by the packages in which an object has their name. An import of one would replace the
+object, so they are in sys.modules from the package's import on."""
+
 
 class TritonFinder:
     """Finds every module of Triton's; precedes all other finders."""
@@ -61,6 +66,9 @@ class TritonFinder:
             return None
         module = MODULES.get(fullname)
         if module is not None:
+            if fullname in _BEHIND_OBJECTS:
+                name, behind = _BEHIND_OBJECTS[fullname]
+                sys.modules[name] = import_module(behind)
             return alias(fullname, module)
         raise ModuleNotFoundError(
             f"gridlane has no {fullname}: it has Triton's language and launches "
