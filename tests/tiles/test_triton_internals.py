@@ -14,6 +14,7 @@ from tests.tiles import programs
 from gridlane import device, tiles
 from gridlane.frontends.triton.language import standard
 from gridlane.tiles.autotuning import Autotuner
+from gridlane.tiles.jit import type_canonicalisation_dict
 
 tl = tiles.language
 
@@ -132,3 +133,23 @@ def test_memory_of_tensors(name):
         assert out.tolist() == [3, 2, 1, 0]
         copied[(1,)](x[2:3].expand(4), out, STEP=0)
         assert out.tolist() == [2, 2, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("name", "short", "kind"),
+    [
+        ("float8_e4m3fn", "fp8e4nv", tl.float8e4nv),
+        ("float8_e5m2fnuz", "fp8e5b16", tl.float8e5b16),
+        ("float8e4b15", "fp8e4b15", tl.float8e4b15),
+        ("fp8e5", "fp8e5", tl.float8e5),
+        ("bfloat16", "bf16", tl.bfloat16),
+        ("double", "fp64", tl.float64),
+        ("uint16", "u16", tl.uint16),
+        ("i64", "i64", tl.int64),
+        ("bool", "u1", tl.int1),
+    ],
+)
+def test_short_names_of_types(name, short, kind):
+    assert type_canonicalisation_dict[name] == short
+    assert tl.str_to_ty(short, None) == kind
+    assert type_canonicalisation_dict[kind.codegen_name()] == short

@@ -26,7 +26,7 @@ from gridlane.frontends.triton.constants import constexpr, unwrapped
 from gridlane.frontends.triton.fingerprint import constant_bytes
 from gridlane.frontends.triton.functions import TileFunction
 from gridlane.frontends.triton.parameters import Block
-from gridlane.frontends.triton.types import dtype, pointer_type
+from gridlane.frontends.triton.types import dtype, float8e4b15, pointer_type
 from gridlane.launch.geometry import address_of
 from gridlane.tiles.descriptors import TensorDescriptor
 from gridlane.tiles.errors import IntegerOverflow
@@ -139,10 +139,20 @@ def scalar_type(kind: dtype) -> ScalarType:
     return known
 
 
+_SHORT_NAMES = (
+    {dtype(name).codegen_name(): name.replace("uint", "u").replace("int", "i") for name in _SCALARS}
+    | {kind.codegen_name(): kind.name for kind in (*NARROW.values(), float8e4b15)}
+    | {name: kind.name for name, kind in NARROW.items()}
+    | {"half": "fp16", "float": "fp32", "double": "fp64", "int": "i32", "void": "void"}
+    | dict.fromkeys(("bool", "int1", "uint1", "i1"), "u1")
+)
+
 type_canonicalisation_dict: dict[str, str] = {
-    dtype(name).codegen_name(): name.replace("uint", "u").replace("int", "i") for name in _SCALARS
-} | {"bool": "i1"}
-"""The short names of types, by their names in ``triton.language``."""
+    **{name: name for name in _SHORT_NAMES.values()},
+    **_SHORT_NAMES,
+}
+"""The short names of types, by their names in ``triton.language``, in torch, in C and as they
+are."""
 
 _SHORT: dict[str, dtype] = {
     short: dtype(name)
