@@ -70,6 +70,15 @@ def test_narrow_floats_that_are_read_as_others(device):
     assert (wide == codes.view(ml_dtypes.float8_e5m2).astype(np.float32)).all()
 
 
+def test_floats_that_no_library_has(device):
+    codes = np.arange(64, dtype=np.uint8)
+    wide, back = np.zeros(64, np.float32), np.zeros(64, np.int8)
+    copy[(1,)](tiles.reinterpret(codes, tl.float8e4b15), wide, SIZE=64)
+    assert (wide == (codes.astype(np.uint16) << 7).view(np.float16)).all()
+    copy[(1,)](wide, tiles.reinterpret(back, tl.float8e4b15), SIZE=64)
+    assert (back == codes).all()
+
+
 class Tensor:
     """What wrappers need of torch's tensors to make others."""
 

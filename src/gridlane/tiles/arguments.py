@@ -349,7 +349,7 @@ def _pointer_to(elements: np.dtype[Any]) -> ArrayType:
 def _of_wrapper(value: TensorWrapper, parameter: Parameter) -> Described:
     address = address_of(value.base) if isinstance(value.base, np.ndarray) else value.base.address
     is_aligned = address % ALIGNMENT == 0
-    if value.dtype in NARROW.values():
+    if value.dtype.is_fp8():
         bits = ArrayType(argtypes.uint8, 1, "A")
         return Described(bits, aligned=is_aligned, element=value.dtype)
     element = _SCALARS.get(value.dtype.name)
@@ -381,7 +381,7 @@ def _address_of(base: Any) -> int:
 def _of_mock(value: MockTensor, parameter: Parameter) -> Described:
     """A type in place of a tensor, which is taken for an aligned one, as in Triton."""
     kind = value.element
-    if kind in NARROW.values():
+    if kind.is_fp8():
         return Described(ArrayType(argtypes.uint8, 1, "A"), aligned=True, element=kind)
     return Described(ArrayType(scalar_type(kind), 1, "A"), aligned=True)
 

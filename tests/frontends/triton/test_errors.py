@@ -131,11 +131,6 @@ def narrow_sum(data):
 
 
 @jit
-def other_format(data):
-    tl.store(data, tl.load(data).to(tl.float8e4b15))
-
-
-@jit
 def breaks(data, count):
     for place in range(count):
         if place > 2:
@@ -187,7 +182,6 @@ CASES = [
     (calls_half_power, (FLOATS,), "Expected dtype ['fp32', 'fp64'] but got fp16", "tl.exp(x)"),
     (calls_recurs, (INTS,), "recurs() calls itself", "recurs(x + 1)"),
     (narrow_sum, (FLOATS,), "addition of fp8e5 is not supported", "x + x"),
-    (other_format, (FLOATS,), "type fp8e4b15 not supported", "tl.float8e4b15"),
     (breaks, (FLOATS, INT), "unsupported AST node type: Break", "break"),
     (drops_block, (FLOATS,), "The result of tl.advance is not being used", "tl.advance"),
     (branch_on_tile, (FLOATS,), "more than one value is ambiguous", "if tl.arange"),

@@ -60,6 +60,33 @@ def test_numbers_beyond_the_largest_saturate(kind, dtype, largest):
     assert (out.view(dtype).astype("f4") == [largest, -largest] * 2).all()
 
 
+def test_codes_with_the_bias_of_float16():
+    codes = np.arange(256, dtype=np.uint8)
+    bits = (codes.astype("u2") & 0x80) << 8 | (codes.astype("u2") & 0x7F) << 7
+    numbers = bits.view("f2").astype("f4")
+    out = np.zeros(256, "f4")
+    run(decode, codes, out, elements={"source": tl.float8e4b15}, SIZE=256)
+    assert (out.view("u4") == numbers.view("u4")).all()
+
+    wide = RNG.uniform(-2.2, 2.2, 1500).astype("f4")
+    small = RNG.uniform(-1e-4, 1e-4, 500).astype("f4")
+    ties = (numbers[:126] + numbers[1:127]) / 2
+    source = np.resize(np.concatenate([wide, small, ties, [np.inf, -np.inf]]), 2048).astype("f4")
+    near = np.zeros(2048, np.uint8)
+    run(decode, source, near, elements={"out": tl.float8e4b15}, SIZE=2048)
+    sizes = np.abs(source.astype("f8"))[:, None]
+    apart = np.abs(np.minimum(sizes, 1.75) - numbers[:127].astype("f8"))
+    nearest = apart == apart.min(axis=1, keepdims=True)
+    expected = np.argmax(nearest * (2 - (np.arange(127) & 1)), axis=1)  # the even one of two
+    assert (near == expected + np.where(np.signbit(source), 0x80, 0)).all()
+
+
+def test_nan_of_a_format_without_one():
+    out = np.zeros(2, np.uint8)
+    run(decode, np.array([np.nan, 1], "f4"), out, elements={"out": tl.float8e4b15}, SIZE=2)
+    assert out[0] & 0x7F == 0x7E and out[1] == 0x78
+
+
 @jit
 def product(left, right, out):
     at = tl.arange(0, 16)

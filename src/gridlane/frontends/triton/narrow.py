@@ -2,7 +2,8 @@
 
 Formats: P. Micikevicius et al., "FP8 Formats for Deep Learning", 2022, for e4m3 and e5m2; those
 with ``b`` and a bias have no infinity and no negative zero, whose code is NaN. e2m1 is that of the
-OCP Microscaling Formats (MX) Specification.
+OCP Microscaling Formats (MX) Specification. e4b15 has numbers alone, whose codes are bits of
+float16's numbers below 2; 1.75 is the largest that others are converted to.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ class NarrowFormat:
 
 
 FORMATS = {
+    "fp8e4b15": NarrowFormat(3, 15, 8, 0x7E),
     "fp8e4nv": NarrowFormat(3, 7, 8, 0x7E, nan=0x7F),
     "fp8e4b8": NarrowFormat(3, 8, 8, 0x7F, nan=0x80, is_unsigned_zero=True),
     "fp8e5": NarrowFormat(2, 15, 8, 0x7B, nan=0x7F, infinity=0x7C),
@@ -89,7 +91,7 @@ def decoded(b: Builder, code: Value, form: NarrowFormat) -> Value:
 
 def encoded(b: Builder, value: Value, form: NarrowFormat, towards_zero: bool = False) -> Value:
     """The code of the nearest number, or of the next one towards zero; beyond the largest number
-    that one's."""
+    that one's, and of NaN in a format that has none."""
     bits = b.bitcast(value, u32)
     size = b.binary(arith.Min, b.unary(arith.Abs, value), b.const(form.number(form.largest), f32))
     least = 128 - form.bias  # of a normal number, as float32 has it
