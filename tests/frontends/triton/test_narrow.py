@@ -60,6 +60,21 @@ def test_numbers_beyond_the_largest_saturate(kind, dtype, largest):
     assert (out.view(dtype).astype("f4") == [largest, -largest] * 2).all()
 
 
+@jit
+def sizes(source, out):
+    at = tl.arange(0, 256)
+    tl.store(out + at, tl.abs(tl.load(source + at)))
+
+
+@pytest.mark.parametrize(("kind", "dtype", "largest"), KINDS)
+def test_magnitudes(kind, dtype, largest):
+    codes = np.arange(256, dtype=np.uint8)
+    out = np.zeros(256, np.uint8)
+    run(sizes, codes, out, elements={"source": kind, "out": kind})
+    expected = np.abs(codes.view(dtype).astype("f4"))
+    np.testing.assert_array_equal(out.view(dtype).astype("f4"), expected)
+
+
 def test_codes_with_the_bias_of_float16():
     codes = np.arange(256, dtype=np.uint8)
     bits = (codes.astype("u2") & 0x80) << 8 | (codes.astype("u2") & 0x7F) << 7

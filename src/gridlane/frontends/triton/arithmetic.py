@@ -12,6 +12,7 @@ from gridlane.frontends.triton.casting import converted, reinterpreted, to_bool
 from gridlane.frontends.triton.constants import unwrapped
 from gridlane.frontends.triton.context import Build, builtin
 from gridlane.frontends.triton.elementwise import apply
+from gridlane.frontends.triton.narrow import FORMATS, magnitude
 from gridlane.frontends.triton.numbers import to_tensor
 from gridlane.frontends.triton.promotion import (
     IncompatibleTypeError,
@@ -347,7 +348,10 @@ def abs(x: Any) -> tensor:
         return value
     if value.dtype.is_ptr():
         raise TypeError(f"Unexpected dtype {value.dtype}")
-    require_arithmetic(value.dtype, "abs")
+    form = FORMATS.get(value.dtype.name)
+    if form is not None:
+        name = f"abs.{value.dtype}"
+        return apply(name, lambda b, code: magnitude(b, code, form), [value], value.dtype)
     return apply("abs", lambda b, v: b.unary(arith.Abs, v), [value], value.dtype)
 
 

@@ -110,3 +110,11 @@ def encoded(b: Builder, value: Value, form: NarrowFormat, towards_zero: bool = F
         is_nan = b.binary(arith.Ne, value, value)
         signed = b.select(is_nan, b.const(form.nan, u32), signed)
     return b.cast(signed, u8)
+
+
+def magnitude(b: Builder, code: Value, form: NarrowFormat) -> Value:
+    """The code without its sign; of the code of NaN that is a negative zero's, itself."""
+    size = b.and_(code, b.const(form.sign - 1, u8))
+    if form.is_unsigned_zero:
+        return b.select(b.eq(code, b.const(form.nan, u8)), code, size)
+    return size
