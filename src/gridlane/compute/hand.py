@@ -157,19 +157,25 @@ class HandSchedule:
             self._set_order(False)  # each of them has the variables for itself
             self._check_variables()
 
+    def emitter(self, typing: Typing, rates: Rates) -> ShapedEmitter:
+        """What emits the kernels."""
+        threads = tuple([self._number(each) for each in self.schedule.threads])
+        unrolled = [n for n, each in enumerate(self.dimensions) if each.is_unrolled]
+        names = [str(each.item or "") for each in self.dimensions]
+        order = self.order
+        return ShapedEmitter(self.polyhedra, typing, order, rates, threads, unrolled, names)
+
     def emitted(self, typing: Typing, rates: Rates) -> Emitted:
         """The kernels.
 
         Raises:
             UnsupportedError: threads do not stand in each other.
         """
-        threads = tuple([self._number(each) for each in self.schedule.threads])
-        unrolled = [n for n, each in enumerate(self.dimensions) if each.is_unrolled]
-        emitter = ShapedEmitter(self.polyhedra, typing, self.order, rates, threads, unrolled)
+        emitter = self.emitter(typing, rates)
         emitted = emitter.emitted()
         spans = {span.name for kernel in emitted.kernels for span in kernel.spans}
-        for number, item in zip(threads, self.schedule.threads, strict=True):
-            if f"{emitter.letter}{number}" not in spans:
+        for item in self.schedule.threads:
+            if f"{emitter.letter}{self._number(item)}" not in spans:
                 raise UnsupportedError(
                     f"the threads {_listed(self.schedule.threads)} do not stand directly in each "
                     f"other: {item} would be no thread", self.polyhedra.nest.statements[-1].loc,
@@ -244,24 +250,17 @@ class HandSchedule:
         broken = strict.subtract(self.map.lex_lt_union_map(self.map))
         if not broken.is_empty():
             words = _listed(self.schedule.order)
-            raise self._error(broken, f"the order {words} would run it before what it depends on")
+            message = f"the order {words} would run it before what it depends on"
+            raise _error(*self.polyhedra.ends(broken), message)
 
     def _check_threads(self) -> None:
         names = {each.name for each in self.polyhedra.nest.statements}
         count = len(self.dimensions)
         for item in self.schedule.threads:
             number = self._number(item)
-            if self.polyhedra.is_parallel(names, number, self.map, count):
-                continue
-            moved = [f"i{n}" if n < number else f"o{n}" for n in range(count)]
-            ones = [f"i{n}" for n in range(count)]
-            text = f"{{ [{', '.join(ones)}] -> [{', '.join(moved)}] : o{number} != i{number} }}"
-            apart = isl.UnionMap.from_map(self.polyhedra.map(text))
-            pairs = self.map.apply_range(apart).apply_range(self.map.reverse())
-            raise self._error(
-                self.polyhedra.strict.intersect(pairs),
-                f"{item} as threads would run both at once",
-            )
+            found = self.polyhedra.carried(names, number, self.map, count)
+            if found is not None:
+                raise _error(*found, f"{item} as threads would run both at once")
 
     def _check_variables(self) -> None:
         """Require that each thread's variables have the values that the text's order gives them."""
@@ -283,17 +282,14 @@ class HandSchedule:
                     "element in its place", users[0].loc,
                 )  # fmt: skip
 
-    def _error(self, broken: isl.UnionMap, message: str) -> UnsupportedError:
-        """The error of dependences that a schedule breaks, at the statement that depends."""
-        pair = broken.get_map_list().get_at(0)
-        ends = [str(pair.get_tuple_name(each)) for each in (isl.dim_type.in_, isl.dim_type.out)]
-        statements = {each.name: each for each in self.polyhedra.nest.statements}
-        earlier, later = (statements[each] for each in ends)
-        shared = _shared(earlier, later)
-        return UnsupportedError(
-            f"this accesses {shared} after another iteration, and {message}", later.loc,
-            () if earlier is later else ((f"the other accesses {shared}", earlier.loc),),
-        )  # fmt: skip
+
+def _error(earlier: Statement, later: Statement, message: str) -> UnsupportedError:
+    """The error of a dependence that a schedule breaks, at the statement that depends."""
+    shared = _shared(earlier, later)
+    return UnsupportedError(
+        f"this accesses {shared} after another iteration, and {message}", later.loc,
+        () if earlier is later else ((f"the other accesses {shared}", earlier.loc),),
+    )  # fmt: skip
 
 
 def _shared(earlier: Statement, later: Statement) -> str:

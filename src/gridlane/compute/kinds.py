@@ -163,15 +163,18 @@ def _is_running(nest: Nest, statement: Statement) -> bool:
             and each.loops[-1].name == inner
             for each in nest.statements
         )
-    if not operation_of(statement)[0] or not statement.write.indices:
+    indices, (word, parts) = statement.write.indices, operation_of(statement)
+    if not word or not indices or not statement.loops:
         return False
+    places = [nest.place(each) for each in parts]
+    loop = statement.loops[-1].name
+    earlier = tuple([f"({loop} - 1)" if each == loop else each for each in indices])
     before = [
         each
         for each in statement.reads
-        if each.name == statement.write.name and each.indices not in (None, statement.write.indices)
+        if each.loc in places and (each.name, each.indices) == (statement.write.name, earlier)
     ]
-    loop = statement.loops[-1].name if statement.loops else ""
-    return len(before) == 1 and f"({loop} - 1)" in (before[0].indices or ())
+    return len(before) == 1 and earlier != indices
 
 
 def operation_of(statement: Statement) -> tuple[str, list[ast.expr]]:

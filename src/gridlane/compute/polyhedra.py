@@ -178,6 +178,26 @@ class Polyhedra:
         text = f"{{ [{', '.join(one)}] -> [{', '.join(other)}] : o{dimension} != i{dimension} }}"
         return moved.intersect(isl.UnionMap.from_map(self.map(text))).is_empty()
 
+    def carried(
+        self, names: set[str], dimension: int, orders: isl.UnionMap, count: int
+    ) -> tuple[Statement, Statement] | None:
+        """Two statements with a dependence that a dimension of the order carries, if any are."""
+        one = [f"i{n}" for n in range(count)]
+        other = [f"i{n}" if n < dimension else f"o{n}" for n in range(count)]
+        text = f"{{ [{', '.join(one)}] -> [{', '.join(other)}] : o{dimension} != i{dimension} }}"
+        apart = isl.UnionMap.from_map(self.map(text))
+        pairs = self.strict.intersect(orders.apply_range(apart).apply_range(orders.reverse()))
+        inside = _union_set([self.domain(s) for s in self.nest.statements if s.name in names])
+        found = pairs.intersect_domain(inside).intersect_range(inside)
+        return None if found.is_empty() else self.ends(found)
+
+    def ends(self, pairs: isl.UnionMap) -> tuple[Statement, Statement]:
+        """Two statements of which a relation has iterations."""
+        statements = {each.name: each for each in self.nest.statements}
+        first = pairs.get_map_list().get_at(0)
+        one, other = (first.get_tuple_name(each) for each in (isl.dim_type.in_, isl.dim_type.out))
+        return statements[str(one)], statements[str(other)]
+
     def is_one_element(self, statement: Statement, moving: set[str]) -> bool:
         """Whether a statement changes one element, and no other of its array, along a loop.
 

@@ -16,6 +16,7 @@ from gridlane.compute import kinds
 from gridlane.compute.checking import Bounds, shared_names
 from gridlane.compute.choosing import SMALL, choose
 from gridlane.compute.emission import Emitted, Emitter, KernelText
+from gridlane.compute.explaining import outline_of
 from gridlane.compute.freedom import Freedom
 from gridlane.compute.hand import HandSchedule, Schedule, schedule_of
 from gridlane.compute.hints import Hints
@@ -23,6 +24,7 @@ from gridlane.compute.libraries import Library, library_of
 from gridlane.compute.model import Nest
 from gridlane.compute.polyhedra import Polyhedra
 from gridlane.compute.reading import read
+from gridlane.compute.roofline import default_values, roofline_line, work_of
 from gridlane.compute.strides import GPU, PROCESSOR, Rates
 from gridlane.compute.sums import are_ahead, sums_array
 from gridlane.compute.tensors import bind
@@ -31,6 +33,7 @@ from gridlane.compute.webs import apart
 from gridlane.core.errors import ArgumentError, LaunchError
 from gridlane.core.generated_text import function_of
 from gridlane.launch import current
+from gridlane.profiler.peaks import peaks
 
 _MOST_BLOCKS = 65535
 """Blocks along y and z that every device has."""
@@ -162,7 +165,12 @@ class Compute:
         """Compute by one thread, which runs the loops in the order of the text."""
         self._run(args, plain=True)
 
-    def _run(self, args: tuple[Any, ...], plain: bool) -> None:
+    def _values(self, args: tuple[Any, ...]) -> dict[str, int]:
+        """The extents and integer arguments of a call, by name.
+
+        Raises:
+            ArgumentError: the arguments are not those of the function's types.
+        """
         nest = self.nest
         if len(args) != len(nest.arguments):
             raise ArgumentError(
@@ -170,8 +178,13 @@ class Compute:
             )
         given = dict(zip(nest.arguments, args, strict=True))
         whole = {name: int(given[name]) for name, kind in nest.scalars.items() if kind.is_integer}
-        extents = bind(nest.tensors, {name: given[name] for name in nest.tensors}, whole)
-        self._bounds.check({**whole, **extents})
+        return {**whole, **bind(nest.tensors, {n: given[n] for n in nest.tensors}, whole)}
+
+    def _run(self, args: tuple[Any, ...], plain: bool) -> None:
+        nest = self.nest
+        given = dict(zip(nest.arguments, args, strict=True))
+        extents = self._values(args)
+        self._bounds.check(extents)
         program = self._program(shared_names(nest.tensors, given, self._written), plain)
         library = None if plain else self._library[0]
         run = program.run
@@ -236,15 +249,29 @@ class Compute:
         HandSchedule(made._polyhedra, made._schedule).emitted(made._typing, _rates())
         return made
 
-    def explain(self) -> str:
-        """The kernels and what launches them, and the order of iterations, as text."""
+    def explain(self, *args: Any) -> str:
+        """The schedule for the current device: its loops with the reason of each, a line of the
+        roofline, and the text of the kernels and of what launches them.
+
+        Args:
+            args: arguments for whose extents the roofline is; else these are 1024.
+        """
+        rates = _rates()
         library, reasons = self._library
-        known = reasons if library is None else (f"large ones: {library.call}",)
-        parts = [*(f"# {each}" for each in known), self._chosen()[1], self.emitted.host]
-        parts += [kernel.text for kernel in self.emitted.kernels]
-        if self.emitted.small is not None:
-            parts += [kernel.text for kernel in self.emitted.small.kernels]
-        return "\n".join(parts)
+        emitted, choice = self._chosen()
+        values = self._values(args) if args else default_values(self._polyhedra)
+        emitter = Emitter(self._polyhedra, self._typing, order=emitted.order, rates=rates)
+        if self._schedule is not None:
+            emitter = HandSchedule(self._polyhedra, self._schedule).emitter(self._typing, rates)
+        device = current.device()
+        work = work_of(self._polyhedra, self._typing, values)
+        parts = [f"# {self.nest.name}: {self.kind.value}, on {device.name}"]
+        parts += [f"# {each}" for each in reasons]
+        parts += [f"# large ones: {library.call}"] if library is not None else []
+        parts += [f"# {roofline_line(work, values, peaks(device), device.name)}", choice]
+        parts += [*outline_of(emitter), "", emitted.host]
+        kernels = [*emitted.kernels, *(emitted.small.kernels if emitted.small else ())]
+        return "\n".join([*parts, *(each.text for each in kernels)])
 
 
 def checked_workgroup(workgroup: tuple[int, ...] | None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import islpy as isl
@@ -21,6 +21,7 @@ class ShapedEmitter(Emitter):
     Args:
         threads: dimensions of the order that are threads, x first; they carry no dependence.
         unrolled: dimensions whose loops have a constant number of iterations, written out.
+        names: of all dimensions, for ``explain``.
     """
 
     def __init__(
@@ -31,9 +32,10 @@ class ShapedEmitter(Emitter):
         rates: Rates,
         threads: tuple[int, ...],
         unrolled: Collection[int],
+        names: Sequence[str] = (),
     ) -> None:
         super().__init__(polyhedra, typing, order=order, rates=replace(rates, rows=1))
-        self.threads, self.unrolled = threads, unrolled
+        self.threads, self.unrolled, self.names = threads, unrolled, names
 
     def _tree(self) -> isl.AstNode:
         order, count = self.order.map, self.order.count
