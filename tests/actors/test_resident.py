@@ -504,7 +504,7 @@ def _ptx(actor: actors.Actor, threads: int, processor: str) -> str:
     source = PythonSource(resident_of(actor.handler, context, form))
     kernel = Kernel(source, types, actor.handler.options)
     target = Target("cuda", processor=processor)
-    made = compile_kernel(kernel.source, kernel.types, kernel.options, target, lambda found: found)
+    made = compile_kernel(kernel.source, kernel.types, kernel.options, target)
     return made.code.decode()
 
 

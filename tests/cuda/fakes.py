@@ -115,7 +115,7 @@ class FakeCompiler:
     def translate(self, source, types, options):
         return SimpleNamespace(static_shared=lambda: [], globals={}, functions={})
 
-    def compile_kernel(self, source, types, options, target, finish):
+    def compile_kernel(self, source, types, options, target):
         self.compiled.append((source.name, types, target.block))
         slots, size = slots_of(types)
         return Artifact(target.name, "fake", b"", source.name, slots, size, block=target.block)

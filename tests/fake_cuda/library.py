@@ -38,7 +38,7 @@ ATTRIBUTES = {
 }
 """What every device has unless a test says otherwise; all other attributes are 0."""
 
-KINDS = ("context", "stream", "event", "module", "function", "block", "pool", "link", "graph")
+KINDS = ("context", "stream", "event", "module", "function", "block", "pool", "graph")
 KINDS += ("executable",)
 MEMORY = ("device", "pool", "host", "managed", "registered", "global")
 
@@ -189,7 +189,7 @@ class Fake:
 
     def leaks(self) -> dict[str, int]:
         """What is left of everything that a program makes; {} when nothing is."""
-        kinds = ("context", "event", "module", "pool", "link", "graph", "executable")
+        kinds = ("context", "event", "module", "pool", "graph", "executable")
         found = {kind: self.alive(kind) for kind in kinds}
         found |= {f"{kind} memory": self.blocks(kind) for kind in MEMORY}
         # Two streams belong to each living context.

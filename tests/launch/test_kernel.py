@@ -114,7 +114,7 @@ def test_it_is_compiled_once_for_what_takes_code_of_its_own(device):
 
     def compiled(source, types, options, target, device):
         made.append(target)
-        return compile_kernel(source, types, options, target, device.finish)
+        return compile_kernel(source, types, options, target)
 
     kernel = Kernel(ModuleSource(axpy()), compile=compiled)
     threads = [

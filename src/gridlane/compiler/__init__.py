@@ -46,14 +46,12 @@ def compile_kernel(
     arguments: tuple[ArgType, ...],
     options: KernelOptions,
     target: Target,
-    finish: Callable[[Artifact], Artifact] = lambda artifact: artifact,
     cache: DiskCache | None = None,
     make: Make | None = None,
 ) -> Artifact:
     """Translate and generate, through the disk cache: ``cache``, or the process's own.
 
     Args:
-        finish: does the steps that only the device's driver can do; its result is cached.
         make: makes the artifact of a source that does not go through the IR.
     """
     cache = cache or default_cache()
@@ -66,7 +64,7 @@ def compile_kernel(
     if cached is not None:
         return cached
     with compiling(source.name, target.name):
-        artifact = finish((make or _made)(source, arguments, options, target))
+        artifact = (make or _made)(source, arguments, options, target)
     if cache is not None and key is not None:
         cache.put(key, artifact)
     return artifact

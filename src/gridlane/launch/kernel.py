@@ -49,10 +49,7 @@ def compile_for(
     """Compile with the compile service and its disk cache."""
     from gridlane import compiler  # not needed before the first launch
 
-    def finish(artifact: Artifact) -> Artifact:
-        return artifact if artifact.format == grid_plan.FORMAT else device.finish(artifact)
-
-    return compiler.compile_kernel(source, types, options, target, finish)
+    return compiler.compile_kernel(source, types, options, target)
 
 
 class Code(NamedTuple):

@@ -114,7 +114,6 @@ class NativeModule:
                     (),
                     KernelOptions(),
                     device.target((1, 1, 1)),
-                    device.finish,
                     make=_as_it_came,
                 )
                 loaded = self._loaded[device] = cast(ModuleDevice, device).load_module(kernel)

@@ -65,10 +65,6 @@ class HostDevice:
         """The compilation target, named after the device; code is specific to a block shape."""
         return Target(self.name, block=block)
 
-    def finish(self, artifact: Artifact) -> Artifact:
-        """Return the artifact unchanged: no step is left."""
-        return artifact
-
     # --- memory ---
 
     def allocate(self, size: int) -> Buffer:

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Generic, Literal, TypeVar
 
-from gridlane.core.artifact import Artifact
 from gridlane.core.device_errors import (
     INVALID_HANDLE,
     NOT_PERMITTED,
@@ -107,11 +106,6 @@ class HostDrivenDevice(Generic[S]):
         raise NotImplementedError
 
     # --- code ---
-
-    def finish(self, artifact: Artifact) -> Artifact:
-        """Return the artifact unchanged: the driver compiles it when a kernel or pipeline is
-        loaded."""
-        return artifact
 
     # --- memory ---
 

@@ -288,11 +288,6 @@ class Device(Protocol):
         """The compilation target, given the block shape of a launch."""
         ...
 
-    def finish(self, artifact: Artifact) -> Artifact:
-        """Do the last step of compilation if the device's driver does it; else return the
-        artifact."""
-        ...
-
     def load(self, artifact: Artifact) -> LoadedKernel:
         """Load an artifact for launches."""
         ...

@@ -56,7 +56,7 @@ enum {
 
 /* ---- objects; every one starts with its kind and is known to control.c while it lives */
 
-enum kind { CONTEXT, STREAM, EVENT, MODULE, FUNCTION, BLOCK, POOL, LINK, GRAPH, EXECUTABLE, KINDS };
+enum kind { CONTEXT, STREAM, EVENT, MODULE, FUNCTION, BLOCK, POOL, GRAPH, EXECUTABLE, KINDS };
 
 typedef struct {
     enum kind kind;

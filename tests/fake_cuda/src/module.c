@@ -1,4 +1,4 @@
-/* Modules: PTX, or what link.c makes of it. Of the text only the declarations are read. */
+/* Modules: PTX, of whose text only the declarations are read. */
 
 #include "fake.h"
 
@@ -7,16 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MARK "fake cubin\n"
-
 int is_fake_code(const void *image)
 {
     const char *text = image;
-    if (!strncmp(text, MARK, sizeof MARK - 1))
-        text += sizeof MARK - 1;
     while (isspace(*text) || !strncmp(text, "//", 2))
         text += strcspn(text, "\n") + 1;
     return !strncmp(text, ".version", 8);
+}
+
+enum { ERROR_LOG = 5, ERROR_LOG_BYTES = 6 };
+
+static CUresult loaded(Module **module, const void *image)
+{
+    *module = made(MODULE, sizeof(Module));
+    (*module)->context = current();
+    (*module)->text = strdup(image);
+    return SUCCESS;
 }
 
 CUresult cuModuleLoadData(Module **module, const void *image)
@@ -27,10 +33,40 @@ CUresult cuModuleLoadData(Module **module, const void *image)
         return done(code);
     if (!is_fake_code(image))
         return done(INVALID_IMAGE);
-    *module = made(MODULE, sizeof(Module));
-    (*module)->context = current();
-    (*module)->text = strdup(image);
-    return done(SUCCESS);
+    return done(loaded(module, image));
+}
+
+static void say(unsigned count, const int *options, void **values, const char *text)
+{
+    char *log = NULL;
+    size_t room = 0;
+    for (unsigned n = 0; n < count; n++) {
+        if (options[n] == ERROR_LOG)
+            log = values[n];
+        if (options[n] == ERROR_LOG_BYTES)
+            room = (size_t)(uintptr_t)values[n];
+    }
+    if (log && room)
+        snprintf(log, room, "%s", text);
+}
+
+/* PTX through the driver's compiler. */
+CUresult cuModuleLoadDataEx(Module **module, const char *image, unsigned count, const int *options,
+                            void **values)
+{
+    BEGIN("cuModuleLoadDataEx", CURRENT, "%u", count);
+    CUresult code = unsafe_in_capture();
+    if (code)
+        return done(code);
+    if (count && (!options || !values))
+        return done(INVALID_VALUE);
+    const char *refused = strstr(image, "refuse me");
+    if (!is_fake_code(image) || refused) {
+        say(count, options, values,
+            refused ? "ptxas fake, line 1: refused, as asked" : "ptxas fake: no .version");
+        return done(INVALID_PTX);
+    }
+    return done(loaded(module, image));
 }
 
 CUresult cuModuleUnload(Module *module)

@@ -75,13 +75,10 @@
     _(cuEventSynchronize, 2000, cuEventSynchronize)                                                \
     _(cuEventElapsedTime, 12080, cuEventElapsedTime_v2)                                            \
     _(cuModuleLoadData, 2000, cuModuleLoadData)                                                    \
+    _(cuModuleLoadDataEx, 2010, cuModuleLoadDataEx)                                                \
     _(cuModuleUnload, 2000, cuModuleUnload)                                                        \
     _(cuModuleGetFunction, 2000, cuModuleGetFunction)                                              \
     _(cuModuleGetGlobal, 3020, cuModuleGetGlobal_v2)                                               \
-    _(cuLinkCreate, 6050, cuLinkCreate_v2)                                                         \
-    _(cuLinkAddData, 6050, cuLinkAddData_v2)                                                       \
-    _(cuLinkComplete, 5050, cuLinkComplete)                                                        \
-    _(cuLinkDestroy, 5050, cuLinkDestroy)                                                          \
     _(cuFuncGetAttribute, 2020, cuFuncGetAttribute)                                                \
     _(cuFuncSetAttribute, 9000, cuFuncSetAttribute)                                                \
     _(cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050,                                           \

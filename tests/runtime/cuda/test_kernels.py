@@ -130,26 +130,28 @@ def test_what_the_driver_says_of_a_kernel(device):
     assert kernel.potential_block_size() == (16, 512)
 
 
-def test_ptx_becomes_a_cubin(machine, device):
-    made = device.finish(artifact())
-    assert made.format == "cubin" and b".entry plain" in made.code
-    assert device.finish(made) is made
-    device.load(made)
-    links = [call for call in machine.calls if call.startswith("cuLink")]
-    assert links == ["cuLinkCreate", "cuLinkAddData", "cuLinkComplete", "cuLinkDestroy"]
+def test_ptx_is_compiled_as_a_whole_program(machine, device):
+    """Linking would ignore setmaxnreg and serialize wgmma."""
+    device.load(artifact())
+    assert [call for call in machine.calls if "Load" in call or "Link" in call] == [
+        "cuModuleLoadDataEx"
+    ]
 
 
 def test_ptx_that_is_refused(machine, device):
     code = b".version 8.0\n// refuse me\n"
     with pytest.raises(DeviceError, match=r"INVALID_PTX \(218\).*plain: ptxas fake, line 1: refus"):
-        device.finish(artifact(code=code))
-    assert machine.calls[-1] == "cuLinkDestroy"
+        device.load(artifact(code=code))
 
 
 @pytest.mark.parametrize(
     "change, wanted",
     [
-        ({"code": b"\x7fELF"}, r"INVALID_IMAGE \(200\).*plain, 5 bytes of ptx"),
+        ({"code": b"\x7fELF"}, r"INVALID_PTX \(218\).*plain: ptxas fake: no .version"),
+        (
+            {"code": b"\x7fELF", "format": "cubin"},
+            r"INVALID_IMAGE \(200\).*plain, 4 bytes of cubin",
+        ),
         ({"entry": "other"}, r"NOT_FOUND \(500\)"),
         ({"format": "object"}, "runs PTX and cubins, not object"),
         ({"target": "cpu"}, "INVALID_IMAGE"),

@@ -49,6 +49,7 @@ _FOR_ALL = frozenset(
 _ALONE = frozenset(
     (
         "cuModuleLoadData",
+        "cuModuleLoadDataEx",
         "cuModuleGetFunction",
         "cuFuncGetAttribute",
         "cuFuncSetAttribute",
@@ -62,7 +63,7 @@ _ALONE = frozenset(
     )
 )
 """These may wait for every kernel before they go on: those that do not end leave the device for the
-time. Driver 580 waits in cuModuleLoadData."""
+time. Driver 580 waits in cuModuleLoadData and cuModuleLoadDataEx."""
 _BEFORE = (
     "make device arrays before the capture, and use them, not host arrays, as arguments of kernels"
 )

@@ -24,7 +24,6 @@ from gridlane.runtime.drivers.cuda import memory, seams
 from gridlane.runtime.drivers.cuda.api import answer, bindings, call, waiting
 from gridlane.runtime.drivers.cuda.context import Context
 from gridlane.runtime.drivers.cuda.kernel import CudaKernel, CudaModule
-from gridlane.runtime.drivers.cuda.linker import link
 from gridlane.runtime.drivers.cuda.multiprocessors import Multiprocessors
 from gridlane.runtime.drivers.cuda.report import Report
 from gridlane.runtime.drivers.cuda.resident import Owner, ResidentKernel
@@ -80,10 +79,6 @@ class CudaDevice:
     @cached_property
     def _driver(self) -> str:
         return f"driver {int(call('cuDriverGetVersion'))}"
-
-    def finish(self, artifact: Artifact) -> Artifact:
-        """Assemble PTX by the driver's own compiler."""
-        return link(self.context, artifact)
 
     def load(self, artifact: Artifact, module: CudaModule | None = None) -> CudaKernel:
         """Load PTX or a cubin; or find the kernel in ``module``, whose variables its kernels

@@ -14,6 +14,7 @@ from gridlane.core.errors import DeviceError
 from gridlane.core.forks import fork_waits
 from gridlane.runtime.drivers.cuda.api import address_of, bindings, enum
 from gridlane.runtime.drivers.cuda.context import Context
+from gridlane.runtime.drivers.cuda.loader import load
 from gridlane.runtime.drivers.cuda.report import Report
 from gridlane.runtime.protocol import Block, Explain, Figures, Limits, NativeLaunch
 
@@ -102,9 +103,7 @@ class CudaModule:
 
     def _load(self) -> None:
         context, artifact = self.context, self.artifact
-        image = artifact.code + b"\0" if artifact.format == "ptx" else artifact.code
-        message = f"{artifact.name}, {len(image)} bytes of {artifact.format}"
-        self.handle = context.call("cuModuleLoadData", image, what=message)
+        self.handle = load(context, artifact)
         self.generation = context.generation
         # Its kernels may still be in flight, on any stream.
         unload = ("cuCtxSynchronize",), ("cuModuleUnload", self.handle)
