@@ -18,7 +18,7 @@ from gridlane.passes.tiles.indices import (
     source,
     unflattened,
 )
-from gridlane.passes.tiles.state import DEVICE, State, Storage
+from gridlane.passes.tiles.state import DEVICE, State, Storage, swapped
 from gridlane.passes.tiles.widths import BYTES, Chunks
 
 _HELD = 16
@@ -99,19 +99,19 @@ def _places(state: State, op: Op, chunks: Chunks) -> Iterator[Coordinates]:
     """The first elements of this thread's chunks; neighbours have neighbouring chunks."""
     type_ = op.results[0].type
     assert isinstance(type_, TileType)
-    along = type_.shape[chunks.axis] // chunks.width
-    others = type_.shape[1 - chunks.axis]
-    shape, bits = (others, along), log2(chunks.width) or 0
+    *front, lines, along = type_.shape if chunks.axis else swapped(type_.shape)
+    along //= chunks.width
+    shape, bits = (*front, lines, along), log2(chunks.width) or 0
 
     def placed(number: BitIndex) -> Coordinates:
-        line, chunk = unflattened(state.b, number, shape)
+        *line, chunk = unflattened(state.b, number, shape)
         assert isinstance(chunk, BitIndex)
-        first = chunk.joined(ZERO, bits)
-        return (line, first) if chunks.axis else (first, line)
+        at = (*line, chunk.joined(ZERO, bits))
+        return at if chunks.axis else swapped(at)
 
     lane, threads = state.lane(), state.threads
     assert isinstance(lane, BitIndex)
-    count = others * along
+    count = type_.count // chunks.width
     if count < threads:
         few = state.b.lt(state.thread, state.b.const(count, i32))
         with state.where(few):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from gridlane.core.dtypes import DType, i8, u8, u32
@@ -14,7 +15,15 @@ from gridlane.ir.types import FragmentType, PointerType, Role, pointer, tile
 from gridlane.ir.values import Value, Var
 from gridlane.passes.tiles.elements import element, type_of
 from gridlane.passes.tiles.factors import factor_of
-from gridlane.passes.tiles.indices import BitIndex, Bits, Index, log2, source, unflattened
+from gridlane.passes.tiles.indices import (
+    BitIndex,
+    Bits,
+    Coordinates,
+    Index,
+    log2,
+    source,
+    unflattened,
+)
 from gridlane.passes.tiles.layouts import LANE_BITS, Warps
 from gridlane.passes.tiles.placement import Schedule
 from gridlane.passes.tiles.state import State, Storage
@@ -56,9 +65,11 @@ class _Factor:
         stored, turned = in_shared(state, value) or (staged(state, value), False)
         self.state, self.storage, self.role, self.turned = state, stored, role, turned
 
-    def registers(self, line: Index, inner: Index, extent: int, depth: int) -> tuple[Value, ...]:
+    def registers(
+        self, batch: Coordinates, line: Index, inner: Index, extent: int, depth: int
+    ) -> tuple[Value, ...]:
         """The registers of ``extent`` rows of A or columns of B from ``line`` on, and ``depth``
-        inner places."""
+        inner places; of several matrices, those of one."""
         state, storage, b = self.state, self.storage, self.state.b
         size = type_of_storage(storage).size
         is_left = self.role is Role.A
@@ -71,7 +82,7 @@ class _Factor:
             at = (at[1], at[0])
         if storage.start is None:
             state.touch(storage.symbol)
-        start = state.address(storage, at)
+        start = state.address(storage, (*batch, *at))
         if held is not element_type:
             assert isinstance(start.type, PointerType)
             start = b.recast(start, pointer(held, start.type.space))
@@ -88,9 +99,11 @@ class _Held:
     def __init__(self, state: State, storage: Storage, depth: int) -> None:
         self.state, self.storage, self.depth = state, storage, depth
 
-    def registers(self, line: Index, inner: Index, extent: int, depth: int) -> tuple[Value, ...]:
+    def registers(
+        self, batch: Coordinates, line: Index, inner: Index, extent: int, depth: int
+    ) -> tuple[Value, ...]:
         """The registers of ``extent`` rows of this warp, and 16 inner places from a known one."""
-        assert isinstance(inner, BitIndex) and not inner.parts
+        assert isinstance(inner, BitIndex) and not inner.parts and not batch
         words: list[Value] = []
         for row in range(extent // _HIGH):
             first = (row * self.depth + inner.constant) // 2
@@ -137,8 +150,6 @@ def in_shared(state: State, value: Value) -> tuple[Storage, bool] | None:
         return None
     axes, rank = len(stored.type.shape), len(type_of(value).shape)
     if axes > rank:  # those of extent 1 in front
-        if stored.turned:
-            return None
         shape = stored.type.shape[axes - rank :]
         stored = replace(stored, type=tile(shape, stored.type.element))
     return stored, turned
@@ -156,17 +167,19 @@ def staged(state: State, value: Value, swizzled: bool = False, along: bool = Fal
     return copy
 
 
-def warp_place(state: State, warps: Warps) -> tuple[BitIndex, BitIndex]:
-    """The numbers of this warp's part down and across."""
-    across, down = log2(warps.across) or 0, log2(warps.down) or 0
-    whole = across + down + LANE_BITS
+def warp_place(state: State, warps: Warps, batches: int = 1) -> tuple[BitIndex, BitIndex, BitIndex]:
+    """The numbers of this warp's part down, across, and of batches."""
+    across, down, parts = (log2(n) or 0 for n in (warps.across, warps.down, batches))
+    whole = across + down + parts + LANE_BITS
 
     def bits(low: int, count: int) -> BitIndex:
         if not count:
             return BitIndex()
         return BitIndex(0, (Bits(state.thread, low, count, 0, low + count == whole),))
 
-    return bits(LANE_BITS + across, down), bits(LANE_BITS, across)
+    places = (LANE_BITS + across, down), (LANE_BITS, across), (LANE_BITS + across + down, parts)
+    first, second, third = (bits(low, count) for low, count in places)
+    return first, second, third
 
 
 def _sums(
@@ -182,7 +195,9 @@ def _sums(
     step = DEPTHS[lhs.element]
     steps = lhs.shape[-1] // step
     rows, columns = lhs.shape[-2] // warps.down, type_of(op.rhs).shape[-1] // warps.across
-    down, across = warp_place(state, warps)
+    down, across, part = warp_place(state, warps, schedule.batches)
+    own = math.prod(lhs.shape[:-2]) // schedule.batches
+    each = len(totals) // own
     first_row = down.joined(BitIndex(), log2(rows) or 0)
     first_column = across.joined(BitIndex(), log2(columns) or 0)
     written = steps if isinstance(factors[0], _Held) else min(steps, _UNROLLED)
@@ -192,9 +207,12 @@ def _sums(
         for number in range(written):
             inner = outer.joined(BitIndex(number), log2(written) or 0)
             inner = inner.joined(BitIndex(), log2(step) or 0)
-            a = factors[0].registers(first_row, inner, rows, step)
-            c = factors[1].registers(first_column, inner, columns, step)
-            _step(state, op, a, c, totals, rows // _HIGH, columns // COLUMNS)
+            for matrix in range(own):
+                batch = (part.joined(BitIndex(matrix), log2(own) or 0),) * (len(lhs.shape) - 2)
+                a = factors[0].registers(batch, first_row, inner, rows, step)
+                c = factors[1].registers(batch, first_column, inner, columns, step)
+                mine = totals[matrix * each : (matrix + 1) * each]
+                _step(state, op, a, c, mine, rows // _HIGH, columns // COLUMNS)
 
 
 def _step(

@@ -83,10 +83,11 @@ def product(
         how = f"multiply-adds, with {schedule.layout.count} sums in the registers of each thread"
     else:
         depth, warps = DEPTHS[left.element], schedule.warps
+        each = f" for each of {schedule.batches} parts" if schedule.batches > 1 else ""
         how = (
             f"matrix instructions of 16x8x{depth} {left.element}, by {warps.down} warps down and "
-            f"{warps.across} across, with {schedule.layout.count} sums in the registers of each "
-            "thread"
+            f"{warps.across} across{each}, with {schedule.layout.count} sums in the registers "
+            "of each thread"
         )
     decided(op.loc, "product", how)
 

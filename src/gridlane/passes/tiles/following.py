@@ -170,6 +170,8 @@ def left_layout(placement: Placement, op: tiles.TileDot) -> Layout | None:
         return None
     if schedule is None or log2(lhs.shape[-1]) is None or getattr(lhs.element, "size", 0) != 2:
         return None
+    if len(lhs.shape) != 2:
+        return None
     rows, depth = lhs.shape
     if schedule.groups is not None:
         return group_layout(rows, depth, schedule.groups) if schedule.groups.across == 1 else None

@@ -262,7 +262,7 @@ def _multiply(
     b, left, right = state.b, type_of(op.lhs), type_of(op.rhs)
     steps = left.shape[-1] // EDGE
     rows, columns = left.shape[-2] // warps.down, right.shape[-1] // warps.across
-    down, across = warp_place(state, warps)
+    down, across, _ = warp_place(state, warps)
     written = min(steps, _UNROLLED)
     with state.counted(steps // written, "k") as counter:
         outer = source(counter, steps // written)

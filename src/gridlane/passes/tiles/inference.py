@@ -27,6 +27,7 @@ from gridlane.passes.tiles.group_divisions import division_of
 from gridlane.passes.tiles.indices import log2
 from gridlane.passes.tiles.layouts import (
     Layout,
+    batched_layout,
     blocked_layout,
     core_layout,
     fragment_layout,
@@ -110,8 +111,10 @@ def _schedule(
     placement: Placement, op: tiles.TileDot, by_rows: bool, known: Contiguity | None
 ) -> Schedule | None:
     acc, threads = tiles.tile_of(op, op.acc), placement.threads
-    if len(acc.shape) != 2 or any(log2(extent) is None for extent in acc.shape):
+    if any(log2(extent) is None for extent in acc.shape):
         return None
+    if len(acc.shape) == 3:
+        return _schedule_of_batches(placement, op, by_rows)
     rows, columns = acc.shape
     most = placement.machine.sums
     if has_instruction(placement.machine, op) and placement.machine.opaque:
@@ -129,6 +132,21 @@ def _schedule(
     if layout is None or layout.count > most:
         return None
     return Schedule(layout)
+
+
+def _schedule_of_batches(placement: Placement, op: tiles.TileDot, by_rows: bool) -> Schedule | None:
+    """How the products of several matrices are computed: warps divide these first."""
+    machine, acc = placement.machine, tiles.tile_of(op, op.acc)
+    batches, rows, columns = acc.shape
+    if not has_instruction(machine, op) or machine.opaque:
+        return None
+    count = placement.threads // WARP
+    parts = min(batches, count)
+    warps = warps_of(rows, columns, count // parts, by_rows)
+    if warps is None or acc.count > 4 * machine.sums * placement.threads:
+        return None
+    layout = batched_layout(batches, core_layout(rows, columns, warps), parts)
+    return Schedule(layout, warps, parts)
 
 
 def has_instruction(machine: TileMachine, op: tiles.TileDot) -> bool:

@@ -190,6 +190,15 @@ def core_layout(rows: int, columns: int, warps: Warps) -> Layout:
     return Layout(tuple(registers), (*lanes, *others), wide + high)
 
 
+def batched_layout(count: int, each: Layout, parts: int) -> Layout:
+    """The layout of matrices, of which each has the same: a part of the warps has some that follow
+    each other, one behind the other in its registers."""
+    bits, high = log2(count) or 0, log2(parts) or 0
+    steps = [1 << bit + each.bits for bit in range(bits)]
+    own = bits - high
+    return Layout((*each.registers, *steps[:own]), (*each.threads, *steps[own:]), each.bits + bits)
+
+
 def fragment_layout(rows: int, columns: int, warps: Warps) -> Layout:
     """The layout of sums that warps store to shared memory as fragments of 16 by 16, and read from
     there: a lane has eight neighbours of each. The registers of a thread are in the order of

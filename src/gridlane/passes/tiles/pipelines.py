@@ -283,7 +283,7 @@ def _size(type_: object) -> int:
 def _bytes(state: State, value: Value) -> int:
     type_ = type_of(value)
     pad = state.placement.padded.get(value, 0)
-    lines = max(type_.shape) if pad else 0
+    lines = type_.count // min(type_.shape[-2:]) if pad else 0
     element = type_.element
     size = element.size if isinstance(element, DType) else 8
     return -(-(type_.count + lines * pad) * size // 16) * 16

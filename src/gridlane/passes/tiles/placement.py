@@ -88,12 +88,14 @@ class Schedule:
     Attributes:
         layout: of its sums.
         warps: how they divide the sums where matrix instructions compute them; else None.
+        batches: of matrices, into how many parts warps divide these besides.
         groups: how warpgroups divide them where their instructions do.
         matrices: how warps divide them where those of fragments do.
     """
 
     layout: Layout
     warps: Warps | None = None
+    batches: int = 1
     groups: Warps | None = None
     matrices: Warps | None = None
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from gridlane.core.dtypes import DType, b1, i32, u32
 from gridlane.core.errors import TargetError
@@ -41,6 +42,8 @@ from gridlane.passes.tiles.shared import SharedMemory, life_of, life_of_variable
 DEVICE = "device memory"
 """All memory that the program's pointers reach, as a resource."""
 
+_T = TypeVar("_T")
+
 PROGRAM = 1
 """The number of the barrier of the program's threads, where the block has more."""
 
@@ -54,7 +57,7 @@ class Storage:
         pad: elements behind each line in shared memory.
         swizzle: bytes of a line that lie together, if lines are in panels of so many bytes whose 16
             bytes change places (``ir.ops.shared_matrix``); else 0.
-        turned: lines are columns there.
+        turned: lines are columns there, those of the last two axes.
         start: of a stage of a ring, the number of its first element.
         layout, registers: of the thread's own elements, where they are variables.
         pairs: a register holds two neighbours, which are written one after the other.
@@ -77,7 +80,7 @@ class Storage:
     @property
     def stride(self) -> int:
         """Elements from the start of a line to the next in shared memory."""
-        return self.type.shape[0 if self.turned else -1] + self.pad
+        return self.type.shape[-2 if self.turned else -1] + self.pad
 
     @property
     def count(self) -> int:
@@ -290,7 +293,7 @@ class State:
         """The address in lines with pads; what is known of it is added last."""
         b, shape, known = self.b, storage.type.shape, 0
         if storage.turned:
-            at, shape = at[::-1], shape[::-1]
+            at, shape = swapped(at), swapped(shape)
         line, column = flattened(b, at[:-1], shape[:-1]), at[-1]
         if isinstance(line, BitIndex):
             known += line.constant * storage.stride
@@ -311,7 +314,7 @@ class State:
         b, shape = self.b, storage.type.shape
         assert isinstance(storage.type.element, DType) and not storage.own and not storage.swizzle
         if storage.turned:
-            at, shape = at[::-1], shape[::-1]
+            at, shape = swapped(at), swapped(shape)
         line, column = flattened(b, at[:-1], shape[:-1]), at[-1]
         bits = log2(16 // storage.type.element.size) or 0
         stride, known = storage.stride >> bits, 0
@@ -335,7 +338,7 @@ class State:
         the number of the line."""
         b, shape, at = self.b, storage.type.shape[-2:], at[-2:]  # others are of extent 1
         if storage.turned:
-            at, shape = at[::-1], shape[::-1]
+            at, shape = swapped(at), swapped(shape)
         line, column = as_value(b, at[0]), at[1]
         assert isinstance(column, BitIndex) and isinstance(storage.type.element, DType)
         size = storage.type.element.size
@@ -565,6 +568,16 @@ def swizzle_of(type_: TileType, turned: bool) -> int:
     """The bytes of the panels of a tile's lines."""
     assert isinstance(type_.element, DType)
     return min(128, type_.shape[-2 if turned else -1] * type_.element.size)
+
+
+def swapped(each: tuple[_T, ...]) -> tuple[_T, ...]:
+    """With the last two exchanged.
+
+    >>> swapped((1, 2, 3))
+    (1, 3, 2)
+    """
+    *others, line, column = each
+    return (*others, column, line)
 
 
 def refuse(op: Op, text: str) -> TargetError:

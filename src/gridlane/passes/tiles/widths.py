@@ -24,7 +24,7 @@ class Chunks:
     """How a load is divided.
 
     Attributes:
-        axis: along which elements are neighbours in memory.
+        axis: of the last two, along which elements are neighbours in memory: 1 is the last.
         width: elements of a chunk, whose address is a multiple of its size, and whose elements
             are all in or all out of the mask.
     """
@@ -39,15 +39,16 @@ def chunks_of(known: Contiguity, op: Op) -> Chunks | None:
         return None
     type_ = op.results[0].type
     assert isinstance(type_, TileType)
-    if len(type_.shape) != 2 or not isinstance(type_.element, DType) or type_.element.is_bool:
+    if len(type_.shape) < 2 or not isinstance(type_.element, DType) or type_.element.is_bool:
         return None
     if any(log2(extent) is None for extent in type_.shape):
         return None
     width = _width_of_block if isinstance(op, tile_memory.TileLoadBlock) else _width
     found: list[Chunks] = []
     for axis in (1, 0):
-        most = min(BYTES // type_.element.size, type_.shape[axis])
-        found.append(Chunks(axis, min(most, width(known, op, axis))))  # type: ignore[arg-type]  # of its class
+        place = len(type_.shape) - 2 + axis
+        most = min(BYTES // type_.element.size, type_.shape[place])
+        found.append(Chunks(axis, min(most, width(known, op, place))))  # type: ignore[arg-type]  # of its class
     best = max(found, key=lambda each: each.width)
     return best if best.width * type_.element.size >= _LEAST else None
 
