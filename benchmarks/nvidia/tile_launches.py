@@ -4,8 +4,9 @@
 
 Launches are those of a program without arguments and of one with nineteen, ten of which are
 arrays, beside a kernel of ``cuda.jit`` with the same arguments. Each is the median over
-rounds of 500 launches, which the GPU runs meanwhile. A compilation is the first launch in a new
-process, after imports and the start of the device, with caches that are empty.
+rounds of 500 launches, which the GPU runs meanwhile; each side is at every place of a round, as the
+first one behind an idle time is slower. A compilation is the first launch in a new process, after
+imports and the start of the device, with caches that are empty.
 """
 
 from __future__ import annotations
@@ -81,8 +82,10 @@ def launches(sides: Any, count: int, rounds: int) -> dict[str, float]:
     for run in runs.values():
         run()
         run()
-    for _ in range(max(1, rounds)):
-        for who, run in runs.items():
+    order = [*runs.items()]
+    for _ in range(max(1, rounds) * len(order)):
+        order.append(order.pop(0))  # none is always the first behind an idle time
+        for who, run in order:
             wait()
             begin = time.perf_counter()
             for _ in range(LAUNCHES):
