@@ -6,12 +6,13 @@ serves up to ``MOST`` quotients. They stay exact: ``r = 1 / s`` rounded to neare
 ``e = x - q * s`` without an error, and ``q + e * r`` is the quotient rounded to nearest (Markstein,
 "Computation of elementary functions on the IBM RISC System/6000 processor", 1990), where no
 magnitude is beyond ``LOW`` or ``HIGH``: no result overflows, and none, nor an error, is subnormal.
-Others are divided one by one.
+Others are divided one by one. Whether magnitudes are from 2**-63 to 2, as those of exponentials of
+what is no more than 0, two bits of each tell: for these there is half an instruction a bit.
 """
 
 from __future__ import annotations
 
-from gridlane.core.dtypes import f32
+from gridlane.core.dtypes import b1, f32, u32
 from gridlane.ir.builder import Builder, constant
 from gridlane.ir.op import FastMath, Op
 from gridlane.ir.ops import arith
@@ -21,6 +22,8 @@ from gridlane.ir.values import Function, Module, Region, Value
 LEAST, MOST = 4, 16
 """Quotients of one branch."""
 LOW, HIGH = 2.0**-60, 2.0**60
+_FROM_2, _FROM_LOW = 1 << 30, 1 << 29
+"""A bit of magnitudes of 2 and more, and one that those from 2**-63 to 2 have."""
 _EXACT = FastMath.NONE, FastMath.CONTRACT
 
 
@@ -113,11 +116,8 @@ def _divide(
     with b.inside(Region()) as made:
         if reciprocal is None:
             reciprocal = b.value(arith.Div(b.const(1.0, f32), divisor))
-        # What ignores a NaN divides by it all the same, and the quotient is one.
-        sizes = [b.unary(arith.Abs, value) for value in (divisor, *[op.lhs for op in divisions])]
-        low = b.value(arith.Le(b.const(LOW, f32), _folded(b, arith.Min, sizes)))
-        high = b.value(arith.Le(_folded(b, arith.Max, sizes), b.const(HIGH, f32)))
-        with b.if_(b.and_(low, high)) as branch:
+        fits = _fit(b, divisor, [op.lhs for op in divisions])
+        with b.if_(fits) as branch:
             minus = b.neg(divisor)
             for variable, op in zip(variables, divisions, strict=True):
                 first = b.mul(op.lhs, reciprocal)
@@ -130,6 +130,25 @@ def _divide(
             new[op.results[0]] = b.read(variable)
     region.ops = [*before, *moved, *made.ops, *after]
     return reciprocal
+
+
+def _fit(b: Builder, divisor: Value, dividends: list[Value]) -> Value:
+    """Whether the quotients are exact."""
+    bits = [b.bitcast(value, u32) for value in dividends]
+    all_of, any_of = (_folded(b, op, bits) for op in (arith.And, arith.Or))
+    small = b.eq(b.and_(any_of, b.const(_FROM_2, u32)), b.const(0, u32))
+    large = b.eq(b.and_(all_of, b.const(_FROM_LOW, u32)), b.const(_FROM_LOW, u32))
+    fits, size = b.variable("fits", b1), b.unary(arith.Abs, divisor)
+    b.write(fits, b.and_(small, large))
+    with b.if_(b.not_(b.read(fits))):
+        # What ignores a NaN divides by it all the same, and the quotient is one.
+        sizes = [b.unary(arith.Abs, value) for value in dividends]
+        low = b.value(arith.Le(b.const(LOW, f32), _folded(b, arith.Min, sizes)))
+        high = b.value(arith.Le(_folded(b, arith.Max, sizes), b.const(HIGH, f32)))
+        b.write(fits, b.and_(low, high))
+    low = b.value(arith.Le(b.const(LOW, f32), size))
+    high = b.value(arith.Le(size, b.const(HIGH, f32)))
+    return b.and_(b.read(fits), b.and_(low, high))
 
 
 def _folded(b: Builder, op: type[arith.Binary], values: list[Value]) -> Value:
