@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from functools import cached_property, partial, update_wrapper
 from typing import Any, overload
 
@@ -19,8 +20,11 @@ from gridlane.compute.emission import Emitted, Emitter, KernelText
 from gridlane.compute.explaining import outline_of
 from gridlane.compute.freedom import Freedom
 from gridlane.compute.hand import HandSchedule, Schedule, schedule_of
+from gridlane.compute.heterogeneous import Threshold, copies, fastest
+from gridlane.compute.hinted import hinted
 from gridlane.compute.hints import Hints
 from gridlane.compute.libraries import Library, library_of
+from gridlane.compute.metadata import Metadata, check_device, metadata_of
 from gridlane.compute.model import Nest
 from gridlane.compute.polyhedra import Polyhedra
 from gridlane.compute.reading import read
@@ -32,12 +36,14 @@ from gridlane.compute.typing import CONVERSIONS, NAMES, Typing
 from gridlane.compute.webs import apart
 from gridlane.core.errors import ArgumentError, LaunchError
 from gridlane.core.generated_text import function_of
+from gridlane.core.source import Loc
 from gridlane.launch import current
 from gridlane.profiler.peaks import peaks
 
 _MOST_BLOCKS = 65535
 """Blocks along y and z that every device has."""
 _THREADS = 256
+_HOST = "cpu"
 _Run = Callable[[dict[str, Any], dict[str, int]], None]
 _SCOPE = {"cuda": cuda, "math": math, **CONVERSIONS}
 
@@ -54,7 +60,13 @@ class Compute:
         device: the name of a device; ``auto`` is the one that is in use.
         workgroup: threads of a block along the innermost loops, x first.
         fastmath: every freedom with floating-point operations.
-        hints: what the schedule may do.
+        hints: what the schedule may do, and should; ``Hints`` or its words.
+        launch_bounds: the largest number of threads of a block; then, for a GPU, the blocks that a
+            multiprocessor should hold.
+        max_registers: of a thread, on an NVIDIA GPU.
+        shared_bytes: of shared memory for each block, beside what kernels need.
+        compile_target: ``heterogeneous`` computes NumPy's arrays on the processor or the device,
+            whichever was measured to be faster for their size; see ``heterogeneous.Threshold``.
 
     Raises:
         CompileError: the function is no such nest, or one of another kind; located.
@@ -67,12 +79,22 @@ class Compute:
         device: str = "auto",
         workgroup: tuple[int, ...] | None = None,
         fastmath: bool = False,
-        hints: Hints | None = None,
+        hints: Hints | Mapping[str, Any] | None = None,
+        launch_bounds: int | tuple[int, ...] | None = None,
+        max_registers: int | None = None,
+        shared_bytes: int = 0,
+        compile_target: str = "device",
     ) -> None:
         update_wrapper(self, function)
-        checked_workgroup(workgroup)
+        self.metadata = metadata_of(workgroup, launch_bounds, max_registers, shared_bytes)
         self.function, self.device, self.workgroup = function, device, workgroup
-        self.fastmath, self.hints = fastmath, hints or Hints()
+        self.fastmath, self.hints = fastmath, Hints.of(hints)
+        if compile_target not in ("device", "heterogeneous"):
+            raise ArgumentError(
+                f"compile_target={compile_target!r}; it must be device or heterogeneous"
+            )
+        self._is_checked = self.metadata != Metadata() or self.hints.async_copy
+        self.threshold = Threshold() if compile_target == "heterogeneous" else None
         self.nest: Nest = apart(read(function))
         self._written = {each.write.name for each in self.nest.statements}
         self._programs: dict[Any, _Program] = {}
@@ -114,7 +136,9 @@ class Compute:
             emitted = HandSchedule(self._polyhedra, self._schedule).emitted(self._typing, rates)
             self._orders[rates] = emitted, f"# {emitted.order.name}\n"
         elif rates not in self._orders:
-            self._orders[rates] = choose(self._polyhedra, self._typing, rates)
+            emitted, text = choose(self._polyhedra, self._typing, rates)
+            emitted = hinted(self._polyhedra, self._typing, rates, self.hints, emitted)
+            self._orders[rates] = emitted, text
         return self._orders[rates]
 
     @cached_property
@@ -147,7 +171,9 @@ class Compute:
                 hand = HandSchedule(polyhedra, self._schedule)
                 emitted = hand.emitted(self._typing, rates)
             elif same:
-                emitted = choose(Polyhedra(self.nest, same), self._typing, rates)[0]
+                polyhedra = Polyhedra(self.nest, same)
+                emitted = choose(polyhedra, self._typing, rates)[0]
+                emitted = hinted(polyhedra, self._typing, rates, self.hints, emitted)
             else:
                 emitted = self.emitted
             self._programs[key] = _Program(self, self.nest, self._typing, emitted, same)
@@ -181,22 +207,52 @@ class Compute:
         return {**whole, **bind(nest.tensors, {n: given[n] for n in nest.tensors}, whole)}
 
     def _run(self, args: tuple[Any, ...], plain: bool) -> None:
-        nest = self.nest
-        given = dict(zip(nest.arguments, args, strict=True))
         extents = self._values(args)
         self._bounds.check(extents)
-        program = self._program(shared_names(nest.tensors, given, self._written), plain)
-        library = None if plain else self._library[0]
-        run = program.run
-        results = [given[name] for name in self._written & {*nest.tensors}]
-        is_apart = not program.same and are_ahead(results)
-        if library is not None and is_apart and library.is_large(given, extents):
-            run = partial(self._by_library, library)
-        if self.device == "auto":
+        name = self.device if plain else self._device_by_size(args, extents)
+        self._run_on(name, args, extents, plain)
+
+    def _run_on(
+        self, name: str, args: tuple[Any, ...], extents: dict[str, int], plain: bool
+    ) -> None:
+        """Compute on a device of a name, or on the one that is in use."""
+        with nullcontext() if name == "auto" else gridlane.device(name):
+            nest = self.nest
+            given = dict(zip(nest.arguments, args, strict=True))
+            program = self._program(shared_names(nest.tensors, given, self._written), plain)
+            library = None if plain else self._library[0]
+            results = [given[name] for name in self._written & {*nest.tensors}]
+            is_apart = not program.same and are_ahead(results)
+            by_library = library is not None and is_apart and library.is_large(given, extents)
+            if self._is_checked:
+                check_device(self.metadata, self.hints, current.device(), self._loc, by_library)
+            run = program.run
+            if library is not None and by_library:
+                run = partial(self._by_library, library)
             self._on_device(run, given, extents)
-        else:
-            with gridlane.device(self.device):
-                self._on_device(run, given, extents)
+
+    def _device_by_size(self, args: tuple[Any, ...], extents: dict[str, int]) -> str:
+        """The name of the device for arrays of their size."""
+        arrays = [
+            a for n, a in zip(self.nest.arguments, args, strict=True) if n in self.nest.tensors
+        ]
+        device = current.name() if self.device == "auto" else self.device
+        is_host = all(isinstance(each, np.ndarray) for each in arrays)
+        if self.threshold is None or not is_host or device == _HOST:
+            return self.device
+        names = {"host": _HOST, "device": device}
+
+        def seconds(which: str) -> float:
+            given = copies(args)
+            return fastest(lambda: self._run_on(names[which], given, extents, False))
+
+        return device if self.threshold.is_device(arrays, seconds) else _HOST
+
+    @property
+    def _loc(self) -> Loc:
+        """The first line of the function, a decorator's."""
+        code = self.function.__code__
+        return Loc(code.co_filename, code.co_firstlineno, function=self.nest.name)
 
     def _on_device(self, run: _Run, given: dict[str, Any], extents: dict[str, int]) -> None:
         """Run with arrays in the device's memory, and copy those that are written back."""
@@ -241,10 +297,11 @@ class Compute:
             ArgumentError: a word is no loop, one is missing, or a number does not fit.
             UnsupportedError: the schedule breaks a dependence, at the line of what depends.
         """
-        checked_workgroup(workgroup)
+        known = self.metadata
         made = Compute(
-            self.function, None, self.device, workgroup or self.workgroup, self.fastmath, self.hints
-        )
+            self.function, None, self.device, workgroup or self.workgroup, self.fastmath,
+            self.hints, known.launch_bounds, known.max_registers, known.shared_bytes,
+        )  # fmt: skip
         made._schedule = schedule_of(made._polyhedra, order, threads, vector, unroll or {})
         HandSchedule(made._polyhedra, made._schedule).emitted(made._typing, _rates())
         return made
@@ -266,22 +323,14 @@ class Compute:
         device = current.device()
         work = work_of(self._polyhedra, self._typing, values)
         parts = [f"# {self.nest.name}: {self.kind.value}, on {device.name}"]
+        if self.threshold is not None:
+            parts.append(f"# heterogeneous: {self.threshold}")
         parts += [f"# {each}" for each in reasons]
         parts += [f"# large ones: {library.call}"] if library is not None else []
         parts += [f"# {roofline_line(work, values, peaks(device), device.name)}", choice]
         parts += [*outline_of(emitter), "", emitted.host]
         kernels = [*emitted.kernels, *(emitted.small.kernels if emitted.small else ())]
         return "\n".join([*parts, *(each.text for each in kernels)])
-
-
-def checked_workgroup(workgroup: tuple[int, ...] | None) -> None:
-    """Require the extents of a block.
-
-    Raises:
-        ArgumentError: they are none.
-    """
-    if workgroup is not None and not (1 <= len(workgroup) <= 3 and min(workgroup) >= 1):
-        raise ArgumentError(f"a workgroup has one to three extents of at least 1: {workgroup}")
 
 
 def _rates() -> Rates:
@@ -307,7 +356,7 @@ class _Program:
         self.compute, self.nest, self.typing = compute, nest, typing
         self.emitted, self.same = emitted, same
         scope = {**_SCOPE, **nest.captured}
-        jit = cuda.jit(fastmath=compute.fastmath)
+        jit = cuda.jit(fastmath=compute.fastmath, **compute.metadata.options)
         self.kernels = [jit(function_of(k.text, k.name, scope)) for k in emitted.kernels]
         self.host = function_of(emitted.host, "host", {})
         self.small: _Program | None = None
@@ -341,7 +390,8 @@ class _Program:
         for blocks, firsts in grids:
             values = {f"{s.name}_first": n for s, n in zip(text.spans, firsts, strict=True)}
             more = [values[name] for name in text.arguments if name.endswith("_first")]
-            kernel[tuple(blocks) or (1,), block or (text.threads,)](*args, *more)
+            shape = tuple(blocks) or (1,), block or (text.threads,)
+            kernel[(*shape, 0, self.compute.metadata.shared_bytes)](*args, *more)
 
     def _block(self, text: KernelText, counts: list[int]) -> tuple[int, ...]:
         asked = self.compute.workgroup
@@ -349,11 +399,12 @@ class _Program:
             return (*asked, 1, 1)[: len(counts)]
         if not counts:
             return ()
-        x = min(_THREADS, max(32, 1 << (counts[0] - 1).bit_length()))
+        most = min(_THREADS, *self.compute.metadata.launch_bounds[:1] or (_THREADS,))
+        x = min(most, max(32, 1 << (counts[0] - 1).bit_length()))
         others = [1] * (len(counts) - 1)
         if others and not current.device().host_visible:
             x = min(x, 32)
-            others[0] = min(_THREADS // x, 1 << (counts[1] - 1).bit_length())
+            others[0] = min(most // x, 1 << (counts[1] - 1).bit_length())
         return (x, *others)
 
 
@@ -389,7 +440,11 @@ def compute(
     device: str = "auto",
     workgroup: tuple[int, ...] | None = None,
     fastmath: bool = False,
-    hints: Hints | None = None,
+    hints: Hints | Mapping[str, Any] | None = None,
+    launch_bounds: int | tuple[int, ...] | None = None,
+    max_registers: int | None = None,
+    shared_bytes: int = 0,
+    compile_target: str = "device",
 ) -> Callable[[Callable[..., Any]], Compute]: ...
 def compute(function: Any = None, /, **options: Any) -> Any:
     """Compile a function of loops for devices; see ``Compute``.
