@@ -26,7 +26,7 @@ from gridlane.frontends.triton.parameters import Block
 from gridlane.frontends.triton.translation import translate
 from gridlane.interp import machine
 from gridlane.ir.ops import copies, tensors
-from gridlane.ir.ops.grid import RunOthers
+from gridlane.ir.ops.grid import BarrierArrive, RunOthers
 from gridlane.ir.stages import KERNEL, TILE
 from gridlane.ir.values import Module
 from gridlane.ir.verifier import verify
@@ -350,6 +350,27 @@ def test_attention(stages, causal):
     want = powers @ v.astype(float) / powers.sum(1, keepdims=True)
     for grid in (1, 3):
         np.testing.assert_allclose(run(module, args, 4, grid)[0][3], want, atol=3e-3)
+
+
+@pytest.mark.parametrize("stages", [2, 3])
+@pytest.mark.parametrize("causal", [False, True])
+def test_attention_by_two_warpgroups(stages, causal):
+    """They take turns, through all loops of a program of several tiles."""
+    length = 256
+    q, k, v = (RNG.standard_normal((length, 32)).astype(np.float16) for _ in range(3))
+    boxes = [Described(q, (128, 32)), Described(k, (64, 32)), Described(v, (64, 32))]
+    args = [*boxes, np.zeros_like(q), length, 2]
+    constants = {"M": 128, "N": 64, "W": 32, "CAUSAL": causal}
+    module = lowered(program(attention, args, 8, stages, **constants))
+    kinds = [type(op) for op in module.kernel.body.walk()]
+    assert kinds.count(BarrierArrive) == 2  # in front of the loop, and of each iteration
+    scores = q.astype(float) @ k.astype(float).T * 0.25
+    if causal:
+        scores = np.where(np.tri(length, dtype=bool), scores, -1e30)
+    powers = np.exp(scores - scores.max(1, keepdims=True))
+    want = powers @ v.astype(float) / powers.sum(1, keepdims=True)
+    for grid in (1, 2):
+        np.testing.assert_allclose(run(module, args, 8, grid)[0][3], want, atol=3e-3)
 
 
 @jit

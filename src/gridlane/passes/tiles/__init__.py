@@ -40,8 +40,8 @@ def lower_tiles(module: Module, machine: TileMachine) -> None:
     promote_variables(module)
     split_advances(module)
     promote_variables(module)
-    delay_products(module, machine)
+    turns = delay_products(module, machine)
     move_loads(module, machine)
-    lower(machine, module)
+    lower(machine, module, turns)
     module.program_warps = module.program_warps or 1
     promote_variables(module)

@@ -29,6 +29,7 @@ from gridlane.passes.tiles.layouts import groups_of
 from gridlane.passes.tiles.machine import WARP, TileMachine
 from gridlane.passes.tiles.order import writes_memory
 from gridlane.passes.tiles.placement import COMPUTED, LOADS
+from gridlane.passes.tiles.turns import Turns
 
 _REGISTERS = 176
 """The most registers of a thread for both sums and the left factor between them."""
@@ -36,16 +37,20 @@ _REGISTERS = 176
 _EXITS = control.Break, control.Continue, control.Leave, control.Return, control.Raise
 
 
-def delay_products(module: Module, machine: TileMachine) -> None:
+def delay_products(module: Module, machine: TileMachine) -> Turns:
     """Delay the products of the kernel's loops that may be, on machines with warpgroups; not
-    where loads would come between two products, as nothing is copied ahead."""
+    where loads would come between two products, as nothing is copied ahead. Return where
+    warpgroups may take turns."""
+    turns = Turns()
     if not machine.groups or module.program_stages < 2:
-        return
+        return turns
     for region, loop in list(_loops(module.kernel.body)):
         found = _delayed(module, machine, loop)
         if found is not None:
-            _rewrite(Builder(module, module.kernel), region, found)
+            turns.firsts[loop] = found.first
+            turns.lasts[loop] = _rewrite(Builder(module, module.kernel), region, found)
     erase_dead(module.kernel.body)
+    return turns
 
 
 def _loops(region: Region) -> Iterator[tuple[Region, control.Loop]]:
@@ -233,8 +238,9 @@ def _pays(module: Module, machine: TileMachine, found: _Delay) -> bool:
 # ---- their code
 
 
-def _rewrite(b: Builder, region: Region, found: _Delay) -> None:
-    """Put the loop, its first iteration and the last product in its place."""
+def _rewrite(b: Builder, region: Region, found: _Delay) -> Op:
+    """Put the loop, its first iteration and the last product in its place; return the loop's
+    delayed product."""
     loop, place = found.loop, region.ops.index(found.loop)
     b.loc = loop.loc
     factor, left = found.second.lhs.type, Region()
@@ -249,9 +255,10 @@ def _rewrite(b: Builder, region: Region, found: _Delay) -> None:
             _second(b, found, kept, {})
     body = Region(loop.body.ops[: len(found.test) + 1])
     with b.inside(body):
-        _iteration(b, found, kept)
+        second = _iteration(b, found, kept)
     loop.body = body
     region.ops[place : place + 1] = left.ops
+    return second
 
 
 def _emit(b: Builder, ops: list[Op], values: dict[Value, Value]) -> None:
@@ -268,8 +275,10 @@ def _first(b: Builder, found: _Delay, kept: Var, values: dict[Value, Value]) -> 
     _emit(b, found.loop.step.ops, values)
 
 
-def _iteration(b: Builder, found: _Delay, kept: Var) -> None:
-    """An iteration with the second product of the one before, behind the first product."""
+def _iteration(b: Builder, found: _Delay, kept: Var) -> Op:
+    """An iteration with the second product of the one before, which is the result, behind the first
+    product."""
+    second: Op = found.second
     reads = [op for op in found.rest if isinstance(op, memory.ReadVar)]
     late = [op for op in reads if op.var is found.write.var]
     for op in found.rest:
@@ -278,8 +287,9 @@ def _iteration(b: Builder, found: _Delay, kept: Var) -> None:
         elif op not in late and op not in found.delayed:
             b.region.ops.append(op)
         if op is found.first:
-            _second(b, found, kept, {})
+            second = _second(b, found, kept, {})
             b.region.ops += late
+    return second
 
 
 def _keep(b: Builder, found: _Delay, kept: Var, values: dict[Value, Value]) -> None:
@@ -290,7 +300,7 @@ def _keep(b: Builder, found: _Delay, kept: Var, values: dict[Value, Value]) -> N
     b.write(kept, lhs)
 
 
-def _second(b: Builder, found: _Delay, kept: Var, values: dict[Value, Value]) -> None:
+def _second(b: Builder, found: _Delay, kept: Var, values: dict[Value, Value]) -> Op:
     """The second product of the iteration before."""
     for op in found.slice:
         copy = clone_op(op, values, {})
@@ -303,6 +313,7 @@ def _second(b: Builder, found: _Delay, kept: Var, values: dict[Value, Value]) ->
     copy = clone_op(found.second, values, {})
     b.region.ops.append(copy)
     b.write(found.write.var, copy.results[0])
+    return copy
 
 
 def _copied(b: Builder, value: Value, loop: control.Loop) -> Value:

@@ -33,6 +33,7 @@ from gridlane.passes.tiles.layouts import LANE_BITS
 from gridlane.passes.tiles.placement import Schedule
 from gridlane.passes.tiles.state import State, Storage
 from gridlane.passes.tiles.sums import rounded, sum_type
+from gridlane.passes.tiles.turns import TurnCode
 
 _GROUP_BITS = LANE_BITS + 2
 
@@ -136,6 +137,9 @@ def _sums(
     row = _bits(state, _GROUP_BITS + across, down, whole).joined(BitIndex(), log2(rows) or 0)
     column = _bits(state, _GROUP_BITS, across, whole).joined(BitIndex(), log2(columns) or 0)
     layout, true, in_block = b.const(right.layout, u64), b.const(True, b1), columns // 2
+    turn = TurnCode(b, state.thread)
+    if state.turns.has_first(op):
+        turn.begin()
     b.emit(WarpgroupFence())
     for item in range(0, right.depth, depth_of(kinds[0])):
         second = right.start(state, column, item)
@@ -153,6 +157,10 @@ def _sums(
                 )
             ).results  # fmt: skip
     b.emit(WarpgroupCommit())
+    if state.turns.has_first(op):
+        return sums
+    if state.turns.has_last(op):
+        turn.end()
     late, state.late = state.late, None
     if late is not None:
         late()

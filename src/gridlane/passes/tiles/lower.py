@@ -37,11 +37,12 @@ from gridlane.passes.tiles.producer_code import producing
 from gridlane.passes.tiles.producers import producer_of
 from gridlane.passes.tiles.shared import SharedMemory, place_dynamically
 from gridlane.passes.tiles.state import DEVICE, Accesses, State, Storage, refuse
+from gridlane.passes.tiles.turns import TurnCode, Turns
 from gridlane.passes.tiles.widths import Chunks, chunks_of
 
 
-def lower(machine: TileMachine, module: Module) -> None:
-    """Lower a kernel whose calls are inlined."""
+def lower(machine: TileMachine, module: Module, turns: Turns) -> None:
+    """Lower a kernel whose calls are inlined, of which some warpgroups take turns."""
     kernel = module.kernel
     placement = placed(module, machine)
     known = Contiguity(module, kernel)
@@ -58,6 +59,8 @@ def lower(machine: TileMachine, module: Module) -> None:
             state.variables[var] = state.allocate(var.type, own, kernel.loc, var)
             kernel.variables.remove(var)
     producer = producer_of(state)
+    if producer is not None:  # with barriers of the whole block no one can be ahead
+        state.turns = turns.chosen(placement)
     with nullcontext() if producer is None else producing(state, producer, old):
         _region(state, old)
     kernel.body.ops[:0] = [thread, *state.entry]
@@ -100,7 +103,8 @@ def _construct(state: State, op: Op) -> None:
         return
     pipeline = pipelines.pipeline_of(state, op)
     flying = _flying(state, op, pipeline)
-    with flights.in_flight(state, op, flying, pipelines.end_of(op)):
+    turn = TurnCode(state.b, state.thread).around() if op in state.turns.firsts else nullcontext()
+    with flights.in_flight(state, op, flying, pipelines.end_of(op)), turn:
         fragment_products.enter(state, op)
         if pipeline is not None:
             (prefetches if pipeline.held else pipelines).begin(state, pipeline)

@@ -38,6 +38,7 @@ from gridlane.passes.tiles.layouts import Layout, is_same
 from gridlane.passes.tiles.machine import WARP, TileMachine
 from gridlane.passes.tiles.placement import Placement
 from gridlane.passes.tiles.shared import SharedMemory, life_of, life_of_variable
+from gridlane.passes.tiles.turns import Turns
 
 DEVICE = "device memory"
 """All memory that the program's pointers reach, as a resource."""
@@ -143,6 +144,7 @@ class State:
         late: starts copies, which the next product by warpgroups does while it runs.
         now: the number of the op that is being lowered.
         contiguity: what is known of addresses and masks.
+        turns: loops whose warpgroups take turns.
         open: products that have started in this region and are not awaited yet, in order.
         by_registers: each element that this thread needs is computed by code of its own.
         flights: products that are left in flight.
@@ -179,6 +181,7 @@ class State:
     rings: dict[Op, int] = field(default_factory=dict[Op, int])
     has_producer: bool = False
     fragments: dict[Var, list[Var]] = field(default_factory=dict[Var, list[Var]])
+    turns: Turns = field(default_factory=Turns)
     open: list[Flight] = field(default_factory=list[Flight])
     by_registers: bool = False
     late: Callable[[], None] | None = None
