@@ -375,3 +375,73 @@ out = np.zeros(64, np.int32)
 program[(1,)](out, 3)
 print(out[0], count)
 """
+
+
+class Interrupted(Bench):
+    def __call__(self, call, quantiles):
+        if self.count == 1:
+            raise KeyboardInterrupt
+        return super().__call__(call, quantiles)
+
+
+def test_an_interrupted_tuning_keeps_what_it_has(folder):
+    bench = Bench()
+    with pytest.raises(KeyboardInterrupt):
+        launch(autotuned(Interrupted()))
+    assert launch(autotuned(bench)) == 32 and bench.count == 1  # 64 alone is measured
+    assert launch(autotuned(bench)) == 32 and bench.count == 1
+
+
+def test_what_a_deadline_has_left_out_is_measured_later(folder):
+    bench = Bench()
+    launch(autotuned(bench, deadline=0))
+    assert bench.count == 1
+    launch(autotuned(bench))
+    assert bench.count == 2
+    launch(autotuned(bench))
+    assert bench.count == 2
+
+
+@tiles.jit
+def endless(x, out, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    total = tl.load(x + i)
+    if BLOCK == 32:
+        while tl.sum(total) > -1:
+            total += tl.load(x + i)
+    tl.store(out + i, total)
+
+
+@pytest.mark.parametrize("name", ["cpu", "interp"])
+def test_configurations_that_never_end(name):
+    """They are stopped where there is a deadline."""
+    out = np.zeros(64, np.float32)
+    both = [tiles.Config({"BLOCK": block}) for block in (64, 32)]
+    with gridlane.device(name):
+        tuned = tiles.autotune(both, key=[], warmup=1, rep=1, deadline=0.2)(endless)
+        tuned[(1,)](X, out)
+    assert tuned.best_config.kwargs == {"BLOCK": 64} and (out == X).all()
+
+
+def test_observers(folder, monkeypatch):
+    """A tuning is shown as those of kernels are."""
+
+    class Heard:
+        events = []
+
+        def begins(self, kernel, shapes, count):
+            self.events.append((kernel, count))
+
+        def tried(self, kernel, trial):
+            self.events.append(trial.candidate.named["BLOCK"])
+
+        def ends(self, tuning):
+            self.events.append((tuning.is_known, tuning.best.candidate.named["BLOCK"]))
+
+    monkeypatch.setattr("gridlane.tiles.autotuning.observers", [Heard()])
+    launch(autotuned(Bench()))
+    launch(autotuned(Bench()))
+    monkeypatch.setattr("gridlane.tiles.autotuning.wishes.again", True)
+    launch(autotuned(Bench()))
+    first = [("add", 2), 32, 64, (False, 32)]
+    assert Heard.events == [*first, ("add", 2), (True, 32), *first]

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from gridlane.backends import backend
 from gridlane.core.errors import ArgumentError, GridlaneError
 from gridlane.launch import current
 from gridlane.tiles import knobs, tuned
-from gridlane.tiles.arguments import is_array
 from gridlane.tiles.configs import Config
 from gridlane.tiles.errors import AutotunerError, CompilationError, OutOfResources, WrongTuning
 from gridlane.tiles.jit import KernelInterface
 from gridlane.tiles.testing import do_bench
+from gridlane.tuning.choice import measure_each
+from gridlane.tuning.memory import assign, copy_of
+from gridlane.tuning.observing import observers, wishes
+from gridlane.tuning.results import State, Trial, Tuning
+from gridlane.tuning.spaces import Candidate
 
 _PLAIN = frozenset((bool, int, float, str, type(None)))
 """Types of arguments without a dtype."""
@@ -153,12 +157,14 @@ class Autotuner(KernelInterface):
             self.cache[key] = configs[0]
             return
         path = tuned.place_of(self.base_fn, key, configs) if self.cache_results else None
-        known = tuned.load(path, configs) if path is not None else {}
-        timings = known or self._tune(configs, args, keywords)
-        if path is not None and not known:
-            tuned.store(path, configs, timings)
+        times, known = ({}, False) if wishes.again else tuned.load(path, configs)
+        for each in observers:
+            each.begins(self.base_fn.__name__, _shown(key), len(configs))
+        timings = times if known else self._tune(configs, args, keywords, times, path)
         self.configs_timings = timings
         self.cache[key] = min(timings, key=lambda config: _first(timings[config]))
+        for each in observers:
+            each.ends(self._as_tuning(key, configs, timings, known))
         if knobs.autotuning.listener is not None:
             knobs.autotuning.listener(
                 fn=self.base_fn,
@@ -175,34 +181,50 @@ class Autotuner(KernelInterface):
             )
 
     def _tune(
-        self, configs: list[Config], args: tuple[Any, ...], keywords: dict[str, Any]
+        self,
+        configs: list[Config],
+        args: tuple[Any, ...],
+        keywords: dict[str, Any],
+        known: dict[Config, tuned.Timing],
+        path: Path | None,
     ) -> dict[Config, Any]:
-        """Measure configurations; the times of those that run."""
-        begin = time.perf_counter()
-        failures: list[BaseException] = []
-        timings: dict[Config, Any] = {}
-        kinds: dict[Hashable, Any] = {}
-        for config in configs:
-            past = time.perf_counter() - begin
-            if self.deadline is not None and past > self.deadline and timings:
-                break
-            kind = self._kind(config)
-            if kind not in kinds:
-                kinds[kind] = None
-                try:
-                    kinds[kind] = self._measure(config, args, keywords)
-                except (OutOfResources, GridlaneError) as error:
-                    failures.append(error)
-            if kinds[kind] is not None:
-                timings[config] = kinds[kind]
-        if not timings:
-            reasons = "; ".join(dict.fromkeys(map(_reason, failures)))
+        """Measure the configurations whose times are not known; the times of those that run. Each
+        is kept at once: an interrupted process loses none."""
+        result = measure_each(
+            configs,
+            lambda config: self._measure(config, args, keywords),
+            self._kind,
+            self.deadline if wishes.seconds is None else wishes.seconds,
+            known,
+            (OutOfResources, GridlaneError),
+            lambda timings: self._keep(path, configs, timings),
+        )
+        self.bench_time = result.seconds
+        if not result.timings:
+            reasons = "; ".join(dict.fromkeys(map(_reason, result.failures)))
             raise ArgumentError(
-                f"autotune: none of the {len(failures)} configurations of "
+                f"autotune: none of the {len(result.failures)} configurations of "
                 f"{self.base_fn.__name__} runs: {reasons}"
-            ) from (failures[0] if failures else None)
-        self.bench_time = time.perf_counter() - begin
-        return timings
+            ) from (result.failures[0] if result.failures else None)
+        tuned.store(path, configs, result.timings, result.complete)
+        return result.timings
+
+    def _keep(self, path: Path | None, configs: list[Config], timings: dict[Config, Any]) -> None:
+        """Keep the times so far, and show the last one."""
+        tuned.store(path, configs, timings, complete=False)
+        last = next(reversed(timings))
+        for each in observers:
+            each.tried(self.base_fn.__name__, _trial(configs.index(last), last, timings[last]))
+
+    def _as_tuning(
+        self, key: Hashable, configs: list[Config], timings: dict[Config, Any], known: bool
+    ) -> Tuning:
+        trials = [_trial(configs.index(config), config, t) for config, t in timings.items()]
+        seconds = 0.0 if known else self.bench_time
+        return Tuning(
+            self.base_fn.__name__, _shown(key), current.name(), tuple(trials), True, known, seconds,
+            "", len(configs),
+        )  # fmt: skip
 
     def _kind(self, config: Config) -> Hashable:
         """What code and launches depend on of a configuration: a host device has no warps, and no
@@ -216,14 +238,14 @@ class Autotuner(KernelInterface):
     def _measure(self, config: Config, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         named = {**self.nargs, **keywords, **config.all_kwargs()}
         restored = [name for name in self.restore_value if named.get(name) is not None]
-        kept = {name: _copy(named[name]) for name in restored}
+        kept = {name: copy_of(named[name]) for name in restored}
 
         def call() -> None:
             if config.pre_hook is not None:
                 config.pre_hook(named)
             self.pre_hook(named)
             for name, value in kept.items():
-                _assign(named[name], value)
+                assign(named[name], value)
             error: BaseException | None = None
             try:
                 self.fn.run(*args, **keywords, **config.all_kwargs())
@@ -240,7 +262,7 @@ class Autotuner(KernelInterface):
             result = do_bench(call, self.warmup_ms, self.rep_ms, quantiles=(0.5, 0.2, 0.8))
         self.pre_hook(named, reset_only=True)
         for name, value in kept.items():
-            _assign(named[name], value)
+            assign(named[name], value)
         return result
 
     # ---- Triton's names, which classes of programs that choose in another way call
@@ -252,7 +274,7 @@ class Autotuner(KernelInterface):
             self._own_pre_hook(arguments)
         for name in self.reset_to_zero:
             if arguments.get(name) is not None:
-                _assign(arguments[name], 0)
+                assign(arguments[name], 0)
 
     def _bench(self, *args: Any, config: Config, **keywords: Any) -> Any:
         """The times of a configuration, which are infinite if it does not run."""
@@ -290,6 +312,16 @@ class Autotuner(KernelInterface):
         return sorted(times, key=lambda config: times[config])[:count]
 
 
+def _trial(place: int, config: Config, timing: Any) -> Trial:
+    """A configuration as other tunings have their candidates."""
+    candidate = Candidate((place,), tuple(config.all_kwargs().items()))
+    return Trial(candidate, State.MEASURED, _first(timing))
+
+
+def _shown(key: Any) -> str:
+    return ", ".join(map(str, key))
+
+
 def _first(timing: Any) -> float:
     return float(timing[0] if isinstance(timing, list | tuple) else timing)
 
@@ -313,25 +345,6 @@ def _reason(error: BaseException) -> str:
     """The line of an error that has its reason: the last where the first one has a place."""
     lines = str(error).splitlines() or [type(error).__name__]
     return lines[-1 if isinstance(error, CompilationError) else 0]
-
-
-def _copy(array: Any) -> Any:
-    if hasattr(array, "clone"):
-        return array.clone()
-    return array.copy()
-
-
-def _assign(array: Any, value: Any) -> None:
-    """Write a number or an array's elements into an array of any library."""
-    if hasattr(array, "copy_"):
-        array.zero_() if isinstance(value, int) else array.copy_(value)
-    elif is_array(array) and hasattr(array, "copy_to_device"):
-        import numpy as np
-
-        plain = np.zeros(array.shape, array.dtype) if isinstance(value, int) else value
-        array.copy_to_device(plain)
-    else:
-        array[...] = value
 
 
 def autotune(

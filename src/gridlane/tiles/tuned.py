@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from gridlane.compiler.cache_key import make_key
 from gridlane.compiler.identity import identity_of
 from gridlane.core.encoding import NotEncodable, encode
 from gridlane.frontends.triton.fingerprint import constant_bytes, fingerprint
 from gridlane.frontends.triton.functions import TileFunction
 from gridlane.launch import current
-from gridlane.runtime import driver_cache
 from gridlane.tiles.configs import Config
+from gridlane.tuning import store as files
 
-_MAGIC = b"gl-tuned"
 Timing = tuple[float, ...]
 
 
@@ -25,8 +22,7 @@ def place_of(function: TileFunction, key: Hashable, configs: Sequence[Config]) -
     """The file of what was measured for a program, a key and configurations, on this thread's
     device; None where the cache is off, or these cannot be told from others in another process: a
     configuration has a hook, or a value has no encoding."""
-    folder = driver_cache.directory(driver_cache.TUNED)
-    if folder is None or not key or any(each.pre_hook for each in configs):
+    if not key or any(each.pre_hook for each in configs):
         return None
     device = current.device()
     target = device.target((1, 1, 1))
@@ -36,20 +32,24 @@ def place_of(function: TileFunction, key: Hashable, configs: Sequence[Config]) -
             for name, value in config.all_kwargs().items():
                 parts += [encode(name), constant_bytes(value)]
             parts.append(b"")
-        return folder / make_key(driver_cache.identity_of(device), *parts)
+        return files.place_of(device, *parts)
     except NotEncodable:
         return None
 
 
-def load(path: Path, configs: Sequence[Config]) -> dict[Config, Timing]:
-    """The times of the configurations that run, as they were measured; none where no file has
-    them."""
-    data = driver_cache.load(path, _MAGIC)
+def load(path: Path | None, configs: Sequence[Config]) -> tuple[dict[Config, Timing], bool]:
+    """The times of the configurations that run, as they were measured, and whether these are all;
+    none where no file has them."""
+    data = files.load(path)
     try:
-        pairs = json.loads(data) if data else []
-        return {configs[_place(place, configs)]: _timing(times) for place, times in pairs}
-    except (ValueError, TypeError):  # another version's
-        return {}
+        if not isinstance(data, dict):
+            return {}, False
+        whole = cast("dict[str, Any]", data)
+        pairs = cast("list[Any]", whole["times"])
+        times = {configs[_place(place, configs)]: _timing(each) for place, each in pairs}
+        return times, whole["complete"] is True
+    except (ValueError, TypeError, KeyError):  # another version's
+        return {}, False
 
 
 def _place(value: Any, configs: Sequence[Config]) -> int:
@@ -65,7 +65,9 @@ def _timing(values: Any) -> Timing:
     return times
 
 
-def store(path: Path, configs: Sequence[Config], timings: dict[Config, Any]) -> None:
+def store(
+    path: Path | None, configs: Sequence[Config], timings: dict[Config, Any], complete: bool
+) -> None:
     """Keep times for later processes."""
     pairs: list[tuple[int, list[float]]] = []
     for place, config in enumerate(configs):
@@ -73,4 +75,4 @@ def store(path: Path, configs: Sequence[Config], timings: dict[Config, Any]) -> 
             times: Any = timings[config]
             items: list[Any] = [*times] if isinstance(times, list | tuple) else [times]
             pairs.append((place, [float(each) for each in items]))
-    driver_cache.store(path, _MAGIC, json.dumps(pairs).encode())
+    files.keep(path, {"complete": complete, "times": pairs})

@@ -101,7 +101,7 @@ def copy_of(array: Any) -> Any:
     """The values of an array, which ``assign`` accepts."""
     if hasattr(array, "clone"):
         return array.clone()
-    return array.copy() if isinstance(array, np.ndarray) else array.copy_to_host()
+    return array.copy_to_host() if hasattr(array, "copy_to_host") else array.copy()
 
 
 def assign(array: Any, value: Any) -> None:
@@ -111,8 +111,6 @@ def assign(array: Any, value: Any) -> None:
     elif hasattr(array, "copy_to_device"):
         plain = np.zeros(array.shape, array.dtype) if isinstance(value, int) else value
         array.copy_to_device(plain)
-    elif isinstance(array, np.ndarray) and not array.flags.writeable:
-        pass  # no kernel has written it
     else:
         array[...] = value
 
@@ -178,6 +176,8 @@ def _restorer(array: Any, device: Device) -> Callable[[], None]:
         kept, stream, address = device.allocate(size), device.default_stream, there.address
         stream.copy(kept.address, address, size)
         return lambda: stream.copy(address, kept.address, size, kept)
+    if isinstance(array, np.ndarray) and not array.flags.writeable:
+        return lambda: None  # no kernel writes it
     values = copy_of(array)
     return lambda: assign(array, values)
 

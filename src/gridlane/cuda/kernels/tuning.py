@@ -330,7 +330,7 @@ def tune(
     >>> sorted(tuned.best)
     ['ITEMS', 'block']
     >>> tuned(x, out)
-    >>> out[999]
+    >>> float(out[999])
     1998.0
     """
     if not isinstance(kernel, Dispatcher) or kernel.is_device_function:  # pyright: ignore[reportUnnecessaryIsInstance]
