@@ -8,11 +8,11 @@ from gridlane.core.frozen import frozen
 from gridlane.ir.op import Op
 from gridlane.ir.ops.atomic import Atomic, AtomicCas, AtomicCasPair
 from gridlane.ir.ops.control import Call, Return
-from gridlane.ir.ops.copies import AsyncCopy
-from gridlane.ir.ops.matrix import FragmentLoad, FragmentStore
+from gridlane.ir.ops.matrix import FragmentStore
 from gridlane.ir.ops.memory import Load, Store
-from gridlane.ir.ops.mma_memory import MmaLoad, MmaStore
-from gridlane.ir.types import PointerType, Space
+from gridlane.ir.ops.mma_memory import MmaStore
+from gridlane.ir.ops.tile_memory import TileAtomic, TileAtomicCas, TileStore, TileStoreBlock
+from gridlane.ir.types import PointerType, Space, TileType
 from gridlane.ir.values import Function, Module, Value, Var
 
 _Roots = frozenset[int]
@@ -112,17 +112,21 @@ def _touched(op: Op) -> list[tuple[Value, bool, bool]]:
     """The global pointers that an op uses, and whether it reads or writes there."""
     if op.pure or isinstance(op, Call | Return):
         return []
-    pointers = [
-        value
-        for value in op.operands()
-        if isinstance(value.type, PointerType) and value.type.space in (Space.GENERIC, Space.GLOBAL)
-    ]
+    pointers = [value for value in op.operands() if _is_global(value)]
+    if isinstance(op, TileStore | TileStoreBlock):
+        return [(value, False, True) for value in pointers if value is not op.value]
+    if isinstance(op, TileAtomic | TileAtomicCas):
+        return [(value, True, True) for value in pointers]
     if isinstance(op, Store):
         return [(value, False, True) for value in pointers if value is op.pointer]
     if isinstance(op, FragmentStore | MmaStore):
         return [(value, False, True) for value in pointers]
-    if isinstance(op, Load | FragmentLoad | MmaLoad | AsyncCopy):
-        return [(value, True, False) for value in pointers]
     if isinstance(op, Atomic | AtomicCas | AtomicCasPair):
         return [(value, True, True) for value in pointers]
-    return []
+    return [(value, True, False) for value in pointers]
+
+
+def _is_global(value: Value) -> bool:
+    """Whether a value is a pointer to device memory, or a tile of such."""
+    type_ = value.type.element if isinstance(value.type, TileType) else value.type
+    return isinstance(type_, PointerType) and type_.space in (Space.GENERIC, Space.GLOBAL)

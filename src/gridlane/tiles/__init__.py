@@ -34,6 +34,7 @@ from gridlane.tiles.errors import (
     TritonError,
 )
 from gridlane.tiles.jit import JITFunction, KernelInterface, jit
+from gridlane.tiles.tuning import TunedProgram, tune
 from gridlane.tiles.wrappers import MockTensor, TensorWrapper, reinterpret
 
 __version__ = "3.9.0"
@@ -49,6 +50,7 @@ __all__ = [
     "OutOfResources",
     "TensorWrapper",
     "TritonError",
+    "TunedProgram",
     "aggregate",
     "autotune",
     "cdiv",
@@ -67,6 +69,7 @@ __all__ = [
     "runtime",
     "set_allocator",
     "testing",
+    "tune",
 ]
 
 

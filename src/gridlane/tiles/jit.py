@@ -224,6 +224,23 @@ class JITFunction(Launchable, KernelInterface):
             self._remember(launch, checked)
         return kernel
 
+    def program_for(
+        self, args: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> tuple[Program, dict[str, Any]]:
+        """The program for arguments, which need not be compiled, and the arguments by name.
+
+        Raises:
+            ArgumentError: arguments are missing, or cannot be passed.
+        """
+        self._check_globals()
+        bound, options = self.bound(args, keywords)
+        pairs = zip(bound.values(), self.parameters, strict=True)
+        values = tuple([v if p.is_constant else MockTensor.wrap_dtype(v) for v, p in pairs])
+        given = on_current_device(values, Writebacks())
+        pairs = zip(given, self.parameters, strict=True)
+        described = tuple([describe(value, parameter) for value, parameter in pairs])
+        return self._program_for(described, options), bound
+
     def programs(self) -> list[Program]:
         """What is compiled, or about to be, for each kind of launch so far."""
         return list(self._programs.values())

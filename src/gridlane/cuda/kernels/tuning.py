@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from gridlane.tuning.schedules import Schedules
 from gridlane.tuning.search import MOST, SECONDS
 from gridlane.tuning.spaces import Candidate, Space
 from gridlane.tuning.work import Path, work_of
+
+if TYPE_CHECKING:
+    from gridlane.ir.values import Module
 
 BLOCKS = 256, 32, 64, 128, 512, 1024
 """Blocks of a space that has none; the first is the plain schedule's."""
@@ -169,12 +172,12 @@ class KernelSubject:
     """A kernel with arguments; see ``tuning.search.Subject``."""
 
     def __init__(self, tuned: TunedKernel, args: tuple[Any, ...]) -> None:
-        self.tuned, self.args = tuned, _on_device(args)
+        self.tuned, self.args = tuned, on_device(args)
         self.name = tuned.name
         self.fastmath = tuned.kernel.options.fastmath
         self.shapes = ", ".join(map(shape_class, args))
         self.arrays = memory.arrays_in(self.args)
-        self.numbers = _numbers(self.args)
+        self.numbers = numbers_of(self.args)
 
     @property
     def source(self) -> bytes:
@@ -194,18 +197,7 @@ class KernelSubject:
     def outputs(self) -> frozenset[int]:
         """The arrays that the plain schedule writes and does not read, and that have memory of
         their own."""
-        touched = accesses(self._kernel(self.tuned.space.plain).module)
-        if touched.others:
-            return frozenset()
-        params = self._kernel(self.tuned.space.plain).module.kernel.params
-        read = {params[number].argument for number in touched.read}
-        written = {params[number].argument for number in touched.written} - read
-        alone = memory.apart(self.arrays)
-        return frozenset(
-            number
-            for number, array in enumerate(self.arrays)
-            if number in alone and any(self.args[place] is array for place in written)
-        )
+        return outputs_of(self._kernel(self.tuned.space.plain).module, self.args, self.arrays)
 
     def _kernel(self, candidate: Candidate) -> Kernel:
         dispatcher = self.tuned.of(candidate)
@@ -233,7 +225,29 @@ class KernelSubject:
         return candidate.values
 
 
-def _on_device(args: tuple[Any, ...]) -> tuple[Any, ...]:
+def outputs_of(module: Module, args: Sequence[Any], arrays: Sequence[Any]) -> frozenset[int]:
+    """The numbers of the arrays that a kernel writes and does not read, and whose memory is that of
+    no other one.
+
+    Args:
+        args: those that become the kernel's parameters.
+        arrays: those among all arguments.
+    """
+    touched = accesses(module)
+    if touched.others:
+        return frozenset()
+    params = module.kernel.params
+    read = {params[number].argument for number in touched.read}
+    written = {params[number].argument for number in touched.written} - read
+    alone = memory.apart(arrays)
+    return frozenset(
+        number
+        for number, array in enumerate(arrays)
+        if number in alone and any(args[place] is array for place in written)
+    )
+
+
+def on_device(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Arguments with copies of NumPy's arrays in the device's memory, where that is another one: a
     launch is measured without copies. Arrays that share memory stay."""
     arrays = [each for each in args if isinstance(each, np.ndarray)]
@@ -242,7 +256,7 @@ def _on_device(args: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple([to_device(each) if isinstance(each, np.ndarray) else each for each in args])
 
 
-def _numbers(args: tuple[Any, ...]) -> dict[tuple[int, Path], int | float]:
+def numbers_of(args: tuple[Any, ...]) -> dict[tuple[int, Path], int | float]:
     """What is known of arguments, as ``work_of`` has it."""
     found: dict[tuple[int, Path], int | float] = {}
     for place, value in enumerate(args):
