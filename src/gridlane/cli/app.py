@@ -101,6 +101,56 @@ def run(
         command.run(replace(request, **options, **files))
 
 
+@app.command(
+    context_settings={**_ANYTHING, "allow_interspersed_args": False},
+    options_metavar="[--seconds S] [--device D] [--export OUT.json] [--plot OUT.svg]",
+)
+def tune(
+    context: typer.Context,
+    program: Annotated[
+        str, typer.Argument(metavar="SCRIPT args... | -m MODULE args...", show_default=False)
+    ],
+    seconds: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SECONDS",
+            help="The deadline of each tuning, in place of the program's.",
+            show_default=False,
+        ),
+    ] = None,
+    device: Annotated[
+        str | None, typer.Option(help="The device; as GRIDLANE_DEVICE.", show_default=False)
+    ] = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Measure also what is known from before.")
+    ] = False,
+    use: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TABLE.json", help="Use a table.", show_default=False),
+    ] = None,
+    export: Annotated[
+        str | None,
+        typer.Option(metavar="OUT.json", help="Write the table.", show_default=False),
+    ] = None,
+    plot: Annotated[
+        str | None,
+        typer.Option(metavar="OUT.svg", help="Draw the candidates.", show_default=False),
+    ] = None,
+) -> None:
+    """Run a program, and show its tunings: what cuda.tune, tiles.tune and others try.
+
+    What was found is kept, so that later runs of the program measure nothing (docs/tuning.md).
+    Everything after SCRIPT or -m MODULE belongs to the program.
+    """
+    from gridlane.cli import run as running
+    from gridlane.cli import tuning
+
+    request = running.parse([program, *context.args])
+    if request is not None:
+        request = replace(request, device=device)
+        tuning.tune(request, tuning.Request(seconds, again, tuple(use or ()), export, plot))
+
+
 @app.command(name="compile")
 def compile_(
     written_places: Annotated[

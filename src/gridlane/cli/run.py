@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from types import CodeType, ModuleType
 from typing import Any
@@ -106,8 +106,12 @@ def _value(word: str, rest: list[str]) -> str:
     return value
 
 
-def run(request: Request) -> None:
-    """Run the program as this process's main module. Its exceptions propagate as its own."""
+def run(request: Request, begin: Callable[[], None] | None = None) -> None:
+    """Run the program as this process's main module. Its exceptions propagate as its own.
+
+    Args:
+        begin: called when the settings hold, before the program.
+    """
     # Before anything reads the configuration, and for the program's child processes as well.
     if request.floats is not None:
         os.environ["GRIDLANE_FLOATS"] = request.floats
@@ -119,6 +123,8 @@ def run(request: Request) -> None:
         os.environ["GRIDLANE_CHECK"] = "1"
     replacing.choose(request.device)
     replacing.replace()
+    if begin is not None:
+        begin()
     try:
         code, main = (_module if request.is_module else _script)(request)
         sys.modules["__main__"] = main
