@@ -114,6 +114,29 @@ def test_bounds_that_are_not_affine():
     refused(stepped, ConstantError, "a step is a constant")
 
 
+def test_several_targets():
+    def swapped(x: Tensor[f64, "N"], y: Tensor[f64, "N"]):
+        for i in range(N):
+            x[i], y[i] = y[i], x[i]
+
+    def uneven(x: Tensor[f64, "N"]):
+        for i in range(N):
+            a, b = x[i], 1.0, 2.0
+
+    @compute
+    def both(x: Tensor[f64, "N"], y: Tensor[f64, "N"]):
+        for i in range(N):
+            a, b = 2.0 * x[i], x[i] + 1.0
+            x[i], y[i] = b, a * b
+
+    refused(swapped, UnsupportedError, "this reads x, which the same line assigns to")
+    refused(uneven, TypingError, "2 targets for 3 values")
+    x, y = np.arange(4.0), np.zeros(4)
+    both(x, y)
+    assert (x == np.arange(4) + 1).all()
+    assert (y == 2 * np.arange(4) * x).all()
+
+
 def test_names():
     def unknown(x: Tensor[f64, "N"]):
         for i in range(N):

@@ -149,6 +149,8 @@ class _Reader:
                     self._branch(node)
                 case ast.Assign(targets=[_, _, *_]):
                     self._chain(node)
+                case ast.Assign(targets=[ast.Tuple() as target], value=ast.Tuple() as value):
+                    self._tuple(target, value)
                 case ast.Assign() | ast.AugAssign() | ast.AnnAssign():
                     self._assignment(node)
                 case ast.Pass():
@@ -292,6 +294,25 @@ class _Reader:
         for number, target in enumerate(node.targets):
             self.place = (*self.place[:-1], self.place[-1] + (number > 0))
             self._assignment(ast.copy_location(ast.Assign([target], node.value), node))
+
+    def _tuple(self, target: ast.Tuple, value: ast.Tuple) -> None:
+        """Assignments of several values, none of which reads what one before assigns to."""
+        if len(target.elts) != len(value.elts):
+            raise TypingError(
+                f"{len(target.elts)} targets for {len(value.elts)} values", self.loc(target)
+            )
+        names: set[str] = set()
+        for number, (one, other) in enumerate(zip(target.elts, value.elts, strict=True)):
+            read = {each.id for each in ast.walk(other) if isinstance(each, ast.Name)}
+            if names & read:
+                raise UnsupportedError(
+                    f"this reads {min(names & read)}, which the same line assigns to: assign to "
+                    "another variable first", self.loc(other),
+                )  # fmt: skip
+            written = one.value if isinstance(one, ast.Subscript) else one
+            names |= {written.id} if isinstance(written, ast.Name) else set()
+            self.place = (*self.place[:-1], self.place[-1] + (number > 0))
+            self._assignment(ast.copy_location(ast.Assign([one], other), target))
 
     def _target(self, node: ast.Name | ast.Subscript) -> Access:
         if isinstance(node, ast.Subscript):
