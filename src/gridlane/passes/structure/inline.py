@@ -177,7 +177,7 @@ class _Inliner:
         declare_variables(self.caller, list(renamed.values()))
         ops: list[Op] = []
         for var in renamed.values():
-            _write(ops, var, _zero(ops, var.type, call.loc), call.loc)
+            _write(ops, var, zero_of(ops, var.type, call.loc), call.loc)
         body = clone_region(callee.body, mapped, renamed)
         _relocate(body, call.loc)
         self.relocate_errors(body, call.loc)
@@ -243,11 +243,11 @@ def declare_variables(function: Function, variables: list[Var]) -> None:
         function.variables.append(var)
 
 
-def _zero(ops: list[Op], type_: Type, loc: Loc) -> Value:
+def zero_of(ops: list[Op], type_: Type, loc: Loc) -> Value:
     """Append a type's zero value."""
     parts = memory.part_types(type_)
     if isinstance(type_, FragmentType):
-        op: Op = matrix.FragmentFill(_zero(ops, type_.element, loc), type_)
+        op: Op = matrix.FragmentFill(zero_of(ops, type_.element, loc), type_)
     elif not parts:
         is_float = isinstance(type_, DType) and type_.is_float
         is_bool = isinstance(type_, DType) and type_.is_bool
@@ -255,7 +255,7 @@ def _zero(ops: list[Op], type_: Type, loc: Loc) -> Value:
         op = arith.Const(zero, type_)
     else:
         assert isinstance(type_, StructType | VectorType), type_
-        op = memory.Pack(tuple([_zero(ops, part, loc) for part in parts]), type_)
+        op = memory.Pack(tuple([zero_of(ops, part, loc) for part in parts]), type_)
     ops.append(_at(op, loc))
     return op.results[0]
 

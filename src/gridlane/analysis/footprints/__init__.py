@@ -1,0 +1,1 @@
+"""Which bytes of global memory the threads of one launch touch, and whether two launches meet."""

@@ -1,0 +1,180 @@
+"""Decides whether each product rounds in a fused kernel as it does in its own.
+
+A product and a sum that both allow it may contract to a multiplication and addition with one
+rounding. Compilers contract a product with one use in a sum of the same block. Whether they
+contract others depends on what else there is: equal products become one, products move out of
+loops. So a kernel with other pairs of that kind is not fused, and products that are in no pair lose
+the permission, as another kernel's sums may meet them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable
+
+from gridlane.core.dtypes import DType
+from gridlane.core.source import Loc
+from gridlane.ir.op import FastMath, Op
+from gridlane.ir.ops import arith, control, memory
+from gridlane.ir.values import Function, Region, Value, Var
+
+_SUMS = (arith.Add, arith.Sub)
+_THROUGH = (arith.Neg, arith.Cast)
+
+
+class Ambiguous(Exception):
+    """A product that may round in one way alone, and in another way beside other kernels.
+
+    Attributes:
+        loc: the product.
+    """
+
+    def __init__(self, loc: Loc) -> None:
+        super().__init__("a product may or may not be rounded before it is added")
+        self.loc = loc
+
+
+def settle(kernel: Function) -> None:
+    """Remove the permission of products that are in no pair.
+
+    Raises:
+        Ambiguous: what becomes of a pair depends on other kernels.
+    """
+    uses = _Uses(kernel)
+    pairs: dict[Hashable, arith.Mul] = {}
+    numbers = _Numbers(kernel)
+    for op in kernel.body.walk():
+        if not isinstance(op, arith.Mul) or not _may_contract(op) or op.fast & FastMath.REASSOC:
+            continue
+        end = uses.end_of(op)
+        if end is None:
+            op.fast &= ~FastMath.CONTRACT
+            continue
+        number = numbers.of(op.results[0])
+        if number in pairs or not uses.is_certain(op, end):
+            raise Ambiguous(op.loc)
+        pairs[number] = op
+
+
+def _may_contract(op: Op) -> bool:
+    type_ = op.results[0].type
+    is_float = isinstance(type_, DType) and type_.is_float
+    return is_float and bool(getattr(op, "fast", FastMath.NONE) & FastMath.CONTRACT)
+
+
+class _Uses:
+    """Users of values, and the places of ops."""
+
+    def __init__(self, kernel: Function) -> None:
+        self.users: defaultdict[Value, list[Op]] = defaultdict(list)
+        self.places: dict[Op, tuple[Region, int]] = {}
+        self.loops: dict[Op, control.Loop | None] = {}
+        self.reads: defaultdict[Var, list[Op]] = defaultdict(list)
+        self._note(kernel.body, None)
+
+    def _note(self, region: Region, loop: control.Loop | None) -> None:
+        for number, op in enumerate(region.ops):
+            self.places[op], self.loops[op] = (region, number), loop
+            for value in op.operands():
+                self.users[value].append(op)
+            if isinstance(op, memory.ReadVar):
+                self.reads[op.var].append(op)
+            for inner in op.regions():
+                self._note(inner, op if isinstance(op, control.Loop) else loop)
+
+    def end_of(self, product: arith.Mul) -> Op | None:
+        """A sum that a product may contract with; None if there is none."""
+        return self._sum_behind(product.results[0], set())
+
+    def _sum_behind(self, value: Value, seen: set[Value]) -> Op | None:
+        if value in seen:
+            return None
+        seen.add(value)
+        for user in self.users[value]:
+            if isinstance(user, _SUMS):
+                if _may_contract(user):
+                    return user
+            elif isinstance(user, (*_THROUGH, arith.Select)):
+                end = self._sum_behind(user.results[0], seen)
+                if end is not None:
+                    return end
+            elif isinstance(user, memory.WriteVar):
+                for read in self.reads[user.var]:
+                    end = self._sum_behind(read.results[0], seen)
+                    if end is not None:
+                        return end
+        return None
+
+    def is_certain(self, product: arith.Mul, end: Op) -> bool:
+        """Whether every compiler that contracts at all contracts a product with its sum: it has one
+        use, up to the sum, in one block, and stays in its loop."""
+        value = product.results[0]
+        while True:
+            users = self.users[value]
+            if len(users) != 1:
+                return False
+            if users[0] is end:
+                break
+            if not isinstance(users[0], _THROUGH):
+                return False
+            value = users[0].results[0]
+        (region, first), (other, last) = self.places[product], self.places[end]
+        if region is not other or any(op.REGION_FIELDS for op in region.ops[first:last]):
+            return False
+        loop = self.loops[product]
+        return loop is None or self._varies(product, _written(loop), {})
+
+    def _varies(self, op: Op, written: set[Var], known: dict[Op, bool]) -> bool:
+        """Whether each iteration of a loop may have another result, as far as an op shows."""
+        if op not in known:
+            known[op] = False
+            if isinstance(op, memory.ReadVar):
+                known[op] = op.var in written
+            elif op.pure or isinstance(op, memory.Load):
+                producers = [value.op for value in op.operands() if value.op is not None]
+                known[op] = any(self._varies(each, written, known) for each in producers)
+        return known[op]
+
+
+def _written(loop: control.Loop) -> set[Var]:
+    ops = (op for region in loop.regions() for op in region.walk())
+    return {op.var for op in ops if isinstance(op, memory.WriteVar)}
+
+
+class _Numbers:
+    """Numbers of values: equal for all that a compiler could find to be equal, and for more."""
+
+    def __init__(self, kernel: Function) -> None:
+        self.numbers: dict[Value, Hashable] = {}
+        self.stored: defaultdict[Hashable, int] = defaultdict(int)
+        self.table: dict[Hashable, int] = {}
+        for param in kernel.params:
+            self._set(param.value, ("param", param.value.name))
+        for op in kernel.body.walk():
+            self._note(op)
+
+    def of(self, value: Value) -> Hashable:
+        """The number of a value."""
+        return self.numbers[value]
+
+    def _set(self, value: Value, key: Hashable) -> None:
+        self.numbers[value] = self.table.setdefault(key, len(self.table))
+
+    def _note(self, op: Op) -> None:
+        operands = tuple([self.numbers.get(value, id(value)) for value in op.operands()])
+        if isinstance(op, memory.Store):
+            self.stored[operands[0]] += 1
+        if isinstance(op, memory.Load):
+            self._set(op.results[0], ("load", operands, self.stored[operands[0]]))
+        elif isinstance(op, memory.ReadVar):
+            self._set(op.results[0], ("read", op.var.name))
+        elif op.pure:
+            if getattr(op, "commutative", False):
+                operands = tuple(sorted(operands[:2], key=repr)) + operands[2:]
+            names = [name for name in op.PLAIN_FIELDS if name != "fast"]
+            fields = tuple([repr(getattr(op, name)) for name in names])
+            for number, result in enumerate(op.results):
+                self._set(result, (type(op).__name__, fields, operands, number))
+        else:
+            for result in op.results:
+                self._set(result, ("op", id(result)))
