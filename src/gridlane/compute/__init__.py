@@ -44,8 +44,9 @@ from gridlane.core.dtypes import (
     u32,
     u64,
 )
+from gridlane.launch.fusion import Fusion, fused
 
 __all__ = [
-    "Compute", "Dim", "Hints", "Tensor", "b1", "bf16", "compute", "f16", "f32", "f64", "grid", "i8",
-    "i16", "i32", "i64", "parallel", "u8", "u16", "u32", "u64",
+    "Compute", "Dim", "Fusion", "Hints", "Tensor", "b1", "bf16", "compute", "f16", "f32", "f64",
+    "fused", "grid", "i8", "i16", "i32", "i64", "parallel", "u8", "u16", "u32", "u64",
 ]  # fmt: skip

@@ -7,6 +7,7 @@ import threading
 import weakref
 from contextlib import ContextDecorator
 from functools import cache
+from typing import Any, Protocol
 
 from gridlane.core.config import config
 from gridlane.core.device_errors import INVALID_DEVICE, fail
@@ -17,6 +18,8 @@ from gridlane.runtime.protocol import Device
 _thread = threading.local()
 _numbers: weakref.WeakKeyDictionary[Device, int] = weakref.WeakKeyDictionary()
 """A number for each chosen device; launchers identify devices by it."""
+_fusing: weakref.WeakKeyDictionary[Device, int] = weakref.WeakKeyDictionary()
+"""Numbers for threads that delay their launches, whose launchers call no driver."""
 _next = itertools.count()
 
 
@@ -84,16 +87,59 @@ def choose(chosen: Device | None) -> Device | None:
     """Make a device this thread's; None for the first choice. Returns the previous choice."""
     before: Device | None = getattr(_thread, "device", None)
     _thread.device = chosen
-    if chosen is None or _is_first(chosen):
-        launcher.select(-1)
-    else:
-        launcher.select(_numbers.setdefault(chosen, next(_next)))
+    _select()
     # The current device of native launches changes as well.
     if chosen is not None:
         chosen.activate()
     elif before is not None and _first.cache_info().currsize:
         _first().activate()
     return before
+
+
+def _select() -> None:
+    """Select this thread's launchers."""
+    chosen: Device | None = getattr(_thread, "device", None)
+    if fusing():
+        launcher.select(_fusing.setdefault(device(), next(_next)))
+    elif chosen is None or _is_first(chosen):
+        launcher.select(-1)
+    else:
+        launcher.select(_numbers.setdefault(chosen, next(_next)))
+
+
+class Delays(Protocol):
+    """What delays launches: ``launch.fusion.Fusion``."""
+
+    def append(self, stream: Any, kernel: Any, launch: tuple[Any, ...], /) -> bool:
+        """Delay a launch; False if it is launched by the caller."""
+        ...
+
+    def flush(self) -> None:
+        """Submit what is delayed."""
+        ...
+
+
+def delays() -> Delays | None:
+    """What delays this thread's launches; None where it launches at once."""
+    return getattr(_thread, "delays", None)
+
+
+def fusing() -> bool:
+    """Whether this thread delays its launches."""
+    return delays() is not None
+
+
+def delay(by: Delays | None) -> None:
+    """Delay this thread's launches from now on, or launch at once again."""
+    _thread.delays = by
+    _select()
+
+
+def submit_delayed() -> None:
+    """Submit what this thread delays: other code is about to see memory."""
+    by = delays()
+    if by is not None:
+        by.flush()
 
 
 class Using(ContextDecorator):

@@ -115,6 +115,11 @@ class Kernel:
         """The kernel's name."""
         return self.source.name
 
+    @property
+    def is_of_ir(self) -> bool:
+        """Whether its code is made of its source's IR, and loaded as any other."""
+        return self._load_on is None
+
     def origin_of(self, bound: BoundKernel) -> Origin | None:
         """The origin of a bound kernel, if this kernel loaded it."""
         for (device, block, _), each in tuple(self._bound.items()):

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from enum import IntEnum
 from time import perf_counter_ns
 from typing import Any, Protocol
 
@@ -106,24 +107,57 @@ class Observer(Protocol):
         ...
 
 
-class _Seam:
-    """A method that is replaced while an observer is active."""
+class Layer(IntEnum):
+    """The layers, the innermost first: observers see what is launched, not what is delayed."""
 
-    def __init__(self, owner: type, name: str, wrap: Wrap) -> None:
+    OBSERVED = 0
+    FUSED = 1
+
+
+class Exchanged:
+    """A method of a class, and the layers that are on."""
+
+    def __init__(self, owner: type, name: str) -> None:
         self.owner, self.name = owner, name
         self.own: Any = owner.__dict__[name]
-        self.told = wrap(self.own)
+        self._wraps: dict[Layer, Wrap] = {}
+        self._on: tuple[Layer, ...] = ()
+        self._methods: dict[tuple[Layer, ...], Any] = {(): self.own}
 
-    def open(self) -> None:
-        setattr(self.owner, self.name, self.told)
+    def layer(self, layer: Layer, wrap: Wrap) -> None:
+        """Set what a layer does; it is off."""
+        with _lock:
+            self._wraps[layer] = wrap
+            self._methods = {(): self.own}
 
-    def close(self) -> None:
-        setattr(self.owner, self.name, self.own)
+    def turn(self, layer: Layer, on: bool) -> None:
+        """Turn a layer on or off."""
+        with _lock:
+            layers = {*self._on, layer} if on else {*self._on} - {layer}
+            self._on = tuple(sorted(layers))
+            method = self._methods.get(self._on)
+            if method is None:
+                method = self.own
+                for each in self._on:
+                    method = self._wraps[each](method)
+                self._methods[self._on] = method
+            setattr(self.owner, self.name, method)
 
 
-_seams: list[_Seam] = []
-_then: list[Callable[[], object]] = []
+_methods: dict[tuple[type, str], Exchanged] = {}
+
+
+def exchanged(owner: type, name: str) -> Exchanged:
+    """The method of a class; one object for each, made while no layer of it is on."""
+    with _lock:
+        if (owner, name) not in _methods:
+            _methods[owner, name] = Exchanged(owner, name)
+        return _methods[owner, name]
+
+
 _lock = threading.RLock()
+_seams: list[Exchanged] = []
+_then: list[Callable[[], object]] = []
 observers: tuple[Observer, ...] = ()
 """Who watches now."""
 
@@ -132,10 +166,11 @@ def seam(owner: type, name: str, wrap: Wrap) -> None:
     """Name a method of a driver's class through which launches or copies pass. The method that
     ``wrap`` returns may be called at any time: it reports to the observers of that time."""
     with _lock:
-        new_seam = _Seam(owner, name, wrap)
+        new_seam = exchanged(owner, name)
+        new_seam.layer(Layer.OBSERVED, wrap)
         _seams.append(new_seam)
         if observers:
-            new_seam.open()
+            new_seam.turn(Layer.OBSERVED, on=True)
 
 
 def then(call: Callable[[], object]) -> None:
@@ -161,7 +196,7 @@ def _watch(now: tuple[Observer, ...]) -> None:
     if bool(before) == bool(now):
         return
     for each in _seams:
-        each.open() if now else each.close()
+        each.turn(Layer.OBSERVED, on=bool(now))
     for call in _then:
         call()
 

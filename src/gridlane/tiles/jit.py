@@ -216,7 +216,8 @@ class JITFunction(Launchable, KernelInterface):
         chosen = tuple([given[n] for n in program.runtime])
         handles = handles_of(values, plan.device)
         known, params = program.launch_converted(shape, chosen, back, handles)
-        if launch is not None and launch.is_named and not back and not self.pre_run_hooks:
+        is_plain = not back and not self.pre_run_hooks and not current.fusing()
+        if launch is not None and launch.is_named and is_plain:
             asked = tuple([keywords.get(name, UNSET) for name in Options._fields])
             checked = Checked(
                 *known, values, described, self.parameters, asked, params, kernel, handles

@@ -16,6 +16,7 @@ from gridlane.core.compact import ANY, COARSE, MANY_BLOCKS, Variant
 from gridlane.core.options import KernelOptions
 from gridlane.ir.source import ModuleSource
 from gridlane.ir.values import Module
+from gridlane.launch import current
 from gridlane.launch.kernel import Kernel
 from gridlane.launch.plan import Plan
 from gridlane.memory.resource import Buffer
@@ -257,6 +258,7 @@ def expose(storage: Storage) -> None:
         if not storage.outside:
             _detach(storage, [], None)
             storage.outside = True
+        current.submit_delayed()
         _finish(storage.device)
 
 

@@ -171,6 +171,7 @@ class ArrayDescription(Packed):
     def __cuda_array_interface__(self) -> dict[str, Any]:
         """The CUDA array interface. AttributeError if CUDA libraries could not use the memory."""
         allocation.check_cuda_memory(self.buffer.device)
+        current.submit_delayed()
         stream = as_stream(self.stream).handle if self.stream else None
         return self.__gridlane_array__ | {"stream": stream}
 

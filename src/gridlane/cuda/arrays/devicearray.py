@@ -99,6 +99,7 @@ class DeviceNDArray(ProcessBound, ArrayDescription):
         copy: Any = None,
     ) -> Any:
         """Export the memory as a DLPack capsule; see ``dlpack.export``."""
+        current.submit_delayed()
         return dlpack.export(self, stream, max_version, dl_device, copy)
 
     def _duplicate(self) -> DeviceNDArray:

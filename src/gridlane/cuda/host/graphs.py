@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gridlane.core.device_errors import ILLEGAL_STATE, fail
 from gridlane.core.errors import DeviceError
@@ -27,15 +27,29 @@ from gridlane.core.process_bound import ProcessBound
 from gridlane.cuda.host.native_streams import native_stream
 from gridlane.runtime import protocol
 
+if TYPE_CHECKING:
+    from gridlane.launch.fusion import Fusion
+
 
 class Graph(ProcessBound):
     """Recorded work. It keeps the kernels, arrays and streams of the work alive; each launch reads
-    the arrays' present contents, but the scalars of the recording."""
+    the arrays' present contents, but the scalars of the recording.
+
+    Attributes:
+        fusion: of the launches, where they were fused.
+    """
 
     _instead = "record the work where it is launched"
 
     def __init__(self, native: protocol.Graph | None = None) -> None:
         self._native = native
+        self.fusion: Fusion | None = None
+
+    def explain(self) -> str:
+        """Which launches became one kernel, and why others did not, as text."""
+        if self.fusion is None:
+            return "the launches were recorded one by one: capture(stream, fused=True) fuses them"
+        return self.fusion.explain()
 
     @property
     def native(self) -> protocol.Graph:
@@ -69,12 +83,15 @@ class Executable(ProcessBound):
 
 
 @contextmanager
-def capture(stream: Any) -> Generator[Graph]:
+def capture(stream: Any, fused: bool = False) -> Generator[Graph]:
     """Record the work of a stream in a with block instead of running it; the result is a Graph,
     which can be used after the block.
 
     Another stream joins when it waits for an event that the captured one has recorded, on a GPU;
     the captured one must wait for it in turn before the end.
+
+    Args:
+        fused: record as few kernels as the launches can become; see ``compute.fused``.
 
     Raises:
         DeviceError: STREAM_CAPTURE_UNSUPPORTED, the work cannot be recorded: it is the default
@@ -85,7 +102,13 @@ def capture(stream: Any) -> Generator[Graph]:
     graph = Graph()
     native.begin_capture()
     try:
-        yield graph
+        if fused:
+            from gridlane.launch import fusion  # most captures fuse nothing
+
+            with fusion.fused() as graph.fusion:
+                yield graph
+        else:
+            yield graph
     except BaseException:
         _drop(native)
         raise

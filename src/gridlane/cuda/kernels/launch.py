@@ -30,7 +30,7 @@ from gridlane.cuda.kernels.expected import expected_buffers
 from gridlane.cuda.kernels.external_arrays import user_argument
 from gridlane.cuda.kernels.overlaps import Writebacks, share
 from gridlane.cuda.kernels.reading import Launchable, Reading
-from gridlane.cuda.kernels.routes import ROUTES, Route
+from gridlane.cuda.kernels.routes import Route, route_of
 from gridlane.cuda.kernels.signatures import as_other_sign, conversion, writable
 from gridlane.cuda.kernels.tracebacks import shortened
 from gridlane.cuda.kernels.transfers import Convert, converter, is_direct
@@ -182,7 +182,7 @@ class Launching(ProcessBound):
         key = tuple([KEYS[arg.__class__](arg) for arg in args])
         device = current.device()
         if self._route is None:
-            self._route = ROUTES[device.route]
+            self._route = route_of(device)
             if self._route.hot is not None:
                 self._go(self._route.hot)
         route, limits = self._route, device.limits

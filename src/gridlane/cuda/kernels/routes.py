@@ -22,7 +22,7 @@ from gridlane.cuda.kernels.reading import Launch, Reading
 from gridlane.launch import compact, current
 from gridlane.launch.packing import Packer
 from gridlane.launch.plan import Plan
-from gridlane.runtime.protocol import Limits
+from gridlane.runtime.protocol import Device, Limits
 from gridlane.runtime.queues.default_stream_lock import TURNS
 from gridlane.runtime.queues.host_queue import BUSY, wait_for_streams
 from gridlane.runtime.queues.host_stream import LEFT, is_behind_waiting
@@ -173,3 +173,12 @@ ROUTES = {
     "queued": Route(_later, _compact_where_small, _remember_queued, _prepare_queued),
     "native": Route(None, _compact_where_small, _remember_native, None),
 }
+
+
+def route_of(device: Device) -> Route:
+    """How this thread launches on a device."""
+    route = ROUTES[device.route]
+    if not current.fusing():
+        return route
+    remember = _remember_inline if device.route == "inline" else _remember_queued
+    return Route(_later, route.variant, remember, route.prepare)

@@ -1,0 +1,171 @@
+"""A delayed launch, and what is known of its kernel."""
+
+from __future__ import annotations
+
+import struct
+import threading
+import weakref
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from gridlane.launch.kernel import Kernel, Origin, origin_of
+from gridlane.launch.parameters import Packed, code_of, struct_of
+from gridlane.memory.resource import Buffer
+
+if TYPE_CHECKING:
+    from gridlane.compiler.fusion import MemberCode
+    from gridlane.core.artifact import ParamSlot
+
+Grid = tuple[int, int, int]
+
+
+@dataclass(slots=True, eq=False)
+class Delayed:
+    """A launch that is not submitted yet.
+
+    Attributes:
+        kernel: the bound kernel.
+        params, grid, shared, keep: as those of ``Stream.launch``.
+        is_own: whether it touches no memory of the host or of other libraries.
+    """
+
+    kernel: Any
+    params: bytes
+    grid: Grid
+    shared: int
+    keep: Any
+    is_own: bool
+
+    @property
+    def name(self) -> str:
+        """The kernel's name."""
+        return self.kernel.artifact.name
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """What decisions depend on beside the kernel and its parameters."""
+        return self.grid, self.shared, self.is_own
+
+
+class Facts:
+    """What fusion knows of a bound kernel.
+
+    Attributes:
+        bound: the kernel; it lives as long as its facts.
+        origin: where it comes from; None if it cannot be compiled again.
+        why: the reason for which it is never fused; "" if there is none.
+        code: its IR; None where it is never fused.
+        integers: the places and readers of the pointers and integers of its parameter block.
+    """
+
+    def __init__(self, bound: Any) -> None:
+        self.bound, self.origin = bound, _origin(bound)
+        self.code: MemberCode | None = None
+        self.why = self._reason()
+        slots: tuple[ParamSlot, ...] = bound.artifact.params
+        self.slots = slots
+        self.integers = tuple(
+            [
+                (place, slot.offset, struct.Struct(f"<{code_of(slot.dtype)}"))
+                for place, slot in enumerate(slots)
+                if not slot.by_value
+                and (slot.dtype is None or slot.dtype.is_integer or slot.dtype.is_bool)
+            ]
+        )
+        decisive = {place for place, *_ in self.integers}
+        codes = [
+            (slot.offset, code_of(slot.dtype) if place in decisive else f"{slot.size}x")
+            for place, slot in enumerate(slots)
+        ]
+        self.decisive = struct.Struct(struct_of(codes, bound.artifact.param_bytes)).unpack
+        """Reads a parameter block without its floats, which decide nothing."""
+
+    def _reason(self) -> str:
+        from gridlane.compiler.fusion import Apart
+
+        artifact = self.bound.artifact
+        if self.origin is None:
+            return "its code is not made of IR here"
+        if artifact.raises:
+            return "it can raise"
+        if artifact.spins:
+            return "it may wait for the host"
+        if artifact.prints:
+            return "it prints"
+        if tuple(artifact.cluster) != (1, 1, 1) or artifact.cooperative:
+            return "its blocks work together"
+        if getattr(self.bound, "in_parts", False):
+            return "it is launched in parts"
+        try:
+            self.code = _code_of(self.origin.kernel)
+        except Apart as error:
+            return error.why
+        own = [param.value.type for param in self.code.module.kernel.params]
+        if len(own) != len(artifact.params):
+            return "its parameters are not those of its IR"
+        return ""
+
+    def numbers(self, params: bytes) -> dict[int, int]:
+        """The pointers and integers of a parameter block, by place."""
+        return {
+            place: int(reader.unpack_from(params, offset)[0])
+            for place, offset, reader in self.integers
+        }
+
+
+_facts: dict[int, Facts] = {}
+_codes: weakref.WeakKeyDictionary[Kernel, Any] = weakref.WeakKeyDictionary()
+_lock = threading.RLock()
+_MOST = 512
+
+
+def facts_of(bound: Any) -> Facts:
+    """The facts of a bound kernel, found once."""
+    known = _facts.get(id(bound))
+    if known is None:
+        with _lock:
+            if len(_facts) >= _MOST:
+                _facts.clear()
+            known = _facts[id(bound)] = Facts(bound)
+    return known
+
+
+def _origin(bound: Any) -> Origin | None:
+    origin = origin_of(bound)
+    return origin if origin is not None and origin.kernel.is_of_ir else None
+
+
+def _code_of(kernel: Kernel) -> MemberCode:
+    """The IR of a kernel, made once.
+
+    Raises:
+        Apart: it is never fused.
+    """
+    from gridlane.compiler.fusion import Apart, MemberCode
+
+    with _lock:
+        known = _codes.get(kernel)
+        if known is None:
+            try:
+                known = MemberCode(kernel.source, kernel.types, kernel.options)
+            except Apart as error:
+                known = error
+            _codes[kernel] = known
+    if isinstance(known, Apart):
+        raise Apart(known.why)
+    return known
+
+
+def is_own(keep: Any) -> bool:
+    """Whether the objects of a launch are numbers and memory that only gridlane's launches use."""
+    if keep is None or isinstance(keep, int | float | complex | str | bytes | Buffer):
+        return True
+    if isinstance(keep, tuple | list):
+        return all(map(is_own, cast("tuple[Any, ...]", keep)))
+    if isinstance(keep, Packed):
+        return getattr(keep, "_owner", None) is None
+    if getattr(keep, "outside", None) is False:  # the storage of arrays of ``xp``
+        return True
+    return isinstance(keep, np.generic)
