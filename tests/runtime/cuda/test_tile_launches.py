@@ -120,6 +120,13 @@ def test_arrays(machine, slow, kernels, wrap):
     assert launch.params[-4:] == struct.pack("<i", 48) and launch.block == (64, 1, 1)
 
 
+def test_figures_are_those_of_the_driver(kernels):
+    x = cuda.to_device(np.zeros(64, np.float32))
+    kernel = kernels.copied.warmup(x, x, 64, BLOCK=32, grid=(2,))
+    assert (kernel.n_regs, kernel.n_spills) == (42, 16)
+    assert kernels.nothing[1]().n_regs == 42
+
+
 def test_blocks_of_parameters_without_padding(machine, slow, kernels):
     x = cuda.to_device(np.zeros(1, np.float32))
     out = cuda.to_device(np.zeros(1, np.float32))

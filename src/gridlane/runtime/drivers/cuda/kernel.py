@@ -303,6 +303,10 @@ class CudaBound:
     def explain(self, value: Explain | None) -> None:
         self.kernel.explain = value
 
+    def figures(self) -> Figures:
+        """Registers, memory and the largest block."""
+        return self.kernel.figures()
+
     def launch(self, params: bytes, gx: int, gy: int, gz: int, shared: int) -> None:
         """Launch on the default stream."""
         self.kernel.device.default_stream.launch(self, params, gx, gy, gz, shared)
