@@ -33,7 +33,6 @@ def lower_tiles(module: Module, machine: TileMachine) -> None:
     from gridlane.passes.structure.inline import inline_into
     from gridlane.passes.tiles.advances import split_advances
     from gridlane.passes.tiles.delays import delay_products
-    from gridlane.passes.tiles.early_loads import move_loads
     from gridlane.passes.tiles.lower import lower
 
     inline_into(module, module.kernel)
@@ -41,7 +40,6 @@ def lower_tiles(module: Module, machine: TileMachine) -> None:
     split_advances(module)
     promote_variables(module)
     turns = delay_products(module, machine)
-    move_loads(module, machine)
     lower(machine, module, turns)
     module.program_warps = module.program_warps or 1
     promote_variables(module)

@@ -28,9 +28,6 @@ CHEAP = 24
 FAR = 8 * CHEAP
 """The same where one root needs elements at several places, of which it may need each once."""
 
-EARLY = 64
-"""The bytes of a thread that wait in registers behind a reduction."""
-
 _COSTS: dict[type[Op], int] = {
     arith.Const: 0,
     arith.Div: 12,
@@ -185,8 +182,6 @@ class Placement:
                 return not isinstance(value.type.element, PointerType)
             if isinstance(op, tile_memory.TileLoad) and op.volatile:
                 return True
-            if self._stands_early(op, uses[0]):
-                return True
             return self._changes(op, uses[0])
         if isinstance(op, memory.ReadVar):
             return any(self._rewritten(op, use) for use in uses)
@@ -197,17 +192,6 @@ class Placement:
         if len(uses) > 1 or uses[0].repeated:
             return self.cost(value) > CHEAP
         return uses[0].apart and self.cost(value) > FAR
-
-    def _stands_early(self, load: Op, use: Use) -> bool:
-        """Whether a load stands in front of a reduction, and its use behind it: the threads keep
-        what they load, as they wait for each other there."""
-        if not self.machine.vectors or self.machine.lockstep or not use.own:
-            return False
-        number = self.order.number
-        between = self.order.ops[number[load] + 1 : number[use.root]]
-        return 0 < bytes_of(load) <= EARLY * self.threads and any(
-            isinstance(op, tiles.TileReduce) for op in between
-        )
 
     def _changes(self, load: Op, use: Use) -> bool:
         """Whether memory may change between a load and its use."""
@@ -336,14 +320,6 @@ class Placement:
         spread = spread_of(self.module, op, self.threads)
         last = op.axis == len(tiles.tile_of(op, op.arguments[0]).shape) - 1
         return last and spread.own and spread.threads == self.threads
-
-
-def bytes_of(op: Op) -> int:
-    """The bytes that a load returns; 0 for other ops, and for pointers."""
-    type_ = op.results[0].type if isinstance(op, LOADS) else None
-    if not isinstance(type_, TileType) or isinstance(type_.element, PointerType):
-        return 0
-    return type_.count * type_.element.size
 
 
 OWN = (tile_memory.TileAtomic, tile_memory.TileAtomicCas)
