@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
@@ -11,7 +9,7 @@ from typing import Any
 from gridlane.launch import current
 from gridlane.launch.fusion import seams
 from gridlane.launch.fusion.deciding import Decision, Group, allocation, decide
-from gridlane.launch.fusion.members import Delayed, facts_of, is_own
+from gridlane.launch.fusion.members import Delayed, found_of, is_own, lock
 from gridlane.runtime.protocol import Device
 
 MOST_DELAYED = 256
@@ -118,30 +116,26 @@ class Fusion:
             self._lines.append(f"  {group.why}")
 
 
-_decisions: OrderedDict[Any, Decision] = OrderedDict()
-_lock = threading.RLock()
-
-
 def _decision(launches: list[Delayed], device: Device) -> Decision:
     """What becomes of launches: as before, where the same ones were submitted once."""
-    key = (
-        device,
-        *[
-            (each.kernel, facts_of(each.kernel).decisive(each.params), *each.shape)
+    found = found_of(device)
+    key = tuple(
+        [
+            (each.kernel, found.facts_of(each.kernel).decisive(each.params), *each.shape)
             for each in launches
-        ],
+        ]
     )
-    with _lock:
-        known = _decisions.get(key)
+    with lock:
+        known = found.decisions.get(key)
         if known is not None and all(
             allocation(device, address) == own for address, own in known.ranges.items()
         ):
-            _decisions.move_to_end(key)
+            found.decisions.move_to_end(key)
             return known
         decision = decide(launches, device)
-        _decisions[key] = decision
-        while len(_decisions) > _MOST_DECISIONS:
-            _decisions.popitem(last=False)
+        found.decisions[key] = decision
+        while len(found.decisions) > _MOST_DECISIONS:
+            found.decisions.popitem(last=False)
         return decision
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gridlane.core.compact import COARSE, MANY_BLOCKS, Variant
 from gridlane.core.errors import CompileError, DeviceError, LaunchError
 from gridlane.launch import compact
-from gridlane.launch.fusion.members import Delayed, Facts, facts_of
+from gridlane.launch.fusion.members import Delayed, Facts, found_of
 from gridlane.launch.kernel import Kernel
 from gridlane.launch.plan import Plan
 
@@ -139,7 +139,7 @@ class _Maker:
 
         if place not in self.members:
             launch = self.launches[place]
-            facts = facts_of(launch.kernel)
+            facts = found_of(self.device).facts_of(launch.kernel)
             known: Member | str = facts.why or "an argument is memory of the host or of a library"
             if not facts.why and launch.is_own:
                 try:
@@ -211,8 +211,6 @@ def allocation(device: Device, address: int) -> tuple[int, int] | None:
 
 # ---- code
 
-_kernels: dict[Any, Kernel] = {}
-
 
 def code_of(members: list[Member], barriers: tuple[int, ...], device: Device) -> Code:
     """The fused kernel of launches on a device.
@@ -233,10 +231,11 @@ def code_of(members: list[Member], barriers: tuple[int, ...], device: Device) ->
     fusion.require_same_lanes(codes, target)
     forwards = fusion.forwards_f64(target, first.code.options)
     key = (tuple(map(id, codes)), joint, forwards)
-    kernel = _kernels.get(key)
+    kernels = found_of(device).kernels
+    kernel = kernels.get(key)
     if kernel is None:
         source = fusion.FusedSource(codes, joint, forwards)
-        kernel = _kernels[key] = Kernel(source, (), first.code.options)
+        kernel = kernels[key] = Kernel(source, (), first.code.options)
     plan = kernel.plan(first.block, _variant(first, device), device)
     artifact = plan.kernel.artifact
     if artifact.param_bytes > MOST_BYTES:

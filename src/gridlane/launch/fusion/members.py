@@ -5,6 +5,8 @@ from __future__ import annotations
 import struct
 import threading
 import weakref
+from collections import OrderedDict
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -115,21 +117,40 @@ class Facts:
         }
 
 
-_facts: dict[int, Facts] = {}
+class Found:
+    """What was found for a device. The device has it, so that it ends with the device.
+
+    Attributes:
+        facts: of bound kernels, by their identity; facts keep them alive.
+        decisions: what becomes of queues.
+        kernels: fused kernels, by their members and how they are joined.
+    """
+
+    def __init__(self) -> None:
+        self.facts: dict[int, Facts] = {}
+        self.decisions: OrderedDict[Hashable, Any] = OrderedDict()
+        self.kernels: dict[Hashable, Kernel] = {}
+
+    def facts_of(self, bound: Any) -> Facts:
+        """The facts of a bound kernel, found once."""
+        known = self.facts.get(id(bound))
+        if known is None:
+            with lock:
+                if len(self.facts) >= _MOST:
+                    self.facts.clear()
+                known = self.facts[id(bound)] = Facts(bound)
+        return known
+
+
+lock = threading.RLock()
 _codes: weakref.WeakKeyDictionary[Kernel, Any] = weakref.WeakKeyDictionary()
-_lock = threading.RLock()
 _MOST = 512
 
 
-def facts_of(bound: Any) -> Facts:
-    """The facts of a bound kernel, found once."""
-    known = _facts.get(id(bound))
-    if known is None:
-        with _lock:
-            if len(_facts) >= _MOST:
-                _facts.clear()
-            known = _facts[id(bound)] = Facts(bound)
-    return known
+def found_of(device: Any) -> Found:
+    """What was found for a device so far."""
+    found = device.__dict__.get("_fusions")
+    return found if found is not None else device.__dict__.setdefault("_fusions", Found())
 
 
 def _origin(bound: Any) -> Origin | None:
@@ -145,7 +166,7 @@ def _code_of(kernel: Kernel) -> MemberCode:
     """
     from gridlane.compiler.fusion import Apart, MemberCode
 
-    with _lock:
+    with lock:
         known = _codes.get(kernel)
         if known is None:
             try:

@@ -1,0 +1,77 @@
+"""Fused launches on the driver: what is delayed, submitted, and recorded in graphs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gridlane import cuda
+from gridlane.launch.fusion import fused
+
+
+def scale(x, y, n):
+    i = cuda.grid(1)
+    if i < n:
+        y[i] = x[i] * np.float32(2)
+
+
+def names(machine):
+    return [each.name for each in machine.launches]
+
+
+def test_a_chain_is_one_launch_and_later_ones_need_no_python(machine, device):
+    kernel = cuda.jit(scale)
+    x, y = (cuda.to_device(np.ones(64, np.float32)) for _ in range(2))
+    launch = kernel[2, 32]
+    for _ in range(3):
+        launch(x, y, 64)
+    assert names(machine) == ["scale"] * 3
+    for count in range(3, 6):
+        with fused() as fusion:
+            launch(x, y, 64)
+            launch(y, x, 64)
+            kernel[2, 32](x, y, 64)
+            assert len(machine.launches) == count
+        assert (fusion.launches, fusion.kernels) == (3, 1)
+    assert names(machine)[3:] == ["fused_scale"] * 3
+    for _ in range(3):
+        launch(x, y, 64)
+    assert names(machine)[6:] == ["scale"] * 3
+
+
+def test_waits_copies_and_events_submit(machine, device):
+    kernel, stream = cuda.jit(scale), cuda.stream()
+    x, y = (cuda.to_device(np.ones(64, np.float32)) for _ in range(2))
+    with fused():
+        for count, submit in enumerate(
+            (
+                lambda: y.copy_to_host(),
+                lambda: cuda.synchronize(),
+                lambda: stream.synchronize(),
+                lambda: cuda.event().record(stream),
+                lambda: y.__cuda_array_interface__,
+                lambda: x.copy_to_device(y),
+            )
+        ):
+            kernel[2, 32, stream](x, y, 64)
+            assert len(machine.launches) == count
+            submit()
+            cuda.current_context()
+            stream.synchronize()
+            assert len(machine.launches) == count + 1
+
+
+def test_graphs_record_fused_kernels(machine, device):
+    kernel, stream = cuda.jit(scale), cuda.stream()
+    x, y = (cuda.to_device(np.ones(64, np.float32)) for _ in range(2))
+    kernel[2, 32, stream](x, y, 64)
+    stream.synchronize()
+    with cuda.capture(stream, fused=True) as graph:
+        kernel[2, 32, stream](x, y, 64)
+        kernel[2, 32, stream](y, x, 64)
+    assert len(graph) == 1 and "scale, scale: one kernel" in graph.explain()
+    work = graph.instantiate()
+    with fused():
+        kernel[2, 32](x, y, 64)
+        work.launch(stream)
+    stream.synchronize()
+    assert names(machine) == ["scale", "scale", "fused_scale"]
