@@ -10,6 +10,7 @@ import pytest
 from tests.devices import DEVICES
 
 import gridlane
+from gridlane import cuda
 from gridlane.compute import Tensor, compute, f32, f64, grid, i32, parallel
 
 EVERY = ["interp", *DEVICES]
@@ -277,3 +278,18 @@ def test_loops_without_iterations():
     nothing(x, y)
     nothing.plain(x, y)
     assert not x.any() and not y.any()
+
+
+@pytest.mark.parametrize("name", ["cpu", "interp"])
+def test_arrays_of_the_device(name):
+    """Also where a device has no addresses that other libraries read."""
+
+    @compute
+    def doubled(x: Tensor[f32, "N"], out: Tensor[f32, "N"]):
+        for i in range(N):
+            out[i] = 2 * x[i]
+
+    with gridlane.device(name):
+        x, out = cuda.to_device(np.arange(9, dtype=np.float32)), cuda.device_array(9, np.float32)
+        doubled(x, out)
+        assert (out.copy_to_host() == 2 * np.arange(9)).all()

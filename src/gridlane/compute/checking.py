@@ -104,15 +104,17 @@ def shared_names(
     return same
 
 
+_INTERFACES = "__array_interface__", "__gridlane_array__", "__cuda_array_interface__"
+
+
 class _Place:
     """Where an array lies."""
 
     def __init__(self, array: Any) -> None:
         shape = tuple(array.shape)
         size = int(getattr(array, "itemsize", 0) or array.dtype.itemsize)
-        interface = getattr(array, "__array_interface__", None) or getattr(
-            array, "__cuda_array_interface__", None
-        )
+        shown = (getattr(array, name, None) for name in _INTERFACES)
+        interface = next(filter(None, shown), None)
         if interface is not None:
             start = interface["data"][0]
             strides = interface.get("strides")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from contextlib import nullcontext
 from functools import cached_property, partial, update_wrapper
 from typing import Any, overload
@@ -32,6 +32,7 @@ from gridlane.compute.roofline import default_values, roofline_line, work_of
 from gridlane.compute.strides import GPU, PROCESSOR, Rates
 from gridlane.compute.sums import are_ahead, sums_array
 from gridlane.compute.tensors import bind
+from gridlane.compute.tuning import shapes_of, tuned
 from gridlane.compute.typing import CONVERSIONS, NAMES, Typing
 from gridlane.compute.webs import apart
 from gridlane.core.errors import ArgumentError, LaunchError
@@ -39,6 +40,10 @@ from gridlane.core.generated_text import function_of
 from gridlane.core.source import Loc
 from gridlane.launch import current
 from gridlane.profiler.peaks import peaks
+from gridlane.tuning.errors import TuningError
+from gridlane.tuning.results import Tuning
+from gridlane.tuning.schedules import exact_key
+from gridlane.tuning.search import MOST, SECONDS
 
 _MOST_BLOCKS = 65535
 """Blocks along y and z that every device has."""
@@ -100,6 +105,8 @@ class Compute:
         self._programs: dict[Any, _Program] = {}
         self._orders: dict[Rates, tuple[Emitted, str]] = {}
         self._schedule: Schedule | None = None
+        self._tuned: dict[tuple[str, str], Compute] = {}
+        self._tuned_for: dict[Hashable, Compute] = {}
         if kernel is not None:
             kinds.require(kinds.named(kernel), self._polyhedra)
 
@@ -185,7 +192,74 @@ class Compute:
         Raises:
             ArgumentError: the arguments are not those of the function's types.
         """
+        if self._tuned:
+            made = self._measured(args)
+            if made is not None:
+                made._run_untuned(args)
+                return
         self._run(args, plain=False)
+
+    def _run_untuned(self, args: tuple[Any, ...]) -> None:
+        self._run(args, plain=False)
+
+    def _measured(self, args: tuple[Any, ...]) -> Compute | None:
+        """The function of the schedule that was measured to be the fastest for such arguments; None
+        where none was, or it is this one."""
+        if len(args) != len(self.nest.arguments):
+            return None
+        key = exact_key(args)
+        made = self._tuned_for.get(key)
+        if made is None:
+            name = current.name() if self.device == "auto" else self.device
+            made = self._tuned.get((name, shapes_of(self, args)), self)
+            self._tuned_for[key] = made
+        return None if made is self else made
+
+    def tune(
+        self,
+        *args: Any,
+        seconds: float = SECONDS,
+        most: int = MOST,
+        tolerance: float | None = None,
+    ) -> Tuning:
+        """Find the fastest schedule for arguments by measurement, inside a deadline: of the orders,
+        workgroups, vectors and unrolled loops. Calls with arguments of their shape class use it.
+
+        Args:
+            args: the arguments, whose arrays keep their values.
+            seconds: the deadline.
+            most: the most schedules that are measured.
+            tolerance: what floats may differ by from those of the schedule that is used untuned,
+                relative to the largest one of an array; None for equal bits, or under ``fastmath``
+                what is usual for their type.
+
+        Raises:
+            TuningError: there is no time; arrays share memory; the function is heterogeneous.
+            ArgumentError: the arguments are not those of the function's types.
+        """
+        if self.threshold is not None:
+            raise TuningError(
+                f"tune: {self.nest.name} is heterogeneous, and measures which device is faster; "
+                "tune a function of one device"
+            )
+        self._bounds.check(self._values(args))
+        with nullcontext() if self.device == "auto" else gridlane.device(self.device):
+            tuning, made = tuned(self, _rates(), args, seconds, most, tolerance)
+        self._tuned[tuning.device, tuning.shapes] = made
+        self._tuned_for.clear()
+        return tuning
+
+    def with_choices(self, workgroup: tuple[int, ...] | None, hints: Hints) -> Compute:
+        """The same function with another workgroup and other hints, which shares its analyses."""
+        known = self.metadata
+        made = Compute(
+            self.function, None, self.device, workgroup, self.fastmath, hints, known.launch_bounds,
+            known.max_registers, known.shared_bytes,
+        )  # fmt: skip
+        made.nest, made._schedule = self.nest, self._schedule
+        for name in ("_polyhedra", "_bounds", "_typing"):
+            made.__dict__[name] = getattr(self, name)
+        return made
 
     def plain(self, *args: Any) -> None:
         """Compute by one thread, which runs the loops in the order of the text."""

@@ -62,7 +62,7 @@ class Schedules(ABC):
         options = {**self._options, **({} if seconds is None else {"seconds": seconds})}
         tuning = tune(subject, self.space, **options)  # type: ignore[arg-type]  # its options
         self.tuning = self.tunings[current.name(), subject.shapes] = tuning
-        self._chosen[_exact(args)] = tuning.best.candidate
+        self._chosen[exact_key(args)] = tuning.best.candidate
         return tuning
 
     def __call__(self, *args: Any) -> None:
@@ -72,7 +72,7 @@ class Schedules(ABC):
         Raises:
             ArgumentError: it was not tuned for this class, on this device.
         """
-        key = _exact(args)
+        key = exact_key(args)
         candidate = self._chosen.get(key)
         if candidate is None:
             candidate = self._choose(args)
@@ -104,7 +104,7 @@ class Schedules(ABC):
         return self.space.plain
 
 
-def _exact(args: tuple[Any, ...]) -> Hashable:
+def exact_key(args: tuple[Any, ...]) -> Hashable:
     """The types and shapes of arguments, and the values of numbers."""
     parts: list[Hashable] = [current.name()]
     for value in args:
@@ -112,7 +112,7 @@ def _exact(args: tuple[Any, ...]) -> Hashable:
         if shape:
             parts.append((type(value), tuple(shape), str(getattr(value, "dtype", ""))))
         elif isinstance(value, tuple):
-            parts.append(_exact(value))  # type: ignore[arg-type]  # of any items
+            parts.append(exact_key(value))  # type: ignore[arg-type]  # of any items
         else:
             parts.append((type(value), value if isinstance(value, int | str) else None))
     return tuple(parts)

@@ -39,6 +39,8 @@ _CLOSE, _FINALISTS, _ROUNDS = 1.25, 3, 6
 class Subject(Protocol):
     """A kernel with the arguments that it is tuned for.
 
+    ``compiles_s``, if it has that, is how many seconds the first launch of a candidate may compile.
+
     Attributes:
         name: the kernel's.
         shapes: the class of the arguments' types and shapes, as text.
@@ -288,7 +290,8 @@ class _Search:
     def _try(self, candidate: Candidate, estimate: float) -> Trial | None:
         """Compile, run, compare and measure a candidate; None where the deadline stopped it."""
         state, reason = State.FAILED, ""
-        patience = max(_PATIENCE * self.plain_s, _LEAST_S)
+        late = getattr(self.subject, "compiles_s", 0.0)
+        patience = max(_PATIENCE * self.plain_s, _LEAST_S) + late
         try:
             self.subject.prepare(candidate)
             once = self._run(candidate, max(min(self.left, patience), 0.05))
