@@ -17,6 +17,7 @@ from gridlane.compute.model import Access, Nest, Statement
 from gridlane.compute.tensors import Dim, TensorType
 from gridlane.core.dtypes import DType
 from gridlane.core.frozen import frozen
+from gridlane.cuda.arrays.devicearray import DeviceNDArray
 
 
 @frozen
@@ -169,6 +170,10 @@ def turned(array: Any, axes: tuple[int, ...]) -> Any:
     """A view of an array with its axes in an order."""
     if axes == tuple(range(len(axes))):
         return array
+    if isinstance(array, DeviceNDArray):  # whose transpose() is a copy, as numba's
+        shape, strides = ([each[axis] for axis in axes] for each in (array.shape, array.strides))
+        place = array.stream, array.buffer, array.address, array.readonly
+        return DeviceNDArray(tuple(shape), tuple(strides), array.dtype, *place)
     return array.permute(axes) if hasattr(array, "permute") else array.transpose(axes)
 
 
@@ -179,6 +184,13 @@ def are_ahead(arrays: list[Any]) -> bool:
         if any(step < 0 for step in (steps if isinstance(steps, tuple) else ())):
             return False
     return True
+
+
+def is_in_lines(array: Any) -> bool:
+    """Whether the elements of each row follow each other."""
+    if hasattr(array, "stride"):
+        return array.stride()[-1] == 1
+    return array.strides[-1] == array.dtype.itemsize
 
 
 def sums_array(type_: TensorType, extents: dict[str, int]) -> Any:
