@@ -9,7 +9,7 @@ from gridlane.compute import Tensor, compute, f32, grid
 LOW = -math.inf
 
 
-@compute(fastmath=True)
+@compute(kernel="attention", fastmath=True)
 def attention(
     q: Tensor[f32, "B", "H", "M", "D"],
     k: Tensor[f32, "B", "H", "N", "D"],

@@ -7,11 +7,14 @@ their results.
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from enum import StrEnum
 
 import islpy as isl
 
+from gridlane.compute.attending import nearest
 from gridlane.compute.model import Access, Nest, Statement
+from gridlane.compute.patterns import attentions, scored_attentions, sorts
 from gridlane.compute.polyhedra import Polyhedra
 from gridlane.core.errors import ArgumentError, TypingError
 from gridlane.core.frozen import frozen
@@ -21,6 +24,9 @@ from gridlane.core.source import Loc
 class Kind(StrEnum):
     """Kinds of nests, from special to general."""
 
+    FLASH = "flash_attention"
+    ATTENTION = "attention"
+    SORT = "sort"
     MATMUL = "matmul"
     CONVOLUTION = "conv2d"
     SCAN = "scan"
@@ -91,6 +97,10 @@ def _against(kind: Kind, polyhedra: Polyhedra) -> tuple[str, Loc] | None:
     first = nest.statements[0].loc
     if kind is Kind.CUSTOM:
         return None
+    if kind in _PATTERNS:
+        patterns, is_loose, why = _PATTERNS[kind]
+        place = nearest(patterns(), polyhedra, is_loose)
+        return None if place is None else (why, place)
     carried = _carried(polyhedra)
     if kind is Kind.SCAN:
         return _against_scan(polyhedra)
@@ -108,6 +118,23 @@ def _against(kind: Kind, polyhedra: Polyhedra) -> tuple[str, Loc] | None:
         if kind is Kind.CONVOLUTION and not _is_convolution(nest, each):
             return "this is no sum of products with an index that is the sum of two loops", each.loc
     return None
+
+
+_PATTERNS: dict[Kind, tuple[Callable[[], tuple[Nest, ...]], bool, str]] = {
+    Kind.FLASH: (
+        lambda: (*attentions(False), *attentions(True)), True,
+        "this is no step of attention in one pass over the keys, with a running maximum and sum",
+    ),
+    Kind.ATTENTION: (
+        lambda: (*attentions(False), *attentions(True), *scored_attentions()), True,
+        "this is no step of attention: scores, their maximum, exponentials, sum, and values",
+    ),
+    Kind.SORT: (
+        lambda: (*sorts(False), *sorts(True)), False,
+        "this is no step of a sort by ranks, exchanges, bubbles, insertion or transposition",
+    ),
+}  # fmt: skip
+"""The kinds that are patterns: these, whether types of floats may differ, and the refusal."""
 
 
 def _adds_up(polyhedra: Polyhedra, statement: Statement) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from gridlane.compute.attending import attention_of, softmax_of, sort_of
 from gridlane.compute.convolving import convolution_of
 from gridlane.compute.freedom import Freedom
 from gridlane.compute.model import Nest
@@ -70,4 +71,6 @@ def _multiplication(
     return multiplication_of(polyhedra, types, freedom.any_order) or ""
 
 
-RECOGNISERS: tuple[Recogniser, ...] = (_multiplication, convolution_of, scan_of)
+RECOGNISERS: tuple[Recogniser, ...] = (
+    _multiplication, convolution_of, scan_of, attention_of, softmax_of, sort_of,
+)  # fmt: skip

@@ -17,6 +17,7 @@ from gridlane.compute.freedom import Freedom
 from gridlane.compute.kinds import operation_of
 from gridlane.compute.model import Access, Nest, Statement
 from gridlane.compute.polyhedra import Polyhedra
+from gridlane.compute.sums import is_in_lines
 from gridlane.compute.tensors import TensorType
 from gridlane.core.dtypes import DType
 from gridlane.core.frozen import frozen
@@ -64,7 +65,7 @@ class Scan:
         rows = reduce(lambda n, extent: n * extent, shape[:-1], 1)
         device = current.device()
         is_wide = not device.host_visible or device.limits.multiprocessors >= CORES
-        is_whole = shape == tuple(out.shape) and _is_in_lines(x) and _is_in_lines(out)
+        is_whole = shape == tuple(out.shape) and is_in_lines(x) and is_in_lines(out)
         return is_wide and is_whole and shape[-1] >= SMALLEST and rows <= MOST_ROWS
 
     def run(self, given: dict[str, Any], out: Any) -> None:
@@ -238,10 +239,3 @@ def _is_domain(polyhedra: Polyhedra, statement: Statement, box: list[str]) -> bo
     text = f"{{ {statement.name}[{names}] : {' and '.join([*box, '1 = 1'])} }}"
     whole = polyhedra.set(text).intersect_params(polyhedra.context)
     return bool(polyhedra.domain(statement).is_equal(whole))
-
-
-def _is_in_lines(array: Any) -> bool:
-    """Whether the elements of each row follow each other."""
-    if hasattr(array, "stride"):
-        return array.stride()[-1] == 1
-    return array.strides[-1] == array.dtype.itemsize
