@@ -62,7 +62,7 @@ def strided(function: Function, along: Axis = Axis.X, other: Axis = Axis.Y) -> I
     Args:
         along, other: in the place of x and y.
     """
-    x, y = _Steps(function, along), _Steps(function, other)
+    x, y = Steps(function, along), Steps(function, other)
     for op in function.body.walk():
         pointer = _accessed(op)
         if pointer is None:
@@ -93,7 +93,7 @@ def _accessed(op: Op) -> Value | None:
     return op.pointer if type_.space in (Space.GLOBAL, Space.GENERIC) else None
 
 
-class _Steps:
+class Steps:
     """By how much values grow from a thread to its neighbour along an axis."""
 
     def __init__(self, function: Function, axis: Axis) -> None:

@@ -13,14 +13,20 @@ from gridlane.core.errors import TargetError
 from gridlane.core.options import KernelOptions, Target
 from gridlane.core.source import Loc
 from gridlane.ir.ops import control, grid
-from gridlane.passes.structure.fusion.contraction import Ambiguous, settle
+from gridlane.passes.structure.fusion.contraction import (
+    Ambiguous,
+    settle,
+    splits_on_gpus,
+    splits_on_processors,
+)
 from gridlane.passes.structure.fusion.joining import Joint, join, prepare
+from gridlane.passes.structure.fusion.shadows import NotPointwise, Shadow, settle_maps
 from gridlane.passes.structure.fusion.simplifying import simplify
 from gridlane.passes.tiles import has_tiles
 
 if TYPE_CHECKING:
     from gridlane.ir.source import KernelSource
-    from gridlane.ir.values import Module
+    from gridlane.ir.values import Function, Module
 
 __all__ = ["Apart", "FusedSource", "Joint", "Launch", "MemberCode", "Reach", "Side", "meeting"]
 
@@ -69,7 +75,13 @@ class MemberCode:
         except TargetError as error:
             raise Apart(error.message) from None
         self.module = module
-        ops = list(module.kernel.body.walk())
+        self.tiled = has_tiles(module)
+        self.extents: tuple[int, ...] = ()
+        """Of a program's tiles; () for other kernels."""
+        self._scalars = module.kernel
+        if self.tiled:
+            self._scalars, self.extents = self._shadow()
+        ops = list(self._scalars.body.walk())
         self.size = len(ops)
         self.approximate = any(op.approximate for op in ops) and not options.own_functions
         self.floats = frozenset(
@@ -78,14 +90,47 @@ class MemberCode:
         waits = any(op.barrier for op in ops)
         if waits and any(isinstance(op, control.Return) for op in ops):
             raise Apart("its threads may end in front of a barrier")
-        self._settled = self._settle()
+        self._settled: dict[Any, Ambiguous | None] = {}
 
-    def _settle(self) -> Ambiguous | None:
+    def has_shape_of(self, other: MemberCode) -> bool:
+        """Whether another kernel's blocks have the same threads, and tiles."""
+        mine, theirs = self.module, other.module
+        same = mine.program_warps == theirs.program_warps
+        return (
+            same and mine.program_stages == theirs.program_stages and self.extents == other.extents
+        )
+
+    def _shadow(self) -> tuple[Function, tuple[int, ...]]:
+        """A program's kernel of scalars, and the extents of its tiles.
+
+        Raises:
+            Apart: its elements are not computed one by one.
+        """
+        try:
+            shadow = Shadow(self.module)
+        except NotPointwise as error:
+            raise Apart(f"{error.what}{at(error.op.loc)}") from None
+        return shadow.function, tuple(shadow.extents)
+
+    def require_settled(self, target: Target) -> None:
+        """Require that products round as they do in the kernel alone.
+
+        Raises:
+            Apart: whether one is rounded before it is added depends on other kernels.
+        """
+        key = target.name == "cpu", target.block
+        if key not in self._settled:
+            self._settled[key] = self._settle(target)
+        ambiguous = self._settled[key]
+        if ambiguous is not None:
+            raise Apart(f"{ambiguous}{at(ambiguous.loc)}")
+
+    def _settle(self, target: Target) -> Ambiguous | None:
         """The product that forbids to fuse the kernel with another one."""
         if self.options.fastmath:
             return None
         try:
-            settle(self.module.kernel)
+            _settle(self.module, self.tiled, target)
         except Ambiguous as error:
             return error
         return None
@@ -96,18 +141,24 @@ class MemberCode:
         Raises:
             Apart: an op orders threads or reaches the host.
         """
-        if self._settled is not None:
-            raise Apart(f"{self._settled}{at(self._settled.loc)}")
         try:
-            return footprint(self.module.kernel, launch)
+            return footprint(self._scalars, launch)
         except Unfollowed as error:
             raise Apart(f"{error.what}{at(error.loc)}") from None
 
 
+def _settle(module: Module, tiled: bool, target: Target) -> None:
+    """Settle which products contract; see ``contraction``."""
+    if tiled:
+        settle_maps(module)
+    elif target.name == "cpu":
+        settle(module.kernel, splits_on_processors(module.kernel, target.block or (1, 1, 1)))
+    else:
+        settle(module.kernel, splits_on_gpus)
+
+
 def _require_plain(module: Module) -> None:
     """Raise Apart for kernels whose launches are more than a grid of independent blocks."""
-    if has_tiles(module):
-        raise Apart("it is a program over tiles")
     if module.stack is not None:
         raise Apart("it has functions that call themselves")
     if module.tensor_maps or any(each.by_value for each in module.kernel.params):
@@ -130,14 +181,15 @@ class FusedSource:
     """The kernel of several launches; see KernelSource.
 
     Args:
-        forwards_f64: whether float64 is passed on in registers.
+        target: of the code, which decides what is passed on in registers.
 
     Raises:
         Apart: the members' code is too large, or a product may round in another way.
     """
 
-    def __init__(self, members: tuple[MemberCode, ...], joint: Joint, forwards_f64: bool) -> None:
-        self.members, self.joint, self.forwards_f64 = members, joint, forwards_f64
+    def __init__(self, members: tuple[MemberCode, ...], joint: Joint, target: Target) -> None:
+        self.members, self.joint, self.target = members, joint, target
+        self.forwards_f64 = forwards_f64(target, members[0].options)
         self._lock = threading.Lock()
         self._module: Module | None = None
         if sum(member.size for member in members) > MOST_OPS:
@@ -171,10 +223,12 @@ class FusedSource:
 
     def _joined(self) -> Module:
         module = join([member.module for member in self.members], self.joint)
-        simplify(module, self.forwards_f64)
+        tiled = self.members[0].tiled
+        if not tiled:
+            simplify(module, self.forwards_f64)
         if not self.members[0].options.fastmath:
             try:
-                settle(module.kernel)
+                _settle(module, tiled, self.target)
             except Ambiguous as error:
                 raise Apart(f"{error}{at(error.loc)}") from None
         return module

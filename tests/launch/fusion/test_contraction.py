@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,12 @@ from gridlane.ir.op import FastMath
 from gridlane.ir.ops import arith
 from gridlane.ir.parser import parse_module
 from gridlane.launch.fusion import fused
-from gridlane.passes.structure.fusion.contraction import Ambiguous, settle
+from gridlane.passes.structure.fusion.contraction import (
+    Ambiguous,
+    settle,
+    splits_on_gpus,
+    splits_on_processors,
+)
 
 KERNEL = """
 kernel @k(%x: ptr<f32, global> [path=("data")], %a: f32 [argument=1], %c: b1 [argument=2]) {{
@@ -91,10 +98,10 @@ UNCERTAIN = {
 }
 
 
-def settled(body: str) -> list[FastMath]:
+def settled(body: str, splits: Any = splits_on_gpus) -> list[FastMath]:
     """The flags of the products of a kernel."""
     module = parse_module(KERNEL.format(body=body))
-    settle(module.kernel)
+    settle(module.kernel, splits)
     return [op.fast for op in module.kernel.body.walk() if isinstance(op, arith.Mul)]
 
 
@@ -107,6 +114,30 @@ def test_pairs_keep_their_permission(name: str) -> None:
 def test_other_pairs_forbid_fusion(name: str) -> None:
     with pytest.raises(Ambiguous, match="may or may not be rounded"):
         settled(UNCERTAIN[name])
+
+
+@pytest.mark.parametrize(
+    ("index", "certain"), [("%i", True), ("%j", True), ("%twice", False), ("%t", False)]
+)
+def test_loads_in_a_row_leave_a_product_and_its_sum_together(index: str, certain: bool) -> None:
+    body = f"""
+  %t: i32 = thread_idx x
+  %i: i64 = cast %t
+  %j: i64 = const 0
+  %twice: i64 = add %i, %i
+  %m: f32 = mul %v, %a [fast=contract]
+  %q: ptr<f32, global> = offset %x, {index}
+  %w: f32 = load %q
+  %s: f32 = add %m, %w [fast=contract]
+  store %x, %s"""
+    assert settled(body) == [FastMath.CONTRACT]
+    module = parse_module(KERNEL.format(body=body))
+    splits = splits_on_processors(module.kernel, (64, 1, 1))
+    if certain:
+        settle(module.kernel, splits)
+    else:
+        with pytest.raises(Ambiguous):
+            settle(module.kernel, splits)
 
 
 def test_products_alone_lose_it() -> None:

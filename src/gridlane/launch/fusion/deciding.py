@@ -14,6 +14,7 @@ from gridlane.launch.kernel import Kernel
 from gridlane.launch.plan import Plan
 
 if TYPE_CHECKING:
+    from gridlane.core.options import Target
     from gridlane.runtime.protocol import Device
 
 MOST_BYTES = 3584
@@ -66,14 +67,16 @@ class Group:
 class Member:
     """A launch with its facts and its accesses."""
 
-    def __init__(self, launch: Delayed, facts: Facts, memory: Memory) -> None:
+    def __init__(self, launch: Delayed, facts: Facts, memory: Memory, target: Target) -> None:
         from gridlane.compiler.fusion import Launch, Side
 
         assert facts.code is not None and facts.origin is not None
         self.launch, self.facts, self.code = launch, facts, facts.code
         self.block = facts.origin.block
         self.numbers = facts.numbers(launch.params)
-        self.found = self.code.footprint(Launch(launch.grid, self.block, self.numbers))
+        threads = self.code.extents or self.block
+        self.code.require_settled(target)
+        self.found = self.code.footprint(Launch(launch.grid, threads, self.numbers))
         self.side = Side(self.found, self.numbers, memory)
 
 
@@ -143,7 +146,9 @@ class _Maker:
             known: Member | str = facts.why or "an argument is memory of the host or of a library"
             if not facts.why and launch.is_own:
                 try:
-                    known = Member(launch, facts, self.memory)
+                    assert facts.origin is not None
+                    target = self.device.target(facts.origin.block)
+                    known = Member(launch, facts, self.memory, target)
                 except Apart as error:
                     known = error.why
             self.members[place] = known
@@ -161,16 +166,20 @@ class _Maker:
             return f"its grid is {shapes}, and theirs {first.launch.grid} of {first.block}", False
         if member.code.options != first.code.options:
             return "its options are others", False
+        if not first.code.has_shape_of(member.code):
+            return "one is a program over tiles of other extents, or with other warps", False
+        threads = first.code.extents or first.block
         extents = {
             **{("block", axis): extent for axis, extent in enumerate(first.launch.grid)},
-            **{("thread", axis): extent for axis, extent in enumerate(first.block)},
+            **{("thread", axis): extent for axis, extent in enumerate(threads)},
         }
         waits = member.found.shares and any(each.found.shares for each in chosen)
         for each in chosen:
             met = meeting(each.side, member.side, extents)
             if met.reach is Reach.GRID:
                 return _crossing(each, member, met.places), False
-            waits |= met.reach is Reach.BLOCK
+            # The threads of a program may have other elements of one tile than of another.
+            waits |= met.reach > (Reach.NONE if member.code.tiled else Reach.THREAD)
         return "", waits
 
     def _longest(self, group: Group, chosen: list[Member], barriers: set[int]) -> Group:
@@ -229,12 +238,11 @@ def code_of(members: list[Member], barriers: tuple[int, ...], device: Device) ->
     target = device.target(first.block)
     codes = tuple([member.code for member in members])
     fusion.require_same_lanes(codes, target)
-    forwards = fusion.forwards_f64(target, first.code.options)
-    key = (tuple(map(id, codes)), joint, forwards)
+    key = (tuple(map(id, codes)), joint, target)
     kernels = found_of(device).kernels
     kernel = kernels.get(key)
     if kernel is None:
-        source = fusion.FusedSource(codes, joint, forwards)
+        source = fusion.FusedSource(codes, joint, target)
         kernel = kernels[key] = Kernel(source, (), first.code.options)
     plan = kernel.plan(first.block, _variant(first, device), device)
     artifact = plan.kernel.artifact
@@ -252,7 +260,9 @@ def code_of(members: list[Member], barriers: tuple[int, ...], device: Device) ->
 
 def _variant(member: Member, device: Device) -> Variant:
     """The variant for a grid; parameters are tested at the launch."""
-    if device.route == "inline" or not compact.grid_holds(member.launch.grid, member.block):
+    if device.route == "inline" or member.code.tiled:
+        return Variant()
+    if not compact.grid_holds(member.launch.grid, member.block):
         return Variant()
     x, y, z = member.launch.grid
     many = x * y * z >= MANY_BLOCKS * device.limits.multiprocessors
@@ -267,7 +277,7 @@ def _places(members: list[Member]) -> tuple[tuple[int, ...], ...]:
         own: list[int] = []
         for place, param in enumerate(member.code.module.kernel.params):
             value = member.numbers.get(place)
-            key = (param.value.type, value) if value is not None else (number, place)
+            key = (param.value.type, param.align, value) if value is not None else (number, place)
             own.append(known.setdefault(key, len(known)))
         places.append(tuple(own))
     return tuple(places)

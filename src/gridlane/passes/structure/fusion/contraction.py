@@ -10,12 +10,14 @@ the permission, as another kernel's sums may meet them.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 
+from gridlane.analysis.strides import Steps
 from gridlane.core.dtypes import DType
 from gridlane.core.source import Loc
 from gridlane.ir.op import FastMath, Op
-from gridlane.ir.ops import arith, control, memory
+from gridlane.ir.ops import arith, control, grid, memory
+from gridlane.ir.ops.grid import Axis
 from gridlane.ir.values import Function, Region, Value, Var
 
 _SUMS = (arith.Add, arith.Sub)
@@ -34,8 +36,16 @@ class Ambiguous(Exception):
         self.loc = loc
 
 
-def settle(kernel: Function) -> None:
+Splits = Callable[[Op], bool]
+"""Whether an op may become several blocks of machine code."""
+
+
+def settle(kernel: Function, splits: Splits | None = None) -> None:
     """Remove the permission of products that are in no pair.
+
+    Args:
+        splits: which ops between a product and its sum may part them; None if no product may be in
+            a pair.
 
     Raises:
         Ambiguous: what becomes of a pair depends on other kernels.
@@ -51,7 +61,7 @@ def settle(kernel: Function) -> None:
             op.fast &= ~FastMath.CONTRACT
             continue
         number = numbers.of(op.results[0])
-        if number in pairs or not uses.is_certain(op, end):
+        if splits is None or number in pairs or not uses.is_certain(op, end, splits):
             raise Ambiguous(op.loc)
         pairs[number] = op
 
@@ -60,6 +70,41 @@ def _may_contract(op: Op) -> bool:
     type_ = op.results[0].type
     is_float = isinstance(type_, DType) and type_.is_float
     return is_float and bool(getattr(op, "fast", FastMath.NONE) & FastMath.CONTRACT)
+
+
+def splits_on_gpus(op: Op) -> bool:
+    """Whether an op may become several blocks of a GPU's code."""
+    return not isinstance(op, (*_SIMPLE, memory.Load))
+
+
+def splits_on_processors(kernel: Function, block: tuple[int, int, int]) -> Splits:
+    """Which ops may become several blocks of a processor's code: loads too, whose lanes are not in
+    a row, as the code has a branch for each way."""
+    steps = Steps(kernel, Axis.X)
+    is_line = block[1] * block[2] == 1 or not block[0] % _MOST_LANES
+
+    def splits(op: Op) -> bool:
+        if isinstance(op, _SIMPLE):
+            return False
+        if not isinstance(op, memory.Load) or not is_line:
+            return True
+        size = op.results[0].type.size
+        pointer = op.pointer.op
+        is_wide = (
+            not isinstance(pointer, memory.Offset) or getattr(pointer.index.type, "size", 0) == 8
+        )
+        return not is_wide or size < 4 or steps.of(op.pointer) not in (0, size)
+
+    return splits
+
+
+_MOST_LANES = 64
+_SIMPLE = (
+    arith.Const, arith.Add, arith.Sub, arith.Mul, arith.Min, arith.Max, arith.And, arith.Or,
+    arith.Xor, arith.Shift, arith.Neg, arith.Abs, arith.Not, arith.Compare, arith.Select,
+    arith.Cast, arith.Bitcast, memory.Offset, memory.FieldPointer, memory.Recast, memory.ReadVar,
+    memory.WriteVar, grid.GridQuery,
+)  # fmt: skip
 
 
 class _Uses:
@@ -105,7 +150,7 @@ class _Uses:
                         return end
         return None
 
-    def is_certain(self, product: arith.Mul, end: Op) -> bool:
+    def is_certain(self, product: arith.Mul, end: Op, splits: Splits) -> bool:
         """Whether every compiler that contracts at all contracts a product with its sum: it has one
         use, up to the sum, in one block, and stays in its loop."""
         value = product.results[0]
@@ -119,7 +164,7 @@ class _Uses:
                 return False
             value = users[0].results[0]
         (region, first), (other, last) = self.places[product], self.places[end]
-        if region is not other or any(op.REGION_FIELDS for op in region.ops[first:last]):
+        if region is not other or any(map(splits, region.ops[first:last])):
             return False
         loop = self.loops[product]
         return loop is None or self._varies(product, _written(loop), {})

@@ -6,13 +6,15 @@ from dataclasses import replace
 
 from gridlane.core.frozen import frozen
 from gridlane.ir.op import Op, clone_region
-from gridlane.ir.ops import arith, control, grid, memory
+from gridlane.ir.ops import arith, control, grid, memory, tiles
 from gridlane.ir.rewriting import Labels
 from gridlane.ir.types import PointerType
 from gridlane.ir.values import Function, Global, Module, Param, Region, Value, Var
-from gridlane.passes.structure.inline import declare_variables, inline_calls
+from gridlane.passes.optimise.promote import promote_variables
+from gridlane.passes.structure.inline import declare_variables, inline_calls, inline_into
 from gridlane.passes.structure.inline import zero_of as zero_of
 from gridlane.passes.structure.return_last import return_last
+from gridlane.passes.tiles import has_tiles
 
 
 @frozen
@@ -33,11 +35,16 @@ class Joint:
 
 
 def prepare(module: Module) -> None:
-    """Inline a kernel's calls, and replace its returns by branches where that is possible.
+    """Inline a kernel's calls, and replace its returns by branches where that is possible; of a
+    program over tiles the functions of elements stay.
 
     Raises:
         TargetError: a device function calls itself.
     """
+    if has_tiles(module):
+        inline_into(module, module.kernel)
+        promote_variables(module)
+        return
     inline_calls(module)
     return_last(module)
 
@@ -97,10 +104,14 @@ def _append(
     for var in renamed.values():
         region.ops.append(memory.WriteVar(var, zero_of(region.ops, var.type, function.loc)))
     body = clone_region(function.body, values, renamed)
-    symbols = _add_globals(fused, member, number)
+    symbols, functions = _add_globals(fused, member, number), _add_functions(fused, member, number)
     for op in body.walk():
         if isinstance(op, memory.GlobalAddress):
             op.symbol = symbols[op.symbol]
+        elif isinstance(op, tiles.TileMap):
+            op.callee = functions[op.callee]
+    if body.ops and isinstance(body.ops[-1], control.Return):
+        body.ops.pop()
     labels = Labels(kernel)
     labels.rename(body)
     if not any(isinstance(op, control.Return) for op in body.walk()):
@@ -126,6 +137,16 @@ def _add_globals(fused: Module, member: Module, number: int) -> dict[str, str]:
         fused.globals[new] = Global(
             new, item.element, item.count, item.space, item.align, item.data
         )
+    return names
+
+
+def _add_functions(fused: Module, member: Module, number: int) -> dict[str, str]:
+    """The names of a member's functions of elements in the fused module."""
+    names: dict[str, str] = {}
+    for name, function in member.functions.items():
+        if not function.is_kernel:
+            names[name] = new = name if name not in fused.functions else f"{name}.{number}"
+            fused.functions[new] = replace(function, name=new)
     return names
 
 
