@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from tests.tuning.made_up import Made, clock
 
+from gridlane.backends import names
 from gridlane.launch import current
 from gridlane.tuning import tables
 from gridlane.tuning.errors import TuningError
@@ -14,6 +16,7 @@ from gridlane.tuning.search import tune
 from gridlane.tuning.spaces import Space
 
 SPACE = Space({"n": range(12)})
+SHIPPED_READER = tables.shipped
 
 
 def value(candidate):
@@ -100,3 +103,27 @@ def test_damaged_tables(table, damage, message):
 def test_no_table(tmp_path):
     with pytest.raises(OSError):
         tables.use(tmp_path / "none.json")
+
+
+SHIPPED = sorted(Path(tables.__file__).with_name("shipped").glob("*.json"))
+
+
+@pytest.mark.parametrize("file", SHIPPED, ids=lambda file: file.name)
+def test_the_tables_of_gridlane(file):
+    """Each is whole, small, and of a kind of devices that there is."""
+    table = tables.read(file.read_text(), file.name)
+    assert table.device["kind"] in names() and set(table.device) == set(
+        tables.identity(current.device())
+    )
+    assert table.tunings and file.stat().st_size < 200_000
+    for entry in table.tunings.values():
+        states = [each["state"] for each in entry["trials"]]
+        assert states[0] == "measured" and len(states) <= 8
+
+
+def test_a_damaged_table_of_gridlane_is_a_warning(monkeypatch, tmp_path):
+    (tmp_path / "shipped").mkdir()
+    (tmp_path / "shipped" / "x.json").write_text(SHIPPED[0].read_text().replace("0.0", "0.1", 1))
+    monkeypatch.setattr(tables, "files", lambda package: tmp_path)
+    with pytest.warns(UserWarning, match=r"x\.json is damaged"):
+        assert SHIPPED_READER.__wrapped__() == ()
