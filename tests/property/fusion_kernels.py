@@ -175,25 +175,78 @@ def swapped(x, y, n):
         y[i * w + j] = x[j * (n // w) + i]
 
 
+@cuda.jit
+def axpy(x, y, n):
+    i = cuda.grid(1)
+    if i < n:
+        y[i] = np.float32(1.1) * x[i] + y[i]
+
+
+@cuda.jit
+def axpby(x, y, n):
+    i = cuda.grid(1)
+    if i < n:
+        y[i] = np.float32(1.1) * x[i] + np.float32(0.7) * y[i]
+
+
+@cuda.jit
+def spread(x, y, n):
+    i = cuda.grid(1)
+    if i < n:
+        y[i] = np.float32(0.6) * y[i] + x[(i * 5) % n]
+
+
+@cuda.jit
+def parted(x, y, n):
+    i = cuda.grid(1)
+    if i < n:
+        v = x[i] * y[i]
+        if v > np.float32(0):
+            y[i] = v + x[i]
+        else:
+            y[i] = x[i] - v
+
+
+@cuda.jit
+def polynomial(x, y, n):
+    i = cuda.grid(1)
+    if i < n:
+        v = x[i]
+        y[i] = ((v * np.float32(0.3) + np.float32(0.1)) * v - np.float32(0.9)) * v + y[i]
+
+
+@cuda.jit
+def distance(x, y, n):
+    i = cuda.grid(1)
+    if i < n:
+        y[i] = math.sqrt(x[i] * x[i] + y[i] * y[i])
+
+
+@cuda.jit
+def bits(x, y, n):
+    i = cuda.grid(1)
+    if i < n:
+        k = int(x[i] * np.float32(100)) ^ i
+        y[i] = np.float32(k % 17) * np.float32(0.25)
+
+
+@cuda.jit
+def wave(x, y, n):
+    i = cuda.grid(1)
+    if i < n:
+        y[i] = math.sin(x[i]) * np.float32(0.5)
+
+
 LINES: list[Any] = [
     affine, product, difference, wide, strides, steps, shifted, ahead, reversed_, first, gathered,
-    roots, branches, looped, lonely, turned, blockwise, summed, pairs,
+    roots, branches, looped, lonely, turned, blockwise, summed, pairs, axpy, axpby, spread, parted,
+    polynomial, distance, bits, wave,
 ]  # fmt: skip
 """Kernels over lines of elements, in blocks of 32 threads."""
 TABLES: list[Any] = [table, swapped]
 """Kernels over tables with rows of four elements, in blocks of 4 x 8 threads."""
-OWN = {
-    affine,
-    product,
-    difference,
-    wide,
-    strides,
-    steps,
-    roots,
-    branches,
-    looped,
-    pairs,
-    turned,
-    table,
-}
+OWN: set[Any] = {
+    affine, product, difference, wide, strides, steps, roots, branches, looped, pairs, turned,
+    table, axpy, axpby, parted, polynomial, distance, bits, wave,
+}  # fmt: skip
 """Kernels whose threads touch the same element of both arrays."""

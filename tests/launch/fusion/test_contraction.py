@@ -86,6 +86,18 @@ UNCERTAIN = {
     }
   } step {
   }""",
+    "added to another product": """
+  %m: f32 = mul %v, %a [fast=contract]
+  %w: f32 = load %x
+  %n: f32 = mul %w, %w [fast=contract]
+  %s: f32 = add %m, %n [fast=contract]
+  store %x, %s""",
+    "the same product, stored": """
+  %m: f32 = mul %v, %a [fast=contract]
+  %s: f32 = add %m, %v [fast=contract]
+  %n: f32 = mul %a, %v [fast=contract]
+  store %x, %s
+  store %x, %n""",
     "through a variable": """
   %m: f32 = mul %v, %a [fast=contract]
   write $s, %m

@@ -9,7 +9,7 @@ the permission, as another kernel's sums may meet them.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable
 
 from gridlane.analysis.strides import Steps
@@ -50,20 +50,19 @@ def settle(kernel: Function, splits: Splits | None = None) -> None:
     Raises:
         Ambiguous: what becomes of a pair depends on other kernels.
     """
-    uses = _Uses(kernel)
-    pairs: dict[Hashable, arith.Mul] = {}
-    numbers = _Numbers(kernel)
-    for op in kernel.body.walk():
-        if not isinstance(op, arith.Mul) or not _may_contract(op) or op.fast & FastMath.REASSOC:
+    uses, numbers = _Uses(kernel), _Numbers(kernel)
+    products = [op for op in kernel.body.walk() if isinstance(op, arith.Mul)]
+    equal = Counter(numbers.of(op.results[0]) for op in products)
+    for op in products:
+        if not _may_contract(op) or op.fast & FastMath.REASSOC:
             continue
         end = uses.end_of(op)
         if end is None:
             op.fast &= ~FastMath.CONTRACT
             continue
-        number = numbers.of(op.results[0])
-        if splits is None or number in pairs or not uses.is_certain(op, end, splits):
+        is_alone = equal[numbers.of(op.results[0])] == 1
+        if splits is None or not is_alone or not uses.is_certain(op, end, splits):
             raise Ambiguous(op.loc)
-        pairs[number] = op
 
 
 def _may_contract(op: Op) -> bool:
@@ -163,6 +162,8 @@ class _Uses:
             if not isinstance(users[0], _THROUGH):
                 return False
             value = users[0].results[0]
+        if any(_contracts_too(other, value) for other in end.operands()):
+            return False
         (region, first), (other, last) = self.places[product], self.places[end]
         if region is not other or any(map(splits, region.ops[first:last])):
             return False
@@ -179,6 +180,14 @@ class _Uses:
                 producers = [value.op for value in op.operands() if value.op is not None]
                 known[op] = any(self._varies(each, written, known) for each in producers)
         return known[op]
+
+
+def _contracts_too(other: Value, value: Value) -> bool:
+    """Whether a sum has the choice of another product."""
+    op = other.op
+    while isinstance(op, _THROUGH):
+        op = op.value.op
+    return other is not value and isinstance(op, arith.Mul) and _may_contract(op)
 
 
 def _written(loop: control.Loop) -> set[Var]:
