@@ -25,7 +25,7 @@ from gridlane.frontends.triton import language as tl
 from gridlane.frontends.triton.parameters import Block
 from gridlane.frontends.triton.translation import translate
 from gridlane.interp import machine
-from gridlane.ir.ops import copies, tensors
+from gridlane.ir.ops import copies, tensors, warpgroups
 from gridlane.ir.ops.grid import BarrierArrive, RunOthers
 from gridlane.ir.stages import KERNEL, TILE
 from gridlane.ir.values import Module
@@ -205,6 +205,74 @@ def test_blocks_of_batches(left, right, kind):
         got = run(module, args, 4, grid)[0][2][..., :38]
         np.testing.assert_array_equal(got[:grid], want[:grid])
         assert not got[grid:].any()
+
+
+@jit
+def beside(a, b, more, c, d, rows, columns, depth, M: tl.constexpr, N: tl.constexpr,
+           E: tl.constexpr, K: tl.constexpr, TURNED: tl.constexpr):  # fmt: skip
+    """Sums of N columns and of E more, of one left factor."""
+    across = tl.cdiv(columns, N + E)
+    for tile in range(tl.program_id(0), tl.cdiv(rows, M) * across, tl.num_programs(0)):
+        i, j = tile // across * M, tile % across * (N + E)
+        total, extra = tl.zeros((M, N), tl.float32), tl.zeros((M, E), tl.float32)
+        for at in range(0, depth, K):
+            if TURNED:
+                y, z = b.load([j, at]).T, more.load([j + N, at]).T
+            else:
+                y, z = b.load([at, j]), more.load([at, j + N])
+            x = a.load([i, at])
+            total, extra = tl.dot(x, y, total), tl.dot(x, z, extra)
+        c.store([i, j], total.to(c.dtype))
+        d.store([i, j + N], extra.to(c.dtype))
+
+
+def beside_case(n: int, e: int, turned: bool, warps: int, stages: int, k: int = 64) -> Any:
+    m = 64 if warps == 4 else 128
+    rows, columns, depth = m + 40, 2 * (n + e) - 21, 3 * k - 10
+    a, b = whole((rows, depth)), whole((depth, columns))
+    y = np.ascontiguousarray(b.T) if turned else b
+    blocks = [(each, k) if turned else (k, each) for each in (n, e)]
+    right, more = Described(y, blocks[0]), Described(y, blocks[1])
+    c = Described(np.full((rows, columns), 7, np.float16), (m, n))
+    d = Described(np.full((rows, columns), 7, np.float16), (m, e))
+    args = [Described(a, (m, k)), right, more, c, d, rows, columns, depth]
+    constants = {"M": m, "N": n, "E": e, "K": k, "TURNED": turned}
+    module = lowered(program(beside, args, warps, stages, **constants))
+    return module, args, a.astype(int) @ b.astype(int)
+
+
+def columns_of(module: Module) -> set[int]:
+    """The columns of the instructions of warpgroups."""
+    ops = module.kernel.body.walk()
+    return {op.columns for op in ops if isinstance(op, warpgroups.WarpgroupMma)}
+
+
+@pytest.mark.parametrize(("n", "e"), [(64, 64), (128, 64)])
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("warps, stages", [(4, 3), (8, 2), (4, 1)])
+def test_right_factors_that_lie_one_behind_the_other(n, e, turned, warps, stages):
+    """One instruction has the columns of both, where these are in flight."""
+    module, args, want = beside_case(n, e, turned, warps, stages)
+    assert loads(module) == 3 + (not turned and n == 128)
+    assert columns_of(module) == ({n + e} if stages > 1 else {n, e})
+    got, watch = run(module, args, warps, 2)
+    width = want.shape[1]
+    places = np.arange(width) // n % 2 if n == e else np.arange(width) % (n + e) // n
+    np.testing.assert_array_equal(got[3][:, :width][:, places == 0], want[:, places == 0])
+    np.testing.assert_array_equal(got[4][:, :width][:, places == 1], want[:, places == 1])
+    assert (got[3][:, :width][:, places == 1] == 7).all()
+    assert watch.most == int(stages > 1)
+
+
+@pytest.mark.parametrize(("turned", "n", "e", "k"), [(False, 64, 32, 64), (True, 64, 32, 128)])
+def test_right_factors_that_are_apart(turned, n, e, k):
+    """Panels of half a line, and several along the depth."""
+    module, args, want = beside_case(n, e, turned, 4, 3, k)
+    assert columns_of(module) == {n, e}
+    got, _ = run(module, args, 4)
+    first = np.arange(want.shape[1]) % (n + e) < n
+    np.testing.assert_array_equal(got[3][:, : want.shape[1]][:, first], want[:, first])
+    np.testing.assert_array_equal(got[4][:, : want.shape[1]][:, ~first], want[:, ~first])
 
 
 def test_padding_of_nan():

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gridlane.core.dtypes import b1, u8, u64
 from gridlane.core.frozen import frozen
 from gridlane.ir.ops import tiles
@@ -28,28 +30,30 @@ from gridlane.passes.tiles.core_products import (
     words_of,
 )
 from gridlane.passes.tiles.elements import element, type_of
-from gridlane.passes.tiles.indices import BitIndex, Bits, log2, unflattened
+from gridlane.passes.tiles.indices import BitIndex, Bits, Coordinates, log2, unflattened
 from gridlane.passes.tiles.layouts import LANE_BITS
 from gridlane.passes.tiles.placement import Schedule
 from gridlane.passes.tiles.state import State, Storage
-from gridlane.passes.tiles.sums import rounded, sum_type
+from gridlane.passes.tiles.sums import in_place, rounded, sum_type
 from gridlane.passes.tiles.turns import TurnCode
 
 _GROUP_BITS = LANE_BITS + 2
 
 
 def dot_by_groups(state: State, op: tiles.TileDot, storage: Storage, schedule: Schedule) -> None:
-    """Compute a product by ``warpgroup_mma``; all warpgroups run it together."""
+    """Compute a product by ``warpgroup_mma``, with one before that waits for it; all warpgroups
+    run it together."""
+    if _is_joint(state, op):
+        return
+    first = next((each for each, other in state.joint.items() if other is op), None)
+    ops = [first, op] if isinstance(first, tiles.TileDot) and _is_joint(state, first) else [op]
     left = in_registers(state, op.lhs) or _matrix(state, op.lhs, is_left=True)
-    right = _matrix(state, op.rhs, is_left=False)
-    shape, layout, b = storage.type.shape, schedule.layout, state.b
-    type_ = sum_type(op)
+    rights = [_matrix(state, each.rhs, is_left=False) for each in ops]
+    right = replace(rights[0], lines=sum(each.lines for each in rights))
+    b, type_ = state.b, sum_type(op)
     with state.together():
-        places = [
-            unflattened(b, layout.at(register, state.thread), shape)
-            for register in range(layout.count)
-        ]
-        sums = [b.cast(element(state, op.acc, at), type_) for at in places]
+        cells = _cells(state, ops, storage)
+        sums = [b.cast(element(state, each.acc, at), type_) for each, _, at in cells]
         for each in (left, right):
             if isinstance(each, _Matrix) and each.storage.start is None:
                 state.touch(each.storage.symbol)
@@ -59,10 +63,39 @@ def dot_by_groups(state: State, op: tiles.TileDot, storage: Storage, schedule: S
         if not late:
             wait = WarpgroupWait(int(op in state.flights), state.is_alone(), tuple(sums))
             sums = b.emit(wait).results
-        for at, total in zip(places, sums, strict=True):
-            state.write(storage, at, rounded(state, storage, total))
+        for (_, target, at), total in zip(cells, sums, strict=True):
+            state.write(target, at, rounded(state, target, total))
     if late:
         waits.start(state, op, storage, [word for each in words.values() for word in each])
+
+
+def _is_joint(state: State, op: tiles.TileDot) -> bool:
+    """Whether a product is computed by the instructions of the next one. Nothing reads its sums
+    where both are in flight."""
+    other = state.joint.get(op)
+    return other is not None and {op, other} <= state.flights
+
+
+def _cells(
+    state: State, ops: list[tiles.TileDot], storage: Storage
+) -> list[tuple[tiles.TileDot, Storage, Coordinates]]:
+    """The sums of products in the order of instructions, which have the columns of all: the product
+    of each, its memory, and its place there."""
+    lists: list[list[tuple[tiles.TileDot, Storage, Coordinates]]] = []
+    for each in ops:
+        schedule, target = state.placement.products[each], storage
+        if each is not ops[-1]:
+            target = in_place(state, each)
+            assert target is not None  # as it is in flight
+        groups, layout, shape = schedule.groups, schedule.layout, target.type.shape
+        assert groups is not None
+        count = layout.count * ROWS * groups.down // shape[0]
+        for register in range(layout.count):
+            at = unflattened(state.b, layout.at(register, state.thread), shape)
+            if register // count == len(lists):
+                lists.append([])
+            lists[register // count].append((each, target, at))
+    return [cell for cells in lists for cell in cells]
 
 
 @frozen

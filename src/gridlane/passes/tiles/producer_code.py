@@ -50,6 +50,7 @@ def producing(state: State, producer: Producer, body: Region) -> Generator[None]
     """Emit what precedes the program and the code of the producer; the block emits the program."""
     b, threads = state.b, state.threads
     code = _Code(state, producer)
+    state.joint = producer.products
     code.prepare()
     first = b.eq(state.thread, b.const(threads, i32))
     apart = b.value(arith.Ge(state.thread, b.const(threads, i32)))
@@ -127,7 +128,8 @@ class _Code:
                 self.theirs[site], self.ours[site] = self._ring(site), self._ring(site)
                 for op in site.loads:
                     decisions.stored(state.machine, op.type, op.loc, 0, site.stages)
-                    site.rings[op] = state.ring(op.results[0], False, site.stages, life)
+                    self._allot(site, op, life)
+                for op in site.loads:
                     self.maps[op] = self._map(op, site.rings[op])
             else:
                 self._join(site, site.first)
@@ -147,6 +149,16 @@ class _Code:
                 b.emit(MbarrierInit(self.barrier(number), b.const(count, u32)))
             b.emit(ProxyFence(shared=True))
         b.emit(grid.Barrier())
+
+    def _allot(self, site: Site, op: Load, life: tuple[int, int]) -> None:
+        """The memory of a load's ring; of two joint ones, both."""
+        state, joint = self.state, self.producer.joint
+        other = joint.get(op)
+        if other is not None:
+            values = op.results[0], other.results[0]
+            site.rings[op], site.rings[other] = state.joint_rings(values, site.stages, life)  # type: ignore[index]  # a load
+        elif op not in joint.values():
+            site.rings[op] = state.ring(op.results[0], False, site.stages, life)
 
     def _join(self, site: Site, first: Site) -> None:
         """Have the ring of another site."""

@@ -24,6 +24,7 @@ from gridlane.ir.types import PointerType, TileType
 from gridlane.ir.values import Param, Value, Var
 from gridlane.passes.tiles import decisions
 from gridlane.passes.tiles.factors import factor_of, is_of_matrices, is_of_one
+from gridlane.passes.tiles.joint_products import partners
 from gridlane.passes.tiles.machine import WARP
 from gridlane.passes.tiles.order import ORDERS, Order, writes_memory
 from gridlane.passes.tiles.placement import Placement
@@ -78,11 +79,15 @@ class Producer:
     Attributes:
         ops: those of the program that it runs as well.
         gates: ops that it waits for, with the descriptors whose memory they write, if it is known.
+        joint: loads of one site, of which the stages of the second follow those of the first; both
+            are right factors of ``products``.
     """
 
     sites: list[Site]
     ops: set[Op]
     gates: dict[Op, tuple[Param, ...]]
+    joint: dict[Op, Op]
+    products: dict[Op, Op]
 
     def site_of(self, op: Op) -> Site | None:
         """The site whose last load an op is."""
@@ -98,7 +103,8 @@ def producer_of(state: State) -> Producer | None:
     if not loads:
         return None
     slice_ = Slice(placement)
-    sites = _sites(placement, loads)
+    pairs = partners(placement)
+    sites = _sites(placement, loads, pairs)
     if not any(placement.order.loops(site.last) for site in sites):
         return None
     for op in loads:
@@ -111,7 +117,27 @@ def producer_of(state: State) -> Producer | None:
     if not _allot_stages(state, sites):
         decisions.no_producer(loads[0].loc, "their memory does not fit")
         return None
-    return Producer(sites, slice_.ops, _gates(placement, loads))
+    pairs = {one: other for one, other in pairs.items() if _are_together(sites, one, other)}
+    joint = {_right(one): _right(other) for one, other in pairs.items()}
+    return Producer(sites, slice_.ops, _gates(placement, loads), joint, pairs)
+
+
+def _right(op: Op) -> Op:
+    """The load of a product's right factor."""
+    assert isinstance(op, tiles.TileDot)
+    load = factor_of(op.rhs)[0].op
+    assert load is not None
+    return load
+
+
+def _are_together(sites: list[Site], one: Op, other: Op) -> bool:
+    """Whether the right factors of two products are of one site, which shares its ring with none,
+    and of no other product."""
+    loads = _right(one), _right(other)
+    site = next((each for each in sites if loads[0] in each.loads), None)
+    if site is None or loads[1] not in site.loads or site.first is not None:
+        return False
+    return all(each.first is not site for each in sites)
 
 
 def extra_threads(threads: int) -> int:
@@ -211,15 +237,19 @@ def _is_factor(placement: Placement, op: Op, value: Value) -> bool:
     return value in (factor_of(op.lhs)[0], factor_of(op.rhs)[0])
 
 
-def _sites(placement: Placement, loads: list[Load]) -> list[Site]:
+def _sites(placement: Placement, loads: list[Load], pairs: dict[Op, Op]) -> list[Site]:
     """The loads, of which neighbours that are needed until the same op are together; in ``loads``
-    remain those that are in a site."""
+    remain those that are in a site.
+
+    Args:
+        pairs: products that may be computed where the second one is.
+    """
     order, sites = placement.order, list[Site]()
     for op in list(loads):
         _, region, index = order.path[op][-1]
         depth = len(order.path[op]) - 1
         users = _users(placement, op.results[0])
-        ends = {order.path[user][depth][2] for user in users}
+        ends = {order.path[pairs.get(user, user)][depth][2] for user in users}
         last = region.ops[max(ends)]
         if any(_jumps(each) for each in region.ops[index : max(ends) + 1]):
             loads.remove(op)

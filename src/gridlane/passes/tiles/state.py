@@ -60,6 +60,8 @@ class Storage:
             bytes change places (``ir.ops.shared_matrix``); else 0.
         turned: lines are columns there, those of the last two axes.
         start: of a stage of a ring, the number of its first element.
+        pitch, skip: of a ring whose stages follow those of another one: elements from a stage to
+            the next, and in front of the first one.
         layout, registers: of the thread's own elements, where they are variables.
         pairs: a register holds two neighbours, which are written one after the other.
         low: the first of them, until the second one is written.
@@ -73,6 +75,8 @@ class Storage:
     swizzle: int = 0
     turned: bool = False
     start: Value | None = None
+    pitch: int = 0
+    skip: int = 0
     layout: Layout | None = None
     registers: tuple[Var, ...] = ()
     pairs: bool = False
@@ -151,6 +155,7 @@ class State:
         behind: what follows an op once it is lowered.
         fragments: variables of sums that a loop holds in fragments, and these.
         rings: loads of the producer, and the stages of each.
+        joint: products whose right factors lie one behind the other (``joint_products.py``).
         has_producer: the block has a warp more, which copies tiles to shared memory.
         ahead: loads of pipelines, and what stands in their place.
         memo: the elements that were computed for the element of a loop that is being emitted.
@@ -179,6 +184,7 @@ class State:
     )
     flights: set[Op] = field(default_factory=set[Op])
     rings: dict[Op, int] = field(default_factory=dict[Op, int])
+    joint: dict[Op, Op] = field(default_factory=dict[Op, Op])
     has_producer: bool = False
     fragments: dict[Var, list[Var]] = field(default_factory=dict[Var, list[Var]])
     turns: Turns = field(default_factory=Turns)
@@ -244,8 +250,26 @@ class State:
 
     def stage(self, ring: Storage, slot: Value) -> Storage:
         """One tile of a ring. Its accesses are not noted: the pipeline orders them."""
-        start = self.b.mul(slot, self.b.const(ring.count, i32))
+        start = self.b.mul(slot, self.b.const(ring.pitch or ring.count, i32))
+        if ring.skip:
+            start = self.b.add(start, self.b.const(ring.skip, i32))
         return replace(ring, start=start)
+
+    def joint_rings(
+        self, values: tuple[Value, Value], stages: int, life: tuple[int, int]
+    ) -> tuple[Storage, Storage]:
+        """Rings of two tiles, of which each stage of the second is behind that of the first."""
+        first, second = (
+            Storage(type_, False, swizzle=swizzle_of(type_, False))
+            for value in values
+            if isinstance(type_ := value.type, TileType)
+        )
+        pitch = first.count + second.count
+        symbol = self.arrays.allot(first.type.element, stages * pitch, life, ALIGN)
+        for each in (first, second):
+            each.symbol, each.pitch = symbol, pitch
+        second.skip = first.count
+        return first, second
 
     def variable_of(self, op: Op) -> Storage | None:
         """The memory of the variable that an op reads; None where it reads none."""

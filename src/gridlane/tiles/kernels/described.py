@@ -146,8 +146,10 @@ class Tile(NamedTuple):
 _TILES = (
     Tile(128, 256, 8),
     Tile(256, 128, 8),
+    Tile(256, 128, 8, 64),
     Tile(128, 128, 8, 64),
     Tile(128, 128, 8),
+    Tile(128, 128, 4, 0, 2),
     Tile(64, 256, 4),
     Tile(64, 128, 4),
     Tile(128, 64, 8),
@@ -155,11 +157,13 @@ _TILES = (
 )
 _PRODUCTS = 2048
 """Products of a multiprocessor in a cycle."""
-_BYTES, _ODD_BYTES = 64, 40
+_BYTES, _ODD_BYTES = 64, 33
 """That it reads from the second cache in a cycle: of rows that begin its lines, and of others."""
 _LINE = 128
 _STEP, _EXTRA_STEP = 16, 48
 """Cycles of a step besides its products, without and with a tile of more columns."""
+_BESIDE = 1.1
+"""How much longer steps are where programs read the shared memory of a multiprocessor at once."""
 _ADDED_BYTES = 25
 """Of parts that a multiprocessor writes or reads in a cycle."""
 _BEGIN = 3200
@@ -204,8 +208,6 @@ def _least(
             continue
         tiles = count * -(-m // rows) * -(-n // width)
         for whole, parts in _splits(tiles, steps, busy, asked):
-            if tile.extra and parts > 1:
-                continue
             cycles = _cycles(tile, whole, steps, busy, rate)
             rest = tiles - whole
             if rest:
@@ -248,6 +250,8 @@ def _cycles(tile: Tile, tiles: int, steps: int, busy: int, rate: int) -> float:
     others multiply."""
     moved = (tile.rows + tile.width) * _SPAN * 2
     step = max(tile.rows * tile.width * _SPAN / _PRODUCTS, moved / rate)
-    rounds, programs = -(-tiles // (busy * tile.programs)), tile.programs
+    rounds = -(-tiles // (busy * tile.programs))
     step += _EXTRA_STEP if tile.extra else _STEP
-    return rounds * (step * steps * programs + _BEGIN)
+    if tile.programs > 1:
+        return rounds * (_BESIDE * step * steps * tile.programs + _BEGIN / tile.programs)
+    return rounds * (step * steps + _BEGIN)

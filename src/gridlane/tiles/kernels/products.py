@@ -448,7 +448,8 @@ def _prepared(
     k, count = a.shape[0] if a.turned else a.shape[1], batches.products
     in_lines = a.is_in_lines and b.is_in_lines
     tile = described.described_blocks(m, n, k, split_k, in_lines, count)
-    rest = count * -(-m // tile.m) * -(-n // (tile.n + tile.extra)) - tile.whole
+    width = tile.n + tile.extra
+    rest = count * -(-m // tile.m) * -(-n // width) - tile.whole
     more_steps = (*[_step(each) for each in epilogue[:3]], batches.residual)
     target, index = _described(out, batches, batches.out), index_type(out, epilogue.residual)
     is_described = target is not None and not target.turned
@@ -465,10 +466,11 @@ def _prepared(
     second = None
     if rest:
         rows, columns = _ADDED
+        assert width % columns == tile.m % rows == 0
         second = prepared.Launch(
-            add_described_parts[(rest * (tile.m // rows) * (tile.n // columns),)],
+            add_described_parts[(rest * (tile.m // rows) * (width // columns),)],
             (tile.whole, numbers, m, n, tile.parts, steps, more_steps, epilogue.activation, tile.m,
-             tile.n, rows, columns, _GROUP, total, index),
+             width, rows, columns, _GROUP, total, index),
             {},
         )  # fmt: skip
     results = [
@@ -483,7 +485,7 @@ def _prepared(
         results[1],
     )
     return prepared.Prepared(
-        forms, first, second, (tile.parts, rest * tile.m * tile.n), sum_name(like.dtype),
+        forms, first, second, (tile.parts, rest * tile.m * width), sum_name(like.dtype),
         any(each is not None for each in epilogue), bool(tile.extra), (), out.dtype,
     )  # fmt: skip
 

@@ -103,25 +103,41 @@ def described_product_tiles(
         )  # fmt: skip
         if split is not None:
             if place < whole:
-                store_product(
-                    total, i, j, batch, out, more, m, n, out_steps, more_steps, DESCRIBED,
-                    ACTIVATION, M, N, INDEX,
+                store_products(
+                    total, extra, i, j, batch, out, more_out, more, m, n, out_steps, more_steps,
+                    DESCRIBED, ACTIVATION, M, N, EXTRA, INDEX,
                 )  # fmt: skip
             else:
                 lines = (place - whole) * M + tl.arange(0, M)
-                inside = i + tl.arange(0, M) < m
-                where = split + lines[:, None] * N + tl.arange(0, N)[None, :]
-                tl.store(where, total, mask=inside[:, None])
+                inside = (i + tl.arange(0, M) < m)[:, None]
+                where = split + lines[:, None] * (N + EXTRA) + tl.arange(0, N)[None, :]
+                tl.store(where, total, mask=inside)
+                if extra is not None:
+                    where = split + lines[:, None] * (N + EXTRA) + tl.arange(0, EXTRA)[None, :]
+                    tl.store(where + N, extra, mask=inside)
         else:
-            store_product(
-                total, i, j, batch, out, more, m, n, out_steps, more_steps, DESCRIBED,
-                ACTIVATION, M, N, INDEX,
+            store_products(
+                total, extra, i, j, batch, out, more_out, more, m, n, out_steps, more_steps,
+                DESCRIBED, ACTIVATION, M, N, EXTRA, INDEX,
             )  # fmt: skip
-            if extra is not None:
-                store_product(
-                    extra, i, j + N, batch, more_out, more, m, n, out_steps, more_steps, DESCRIBED,
-                    ACTIVATION, M, EXTRA, INDEX,
-                )  # fmt: skip
+
+
+@jit
+def store_products(
+    total, extra, i, j, batch, out, more_out, more, m, n, out_steps, more_steps,
+    DESCRIBED: tl.constexpr, ACTIVATION: tl.constexpr, M: tl.constexpr, N: tl.constexpr,
+    EXTRA: tl.constexpr, INDEX: tl.constexpr,
+):  # fmt: skip
+    """Finish and store the sums of both tiles."""
+    store_product(
+        total, i, j, batch, out, more, m, n, out_steps, more_steps, DESCRIBED, ACTIVATION, M, N,
+        INDEX,
+    )  # fmt: skip
+    if extra is not None:
+        store_product(
+            extra, i, j + N, batch, more_out, more, m, n, out_steps, more_steps, DESCRIBED,
+            ACTIVATION, M, EXTRA, INDEX,
+        )  # fmt: skip
 
 
 @jit
