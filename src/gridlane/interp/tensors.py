@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gridlane.core.frozen import frozen
-from gridlane.core.tensor_map import SIZE, Element, TensorMap
+from gridlane.core.tensor_map import ALIGN, SIZE, SWIZZLES, Element, TensorMap
 from gridlane.interp.atomic import read_modify_write
 from gridlane.interp.mbarriers import complete
 from gridlane.interp.memory import Fault
@@ -84,6 +84,10 @@ def _load(
 ) -> None:
     memory, bytes_ = frame.block.launch.memory, np.zeros(len(mask), np.uint32)
     for lane, box in _boxes(frame, mask, start, map_, coordinates):
+        inner = int(coordinates[0][lane]) * box.of.element.size
+        if box.of.swizzle == SWIZZLES[128] and inner % ALIGN:
+            text = f"a box with a swizzle of 128 bytes begins at a multiple of {ALIGN} bytes"
+            raise Fault(int(mask[:lane].sum()), text)
         fill = np.iinfo(box.bits).max if box.of.nan else 0
         values = np.full(len(box.there), fill, box.bits)
         values[box.inside] = memory.gather(box.there[box.inside], box.bits)

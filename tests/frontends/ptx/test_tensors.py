@@ -197,6 +197,16 @@ def test_loads(device: str, case: Any) -> None:
     np.testing.assert_array_equal(made.view(np.uint8), wanted)
 
 
+def test_loads_that_begin_at_no_multiple_of_16_bytes() -> None:
+    """A GPU ends such a launch, if boxes have a swizzle of 128 bytes."""
+    current.choose(get_device("interp"))
+    whole = cuda.to_device(numbers(np.float16, (20, 80)))
+    _, description = encoded(numbers(np.float16, (20, 80)), (64, 8), 3, False, (), whole.address)
+    text = LOADS.format(bytes=1024, rank=2, place="%r1, %r2")
+    with pytest.raises(KernelError, match="begins at a multiple of 16 bytes"):
+        launch(text, "load", description, np.zeros(SHARED // 4, np.uint32), (4, 0))
+
+
 @pytest.mark.parametrize("device", ON)
 @pytest.mark.parametrize("case", CASES[:6], ids=lambda case: f"{np.dtype(case[0])}-{case[2]}")
 def test_stores(device: str, case: Any) -> None:

@@ -508,6 +508,32 @@ def test_scalars_of_memory(late):
     assert got[3][0] == 7
 
 
+@jit
+def shifted(a, b, c, first, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr,
+            STEP: tl.constexpr):  # fmt: skip
+    """Blocks that begin at multiples of ``STEP`` elements of a line."""
+    total = tl.zeros((M, N), tl.float32)
+    for at in range(0, 2 * K, K):
+        rows = a.load([at, first * STEP]).T
+        total = tl.dot(rows, b.load([at, 0]), total)
+    c.store([0, 0], total)
+
+
+@pytest.mark.parametrize("step", [16, 8, 4, 1])
+def test_boxes_begin_at_multiples_of_16_bytes(step):
+    """Others are loaded by threads: GPUs end a launch that copies them."""
+    a, b, c = whole((64, 200)), whole((64, 32)), np.zeros((64, 32), np.float32)
+    args = [Described(a, (32, 64)), Described(b, (32, 32)), Described(c, (64, 32)), 3]
+    module = program(shifted, args, 4, 3, M=64, N=32, K=32, STEP=step)
+    reason = "no warp of its own copies blocks by tensor maps: a block may begin at no multiple of"
+    assert any(each.startswith(reason) for each in why(module)) == (step < 8)
+    changed = lowered(module)
+    assert loads(changed) == 1 + (step >= 8)
+    got, _ = run(changed, args, 4)
+    at = 3 * step
+    np.testing.assert_array_equal(got[2], a[:, at : at + 64].T.astype(int) @ b)
+
+
 def run_as_one(module: Module, args: list[Any]) -> np.ndarray:
     """The memory of the first array after a launch where it is the third as well."""
     a, b, c, tiles = args

@@ -8,6 +8,9 @@ tensor are read as 0, or NaN of all ones, and are not written.
 
 The description has as many dimensions as there are coordinates, and elements that a reduction has.
 
+NVIDIA's GPUs end a launch with an illegal instruction where a box that is loaded with a swizzle of
+128 bytes begins at no multiple of 16 bytes of a line, which the interpreter tests.
+
 Here a copy is done at once, which an asynchronous one may be as well: the memory that it reads is
 written before, and the memory that it writes is read behind a wait.
 """

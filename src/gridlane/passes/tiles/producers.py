@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from gridlane.core.dtypes import DType, bf16, f16, f32, i8, u8
 from gridlane.core.source import Loc
-from gridlane.core.tensor_map import SWIZZLES, Element
+from gridlane.core.tensor_map import ALIGN, SWIZZLES, Element
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, control, memory, tile_memory, tiles
 from gridlane.ir.ops.warpgroups import WARPS
@@ -100,6 +100,10 @@ def producer_of(state: State) -> Producer | None:
     if not state.machine.groups or state.threads + extra_threads(state.threads) > MOST_THREADS:
         return None
     loads = [op for op in placement.order.ops if isinstance(op, Load) and _may_load(placement, op)]
+    odd = [op for op in loads if not _begins_aligned(state, op)]
+    loads = [op for op in loads if op not in odd]
+    if odd:
+        decisions.no_producer(odd[0].loc, "a block may begin at no multiple of 16 bytes of a line")
     if not loads:
         return None
     slice_ = Slice(placement)
@@ -166,6 +170,14 @@ def _may_load(placement: Placement, op: Load) -> bool:
         return False
     whole = {*op.checked} == {*range(len(type_.shape))}
     return whole and all(_is_factor(placement, each, value) for each in _users(placement, value))
+
+
+def _begins_aligned(state: State, op: Load) -> bool:
+    """Whether the boxes of a load begin at multiples of 16 bytes of a line, without which a GPU
+    ends the launch with an illegal instruction."""
+    element = op.type.element
+    assert isinstance(element, DType)
+    return state.contiguity.of(op.starts[-1]).divisor * element.size % ALIGN == 0
 
 
 def map_of(placement: Placement, op: Load | tile_memory.TileStoreBlock) -> tuple[Param, ...] | None:

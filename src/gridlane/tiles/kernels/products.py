@@ -198,7 +198,8 @@ def grouped_matmul(
         raise ArgumentError(f"{right}; it must have groups")
     if left.dtype in described.FACTORS and is_hopper() and k:
         forms = described.described(left), described.described(right, _batches_of_groups(right))
-        if forms[0] is not None and forms[1] is not None:
+        # Groups begin at any row, boxes at multiples of 16 bytes of the lines in memory.
+        if forms[0] is not None and forms[1] is not None and not forms[0].turned:
             launch = _prepared_groups(forms[0], forms[1], left, each, target, groups)
             launch.run(left.value, right.value, each.value, target.value)
             if key is not None:
