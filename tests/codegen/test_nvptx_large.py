@@ -44,6 +44,16 @@ def test_products_and_sums_still_contract(monkeypatch: pytest.MonkeyPatch) -> No
     assert fused[1] >= fused[0] > 10
 
 
+def test_products_by_warpgroups_are_always_optimised(
+    levels: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else their sums are copied between registers, and ptxas serializes them."""
+    monkeypatch.setattr(ptx, "LARGE", 0)
+    case = next(each for each in CASES if each.op == "warpgroup_mma")
+    ptx_of(case.module, "sm_90a", KernelOptions())
+    assert levels == [3, 3]
+
+
 @pytest.mark.parametrize("options", [KernelOptions(), KernelOptions(opt=False)], ids=["", "O0"])
 def test_every_op_is_generated_without_optimising(
     options: KernelOptions, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

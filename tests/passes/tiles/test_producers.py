@@ -33,6 +33,7 @@ from gridlane.ir.verifier import verify
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
 from gridlane.passes.tiles import lower_tiles, producer_code
+from gridlane.tiles.kernels.programs.described_attention import described_attention_tiles
 
 RNG = np.random.default_rng(11)
 
@@ -657,6 +658,28 @@ def test_ptxas_keeps_products_in_flight(tmp_path):
         assert "serialized" not in done.stderr and " 0 bytes spill stores" in done.stderr
         registers = int(done.stderr.split("Used ")[1].split()[0])
         assert registers <= (256 if warps == 4 else 168)
+
+
+@pytest.mark.skipif(PTXAS is None, reason="no ptxas")
+@pytest.mark.parametrize("causal", [False, True])
+def test_ptxas_keeps_products_of_attention_in_flight(tmp_path, causal):
+    x = np.zeros((1, 2, 1024, 128), np.float16)
+    args = [Described(x, (1, 1, 128, 128))] * 3
+    constants = {
+        "SCALE": 0.1, "CAUSAL": causal, "WINDOW": False, "RAGGED": False, "BLIND": False,
+        "PERSISTENT": not causal, "M": 128, "N": 128, "WIDTH": 128, "VALUES": 128,
+        "INDEX": tl.int32,
+    }  # fmt: skip
+    logs = np.zeros((1, 2, 1024), np.float32)
+    numbers = [16, 8, 2, 1, 1024, 1024, 0, 128, (1 << 18, 1 << 17, 128, 1)]
+    every = [*args, x, logs, *numbers]
+    module = program(described_attention_tiles, every, 8, 2, **constants)
+    code = compiler.generate(module, Target("cuda", processor="sm_90a"), OPTIONS).code
+    source = tmp_path / "kernel.ptx"
+    source.write_bytes(code)
+    command = ["ptxas", "-arch", "sm_90a", "-v", str(source), "-o", str(tmp_path / "k.cubin")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "serialized" not in done.stderr and " 0 bytes spill stores" in done.stderr
 
 
 @jit

@@ -13,7 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gridlane.core.errors import ArgumentError
+from gridlane.tiles.kernels import prepared
 from gridlane.tiles.kernels.blocks import attention_blocks, power_of_2
+from gridlane.tiles.kernels.described_attentions import prepare
 from gridlane.tiles.kernels.operands import (
     FLOATS,
     INDICES,
@@ -111,8 +113,19 @@ def attention(
     >>> attention(q, k, np.array([1.0, 3.0]).reshape(1, 1, 2, 1), causal=True).ravel()
     array([1., 2.])
     """
+    key = prepared.key_of((q, k, v, out), ("attention", causal, window, scale, return_logs))
+    known = prepared.find(key)
+    if known is not None:
+        return known.run(q, k, v, out)
     call = _batched(q, k, v, causal, window, scale)
-    return _forward(call, out, (*call.q.shape[:3], call.v.shape[3]), return_logs)
+    shape = *call.q.shape[:3], call.v.shape[3]
+    given = result("out", out, call.q, shape, call.q.dtype)
+    found = prepare(call, given, return_logs) if given.size else None
+    if found is None:
+        return _forward(call, out, shape, return_logs)
+    if key is not None:
+        prepared.remember(key, found)
+    return found.run(call.q.value, call.k.value, call.v.value, given.value)
 
 
 def packed_attention(

@@ -70,17 +70,17 @@ class Prepared(NamedTuple):
         """Launch over arrays like those that it was prepared for; ``out`` is new where it is
         None."""
         if out is None:
-            out = _empty(a, self.shape, self.dtype)
+            out = empty(a, self.shape, self.dtype)
         left, right, others, target, beyond = self.forms
-        split = None if self.second is None else _empty(a, self.parts, self.sum_name)
+        split = None if self.second is None else empty(a, self.parts, self.sum_name)
         given = more if self.has_more else None
         first = self.first
         extra = None
         if self.has_extra:
-            extra = out if beyond is None else _over(beyond, out)
+            extra = out if beyond is None else over(beyond, out)
         first.over(
-            _over(left, a), _over(right, b), None if others is None else _over(others, b),
-            out if target is None else _over(target, out), extra,
+            over(left, a), over(right, b), None if others is None else over(others, b),
+            out if target is None else over(target, out), extra,
             split, given, *first.rest, **first.options,
         )  # fmt: skip
         if self.second is not None:
@@ -105,16 +105,16 @@ class PreparedGroups(NamedTuple):
     def run(self, a: Any, b: Any, sizes: Any, out: Any) -> Any:
         """Launch over arrays like those that it was prepared for; see ``Prepared.run``."""
         if out is None:
-            out = _empty(a, self.shape, self.dtype)
+            out = empty(a, self.shape, self.dtype)
         left, right, others = self.forms
         self.launch.over(
-            _over(left, a), _over(right, b), None if others is None else _over(others, b), sizes,
+            over(left, a), over(right, b), None if others is None else over(others, b), sizes,
             out, *self.launch.rest, **self.launch.options,
         )  # fmt: skip
         return out
 
 
-def _over(form: TensorDescriptor, base: Any) -> TensorDescriptor:
+def over(form: TensorDescriptor, base: Any) -> TensorDescriptor:
     """A descriptor like another one, whose numbers are known to be right."""
     made = object.__new__(TensorDescriptor)
     made.__dict__.update(form.__dict__)
@@ -122,7 +122,8 @@ def _over(form: TensorDescriptor, base: Any) -> TensorDescriptor:
     return made
 
 
-def _empty(like: Any, shape: tuple[int, ...], dtype: str) -> Any:
+def empty(like: Any, shape: tuple[int, ...], dtype: str) -> Any:
+    """A new array of the kind of another one."""
     if isinstance(like, DeviceNDArray):
         return device_array(shape, _numpy(dtype))
     if isinstance(like, np.ndarray):
@@ -138,7 +139,7 @@ def _numpy(name: str) -> np.dtype[Any]:
 
 
 _known: dict[Hashable, Any] = {}
-"""``Prepared`` and ``PreparedGroups``; keys tell which."""
+"""``Prepared`` and its like; keys tell which."""
 
 
 def key_of(arrays: tuple[Any, ...], options: tuple[Any, ...]) -> Hashable:
@@ -176,7 +177,7 @@ def find(key: Hashable) -> Any:
     return _known.get(key)
 
 
-def remember(key: Hashable, prepared: Prepared | PreparedGroups) -> None:
+def remember(key: Hashable, prepared: Any) -> None:
     """Keep launches for later calls."""
     if len(_known) >= _MOST:
         _known.clear()

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -115,26 +116,33 @@ def _link(module: llvm.ModuleRef, path: Path, symbols: frozenset[str]) -> None:
 
 LARGE = 8192
 """Instructions of an optimised module above which code generation does not optimise again: LLVM's
-strength reduction takes seconds then, and the driver's compiler does its own."""
+strength reduction takes seconds then, and the driver's compiler does its own. That keeps products
+by warpgroups in flight only where their sums stay in their registers: with these it optimises."""
 
 
 def assembly(*how: Any) -> str:
     """Compile to PTX; takes the arguments of ``optimise``."""
     module = optimise(*how)
     processor, features, level = how[1:4]
-    machine = target_machine(processor, features, 0 if _is_large(module) else level)
+    machine = target_machine(
+        processor, features, 0 if _is_large(module) and not _by_warpgroups(module) else level
+    )
     return _rewritten(machine.emit_assembly(module))
 
 
 def _is_large(module: llvm.ModuleRef) -> bool:
     """Whether a module has more than ``LARGE`` instructions."""
-    instructions = (
-        instruction
-        for function in module.functions
-        for block in function.blocks
-        for instruction in block.instructions
-    )
-    return next(islice(instructions, LARGE, None), None) is not None
+    return next(islice(_instructions(module), LARGE, None), None) is not None
+
+
+def _by_warpgroups(module: llvm.ModuleRef) -> bool:
+    return any("wgmma.mma_async" in str(each) for each in _instructions(module))
+
+
+def _instructions(module: llvm.ModuleRef) -> Iterator[llvm.ValueRef]:
+    for function in module.functions:
+        for block in function.blocks:
+            yield from block.instructions
 
 
 _REWRITTEN = tuple(

@@ -1,0 +1,124 @@
+"""Attention, forward, by tensor descriptors of the axes (batch, head, length, width), whose boxes a
+GPU copies itself."""
+
+from __future__ import annotations
+
+from gridlane.frontends.triton import language as tl
+from gridlane.tiles.jit import jit
+from gridlane.tiles.kernels.programs.attention import full_range, key_range, store_rows
+
+
+@jit
+def seen_keys(
+    place, j, keys, window, CAUSAL: tl.constexpr, WINDOW: tl.constexpr, RAGGED: tl.constexpr
+):  # fmt: skip
+    """Which keys j the queries at some places attend to."""
+    seen = j < keys if RAGGED or not CAUSAL else j <= place
+    if CAUSAL and RAGGED:
+        seen &= j <= place
+    if WINDOW:
+        seen &= j > place - window
+        if not CAUSAL:
+            seen &= j < place + window
+    return seen
+
+
+@jit
+def attend_described(
+    mine, k, v, batch, head, begin, end, place, keys, window, total, weight, largest,
+    SCALE: tl.constexpr, MASKED: tl.constexpr, CAUSAL: tl.constexpr, WINDOW: tl.constexpr,
+    RAGGED: tl.constexpr, BLIND: tl.constexpr, N: tl.constexpr, WIDTH: tl.constexpr,
+    VALUES: tl.constexpr,
+):  # fmt: skip
+    """As ``attend`` of ``attention``, of queries at some places among the keys. The largest of
+    scores is the largest of products, times a scale that is positive, so that each power is one
+    sum of a product."""
+    for at in range(begin, end, N):
+        scores = tl.dot(mine, tl.trans(k.load([batch, head, at, 0]).reshape(N, WIDTH)))
+        if SCALE > 0.0:
+            FACTOR: tl.constexpr = SCALE * 1.4426950408889634
+        else:
+            scores *= SCALE * 1.4426950408889634
+            FACTOR: tl.constexpr = 1.0
+        if MASKED:
+            j = at + tl.arange(0, N)
+            seen = seen_keys(place[:, None], j[None, :], keys, window, CAUSAL, WINDOW, RAGGED)
+            scores = tl.where(seen, scores, -float("inf"))
+        higher = tl.maximum(largest, tl.max(scores, axis=1) * FACTOR)
+        shift = tl.where(higher == -float("inf"), 0.0, higher) if MASKED and BLIND else higher
+        powers = tl.exp2(scores * FACTOR - shift[:, None])
+        kept = tl.exp2(largest - shift)
+        weight = weight * kept + tl.sum(powers, axis=1)
+        values = v.load([batch, head, at, 0]).reshape(N, VALUES)
+        total = tl.dot(powers.to(values.dtype), values, total * kept[:, None])
+        largest = higher
+    return total, weight, largest
+
+
+@jit
+def described_attention_tile(
+    tile, q, k, v, out, logs, blocks, heads, group, queries, keys, window, values, out_steps,
+    SCALE: tl.constexpr, CAUSAL: tl.constexpr, WINDOW: tl.constexpr, RAGGED: tl.constexpr,
+    BLIND: tl.constexpr, M: tl.constexpr, N: tl.constexpr, WIDTH: tl.constexpr,
+    VALUES: tl.constexpr, INDEX: tl.constexpr,
+):  # fmt: skip
+    """Some queries of one head. Where these see more keys the further back they are, the last ones
+    come first: their programs take longest."""
+    block, head, batch = tile % blocks, tile // blocks % heads, tile // blocks // heads
+    far = head // group
+    if CAUSAL:
+        block = blocks - 1 - block
+    first = block * M
+    i = first + tl.arange(0, M)
+    place = i + (keys - queries)
+    mine = q.load([batch, head, first, 0]).reshape(M, WIDTH)
+    last = tl.minimum(first + M, queries)
+    begin, end = key_range(first, last, queries, keys, window, N, CAUSAL, WINDOW)
+    start, stop = full_range(first, last, begin, queries, keys, window, N, CAUSAL, WINDOW)
+    largest = tl.full((M,), -float("inf"), tl.float32)
+    weight = tl.zeros((M,), tl.float32)
+    total = tl.zeros((M, VALUES), tl.float32)
+    if WINDOW:
+        total, weight, largest = attend_described(
+            mine, k, v, batch, far, begin, tl.minimum(start, end), place, keys, window, total,
+            weight, largest, SCALE, True, CAUSAL, WINDOW, RAGGED, BLIND, N, WIDTH, VALUES,
+        )  # fmt: skip
+    total, weight, largest = attend_described(
+        mine, k, v, batch, far, start, stop, place, keys, window, total, weight, largest,
+        SCALE, False, CAUSAL, WINDOW, RAGGED, BLIND, N, WIDTH, VALUES,
+    )  # fmt: skip
+    if CAUSAL or WINDOW or RAGGED:
+        total, weight, largest = attend_described(
+            mine, k, v, batch, far, stop, end, place, keys, window, total, weight, largest,
+            SCALE, True, CAUSAL, WINDOW, RAGGED, BLIND, N, WIDTH, VALUES,
+        )  # fmt: skip
+    shown = total * (1.0 / tl.where(weight == 0, 1.0, weight))[:, None]
+    out += batch.to(INDEX) * out_steps[0] + head.to(INDEX) * out_steps[1]
+    store_rows(out, shown, i, queries, out_steps[2], out_steps[3], values, VALUES, INDEX)
+    if logs is not None:
+        log = (largest + tl.log2(weight)) * 0.6931471805599453
+        row = (tile // blocks).to(INDEX) * queries
+        tl.store(logs + row + i, log, mask=i < queries)
+
+
+@jit(do_not_specialize=("count", "blocks", "heads", "group", "window"))
+def described_attention_tiles(
+    q, k, v, out, logs, count, blocks, heads, group, queries, keys, window, values, out_steps,
+    SCALE: tl.constexpr, CAUSAL: tl.constexpr, WINDOW: tl.constexpr, RAGGED: tl.constexpr,
+    BLIND: tl.constexpr, PERSISTENT: tl.constexpr, M: tl.constexpr, N: tl.constexpr,
+    WIDTH: tl.constexpr, VALUES: tl.constexpr, INDEX: tl.constexpr,
+):  # fmt: skip
+    """All queries of all heads: a program computes M of them or, ``PERSISTENT``, one such block
+    after another. ``RAGGED``: the keys are no multiple of N; ``BLIND``: a query may see none of a
+    tile's keys before it has seen others. ``logs`` is contiguous, or None."""
+    if PERSISTENT:
+        for tile in range(tl.program_id(0), count, tl.num_programs(0)):
+            described_attention_tile(
+                tile, q, k, v, out, logs, blocks, heads, group, queries, keys, window, values,
+                out_steps, SCALE, CAUSAL, WINDOW, RAGGED, BLIND, M, N, WIDTH, VALUES, INDEX,
+            )  # fmt: skip
+    else:
+        described_attention_tile(
+            tl.program_id(0), q, k, v, out, logs, blocks, heads, group, queries, keys, window,
+            values, out_steps, SCALE, CAUSAL, WINDOW, RAGGED, BLIND, M, N, WIDTH, VALUES, INDEX,
+        )  # fmt: skip
