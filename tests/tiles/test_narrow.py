@@ -79,6 +79,19 @@ def test_floats_that_no_library_has(device):
     assert (back == codes).all()
 
 
+def test_types_of_numpy(device):
+    halves = np.arange(64, dtype=np.float16)
+    wide = np.zeros(64, np.float32)
+    for _ in range(2):  # by the slow path, and by a native launch where there is one
+        wide[:] = 0
+        copy[(1,)](tiles.reinterpret(halves.view(np.int16), np.dtype(np.float16)), wide, SIZE=64)
+        assert (wide == halves).all()
+    codes = np.arange(64, dtype=np.uint8)
+    for kind in KINDS[:2]:
+        copy[(1,)](tiles.reinterpret(codes, np.dtype(kind)), wide, SIZE=64)
+        assert (wide == codes.view(kind).astype(np.float32)).all()
+
+
 class Tensor:
     """What wrappers need of torch's tensors to make others."""
 

@@ -30,7 +30,14 @@ from gridlane.frontends.triton.types import dtype, float8e4b15, pointer_type
 from gridlane.launch.geometry import address_of
 from gridlane.tiles.descriptors import TensorDescriptor
 from gridlane.tiles.errors import IntegerOverflow
-from gridlane.tiles.wrappers import NARROW, MockTensor, Part, TensorWrapper, memory_behind
+from gridlane.tiles.wrappers import (
+    NARROW,
+    MockTensor,
+    Part,
+    TensorWrapper,
+    element_of,
+    memory_behind,
+)
 
 ALIGNMENT = 16
 """The multiple of bytes at which code may know that a pointer lies."""
@@ -210,7 +217,7 @@ def _wrapped(value: Any) -> Any:
     if isinstance(value, TensorDescriptor):
         return value.over(_wrapped(value.base))
     if isinstance(value, TensorWrapper):
-        return value.over(_memory_of(_wrapped(value.base)))
+        return TensorWrapper(_memory_of(_wrapped(value.base)), element_of(value.dtype))
     if isinstance(value, MockTensor):
         return value
     kind = getattr(value, "dtype", None)

@@ -19,8 +19,21 @@ NARROW = {
 """Floats of 8 bits by their names in torch and ml_dtypes."""
 
 
+def element_of(kind: Any) -> Dtype:
+    """The language's type of a dtype of the language, torch or NumPy.
+
+    Raises:
+        ValueError: it has none.
+    """
+    if isinstance(kind, Dtype):
+        return kind
+    name = str(kind).removeprefix("torch.")
+    name = {"bool": "int1", "bfloat16": "bf16"}.get(name, name)
+    return NARROW.get(name) or Dtype(name.replace("float", "fp"))
+
+
 class TensorWrapper:
-    """An array with another type of elements than its own."""
+    """An array with another type of elements than its own: the language's or torch's."""
 
     def __init__(self, base: Any, dtype: Dtype) -> None:
         self.base, self.dtype = base, dtype
@@ -121,11 +134,7 @@ class MockTensor:
         Raises:
             ValueError: it has none.
         """
-        if isinstance(self.dtype, Dtype):
-            return self.dtype
-        name = str(self.dtype).removeprefix("torch.")
-        name = {"bool": "int1", "bfloat16": "bf16"}.get(name, name)
-        return NARROW.get(name) or Dtype(name.replace("float", "fp"))
+        return element_of(self.dtype)
 
     @staticmethod
     def data_ptr() -> int:
