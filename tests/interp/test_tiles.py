@@ -346,7 +346,7 @@ kernel @k(%px: ptr<f32, global> [path=("data")], %py: ptr<f32, global> [argument
 
 def test_prints():
     x = np.array([[1, 2]], np.int32)
-    result = program('tile_print @"x: ", %x', given={"x": x}, grid=(1, 2, 1))
+    result = program('tile_print @" x: ", %x', given={"x": x}, grid=(1, 2, 1))
     assert result.prints == [
         "pid (0, 0, 0) idx (0, 0) x: 1\n",
         "pid (0, 0, 0) idx (0, 1) x: 2\n",
@@ -354,7 +354,7 @@ def test_prints():
         "pid (0, 1, 0) idx (0, 1) x: 2\n",
     ]
     x = np.array([-1, 1.5], np.float32)
-    result = program('tile_print @"", %x [hexadecimal=true]', given={"x": x})
+    result = program('tile_print @": ", %x [hexadecimal=true]', given={"x": x})
     assert [line.split()[-1] for line in result.prints] == ["0xbf800000", "0x3fc00000"]
 
 

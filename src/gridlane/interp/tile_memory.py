@@ -151,13 +151,14 @@ def _cas(
 def _print(frame: Frame, op: ops.TilePrint, mask: Array, value: Tile) -> None:
     program = ", ".join(map(str, frame.block.index))
     elements = value.elements
+    widths = [len(str(extent - 1)) for extent in elements.shape]
     bits = elements.view(f"u{elements.dtype.itemsize}") if op.hexadecimal else elements
     for index in np.ndindex(elements.shape):
         element = (
             f"{int(bits[index]):#0{2 + 2 * bits.itemsize}x}" if op.hexadecimal else bits[index]
         )
-        place = ", ".join(map(str, index))
-        line = f"pid ({program}) idx ({place}) {op.prefix}{element}\n"
+        place = ", ".join([f"{n:{width}}" for n, width in zip(index, widths, strict=True)])
+        line = f"pid ({program}) idx ({place}){op.prefix}{element}\n"
         frame.block.launch.prints.append(line)
 
 

@@ -100,3 +100,13 @@ def test_an_early_return_leaves_a_scope():
     text = text_of(calls_early, INTS)
     assert text.count("leave") == 2
     assert "scope" in text
+
+
+@jit
+def shows_its_type(data):
+    tl.static_print(tl.load(data + tl.arange(0, 4)), tl.program_id(0))
+
+
+def test_tensors_in_words(capsys):
+    text_of(shows_its_type, FLOATS)
+    assert capsys.readouterr().out == "fp32[constexpr[4]] int32[]\n"

@@ -81,8 +81,8 @@ def test_a_tile_lives_as_long_as_a_loop_needs_it() -> None:
 def test_elements_are_printed_in_order(capfd: pytest.CaptureFixture[str]) -> None:
     p = Program(f32)
     x = p.load(0, p.numbers((2, 2)))
-    p.b.emit(tile_memory.TilePrint("x: ", x))
-    p.b.emit(tile_memory.TilePrint("", x, True))
+    p.b.emit(tile_memory.TilePrint(" x: ", x))
+    p.b.emit(tile_memory.TilePrint(": ", x, True))
     values = np.array([1.5, -2, 0.1, 3e30], np.float32)
     places = ["(0, 0)", "(0, 1)", "(1, 0)", "(1, 1)"]
     want = [
@@ -90,7 +90,7 @@ def test_elements_are_printed_in_order(capfd: pytest.CaptureFixture[str]) -> Non
         for place, value in zip(places, ["1.5", "-2.0", "0.1", "3e+30"], strict=True)
     ]
     want += [
-        f"pid (0, 0, 0) idx {place} {int(bits):#010x}\n"
+        f"pid (0, 0, 0) idx {place}: {int(bits):#010x}\n"
         for place, bits in zip(places, values.view(np.uint32), strict=True)
     ]
     for device in DEVICES:

@@ -12,10 +12,11 @@ from gridlane.frontends.triton.errors import CompileTimeAssertionFailure
 from gridlane.frontends.triton.numbers import to_tensor
 from gridlane.frontends.triton.types import float32, int32
 from gridlane.frontends.triton.values import tensor
+from gridlane.ir.bits_shown import bits_shown
 from gridlane.ir.op import Op
 from gridlane.ir.ops import control, grid, tile_memory
 from gridlane.ir.ops.grid import Axis, BlockIdx, GridDim
-from gridlane.ir.values import ErrorSite
+from gridlane.ir.values import ErrorSite, Value
 
 
 def _of_grid(op: Any, axis: Any, name: str) -> tensor:
@@ -130,24 +131,30 @@ def device_print(prefix: Any, *args: Any, hex: Any = False) -> None:
         text += " "
     if args and not text.endswith(": "):
         text = text[:-1] + ": "
+    if len(text) > 2 and not text.startswith(" "):
+        text = " " + text
     b, as_bits = builder(), bool(unwrapped(hex))
     if not args:
-        b.emit(control.Print((text,), ()))
-    for each in args:
+        _print_line(f"){text}", (), ())
+    for place, each in enumerate(args):
         value = to_tensor(each)
         if value.dtype.is_fp8():
             value = converted(value, float32)
+        operand = f"{text}(operand {place}) " if len(args) > 1 else text
+        shows_bits = as_bits or value.dtype.is_ptr()
         if value.shape:
-            b.emit(tile_memory.TilePrint(text, value.handle, as_bits))
-        else:
-            _print_scalar(text, value)
+            b.emit(tile_memory.TilePrint(operand, value.handle, shows_bits))
+            continue
+        shown = bits_shown(b, value.handle) if shows_bits else (value.handle, "")
+        _print_line(f") idx (){operand}", shown[:1], shown[1:])
 
 
-def _print_scalar(text: str, value: tensor) -> None:
+def _print_line(text: str, values: tuple[Value, ...], formats: tuple[str, ...]) -> None:
+    """Print a line that begins with the program's indices."""
     b = builder()
     ids = [b.value(BlockIdx(axis)) for axis in Axis]
-    parts = "pid (", "", ", ", "", ", ", "", ") ", text, ""
-    b.emit(control.Print(parts, (*ids, value.handle)))
+    parts = "pid (", "", ", ", "", ", ", "", text, *("" for _ in values)
+    b.emit(control.Print(parts, (*ids, *values), ("", "", "", *formats)))
 
 
 @builtin

@@ -26,7 +26,7 @@ class tensor:
     __hash__ = object.__hash__
 
     def __str__(self) -> str:
-        return f"{self.dtype}[{', '.join(map(str, self.shape))}]"
+        return f"{self.dtype}[{', '.join([f'constexpr[{n}]' for n in self.shape])}]"
 
     __repr__ = __str__
 

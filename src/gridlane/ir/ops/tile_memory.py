@@ -186,7 +186,8 @@ class TileAtomicCas(Op):
 @operation("tile_print")
 class TilePrint(Op):
     """Print the elements of a tile, a line for each: the program's indices in the grid, those of
-    the element, ``prefix`` and the element. ``hexadecimal``: its bits in hexadecimal."""
+    the element, as wide as the largest of their axis, ``prefix`` and the element.
+    ``hexadecimal``: its bits in hexadecimal."""
 
     prefix: str
     value: Value

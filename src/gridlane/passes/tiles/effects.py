@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gridlane.core import dtypes
-from gridlane.core.dtypes import DType, b1, i32, i64, u32
+from gridlane.core.dtypes import b1, i32, i64, u32
+from gridlane.ir.bits_shown import bits_shown
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, control, grid, memory, tile_memory, warp
 from gridlane.ir.ops import atomic as atomics
@@ -233,31 +233,17 @@ def print_tile(state: State, op: tile_memory.TilePrint) -> None:
     parts = ["pid (", "", ", ", "", ", ", "", ") idx ("]
     for axis in range(rank):
         parts += [", ", ""] if axis else [""]
-    parts += [f") {op.prefix}", ""]
+    parts += [f"){op.prefix}", ""]
     with state.together(), state.where(state.is_first()), state.counted(type_.count) as counter:
         at = unflattened(b, counter, type_.shape)
-        value = element(state, op.value, at)
+        value, text = element(state, op.value, at), ""
         block = [b.value(grid.BlockIdx(axis)) for axis in grid.Axis]
         numbers = [as_value(b, index) for index in at]
-        formats: tuple[str, ...] = ()
         if op.hexadecimal:
-            value, text = _bits(state, value)
-            formats = ("",) * (3 + rank) + (text,)
-        arguments = (*block, *numbers, value)
-        b.emit(control.Print(tuple(parts), arguments, formats))
-
-
-def _bits(state: State, value: Value) -> tuple[Value, str]:
-    """The bits of an element, and the format that prints them."""
-    type_ = value.type
-    if isinstance(type_, PointerType):
-        bits = state.b.value(memory.Address(value))
-        return bits, "{:#018x}"
-    assert isinstance(type_, DType)
-    if type_ is b1:
-        return state.b.cast(value, dtypes.u8), "{:#04x}"
-    unsigned = {1: dtypes.u8, 2: dtypes.u16, 4: dtypes.u32, 8: dtypes.u64}[type_.size]
-    return state.b.bitcast(value, unsigned), f"{{:#0{2 + 2 * type_.size}x}}"
+            value, text = bits_shown(b, value)
+        widths = [f"{{:{len(str(extent - 1))}}}" for extent in type_.shape]
+        formats = ("", "", "", *widths, text)
+        b.emit(control.Print(tuple(parts), (*block, *numbers, value), formats))
 
 
 def stop_if(state: State, op: tile_memory.TileStopIf) -> None:
