@@ -258,6 +258,8 @@ def test_what_is_compiled():
     assert rows.metadata.shared > 0  # programs divide by it
     kernel[(1, 1, 1)](x, x, out, 4, 4)
     assert (out == x * 2).all()
+    with pytest.raises(ArgumentError, match=r"add takes 5 arguments, .*BLOCK; 4 were passed"):
+        kernel[(1, 1, 1)](x, x, out, 4)
 
 
 def test_names():

@@ -13,6 +13,7 @@ from gridlane.compiler.programs import block_of
 from gridlane.core import argtypes
 from gridlane.core.argtypes import ArgType
 from gridlane.core.encoding import NotEncodable
+from gridlane.core.errors import ArgumentError
 from gridlane.core.options import KernelOptions
 from gridlane.cuda.kernels.overlaps import Writebacks
 from gridlane.frontends.triton.functions import TileFunction
@@ -117,7 +118,16 @@ class Program:
         return self.kernel.plan(self.block(device), device=device)
 
     def launch(self, grid: Dim3, args: tuple[Any, ...]) -> None:
-        """Launch on this thread's device; ``args`` has all arguments, constants too."""
+        """Launch on this thread's device; ``args`` has all arguments, constants too.
+
+        Raises:
+            ArgumentError: it has more, or fewer.
+        """
+        if len(args) != len(self.described):
+            raise ArgumentError(
+                f"{self.name} takes {len(self.described)} arguments, its constants among them: "
+                f"{', '.join(self.function.arg_names)}; {len(args)} were passed"
+            )
         back, values = Writebacks(), tuple([args[n] for n in self.runtime])
         given = on_current_device(values, back)
         self.launch_converted(grid, given, back, handles_of(values, current.device()))
