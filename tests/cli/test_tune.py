@@ -124,3 +124,37 @@ print(x.sum())
     done = gridlane("tune", "p.py", GRIDLANE_CACHE="0")
     assert (done.returncode, done.stdout) == (0, "256.0\n")
     assert "BLOCK=64, num_warps=4" in done.stderr and "best: BLOCK=" in done.stderr
+
+
+STUCK = """\
+import time
+import numpy as np
+from gridlane import cuda
+from gridlane.tuning import search
+
+search.can_stop, search._STUCK_S, search._LEAST_S = (lambda device: False), 1.0, 0.1
+
+@cuda.jit
+def kinds(x, MODE):
+    while MODE == 2 and x[0] != -1:
+        x[1] += 1
+    x[cuda.grid(1)] += 1
+
+x = np.zeros(64)
+print("begins", flush=True)
+tuned = cuda.tune(kinds, (x,), {"MODE": [0, 2, 3]}, grid=1, block=64, seconds=30)
+print("ends", tuned.best["MODE"] in (0, 3), x[0])
+"""
+
+
+def test_a_candidate_that_cannot_be_stopped(gridlane, tmp_path):
+    """The program starts again, in a process whose device is free, without it."""
+    (tmp_path / "p.py").write_text(STUCK)
+    cache = {"GRIDLANE_CACHE_DIR": str(tmp_path / "cache"), "GRIDLANE_CACHE": "1"}
+    done = gridlane("tune", "--supervised", "--export", "t.json", "p.py", **cache)
+    assert (done.returncode, done.stdout) == (0, "begins\nbegins\nends True 0.0\n")
+    assert "kinds with MODE=2 has not ended within 1 s, and cpu cannot stop it" in done.stderr
+    assert "starting the program again, without that candidate" in done.stderr
+    (tuning,) = json.loads((tmp_path / "t.json").read_text())["tunings"]
+    states = {each["values"]["MODE"]: each["state"] for each in tuning["trials"]}
+    assert states == {0: "measured", 2: "stopped", 3: "measured"}

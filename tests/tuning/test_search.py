@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from tests.tuning.made_up import Made, clock
 from gridlane.core.errors import CompileError
 from gridlane.launch import current
 from gridlane.tuning import store
-from gridlane.tuning.errors import Overran, TuningError
+from gridlane.tuning.errors import Overran, Stuck, TuningError
 from gridlane.tuning.observing import observers, wishes
 from gridlane.tuning.results import State
 from gridlane.tuning.search import agree, tune, typical
@@ -337,3 +338,70 @@ def test_the_text_of_a_tuning(monkeypatch):
 def test_typical_times():
     assert typical([1.0]) == 1.0 and typical([9.0] * 10 + [1.0]) == 9.0
     assert issubclass(Overran, TimeoutError)
+
+
+# ---- devices that cannot stop a launch
+
+
+@pytest.fixture
+def unstoppable(monkeypatch):
+    monkeypatch.setattr("gridlane.tuning.search.can_stop", lambda device: False)
+    monkeypatch.setattr("gridlane.tuning.search._STUCK_S", 0.2)
+    monkeypatch.setattr("gridlane.tuning.search._LEAST_S", 0.2)
+
+
+class Hanging(Made):
+    """One candidate does not end."""
+
+    endless = 2
+    over = threading.Event()
+
+    def launch(self, candidate):
+        super().launch(candidate)
+        if value(candidate) == self.endless:
+            self.over.wait(30)
+
+
+def test_a_candidate_that_cannot_be_stopped(folder, monkeypatch, unstoppable):
+    """It ends the tuning, and the next one passes it over."""
+    made = clock(monkeypatch, Hanging(lambda c: 10 - value(c), estimate=lambda c: 1 + value(c)))
+    with pytest.raises(Stuck, match=r"made with n=2 has not ended within 0\.2 s, and cpu"):
+        tune(made, TEN, 10, most=5)
+    Hanging.over.set()
+    made.launched.clear()
+    tuning = tune(made, TEN, 10, most=5)
+    states = {value(each.candidate): each.state for each in tuning.trials}
+    assert states[2] is State.STOPPED and TEN.at((2,)) not in made.launched
+    assert len(states) == 5 and tuning.best.candidate.named == {"n": 4}
+
+
+def test_a_plain_candidate_that_cannot_be_stopped(folder, monkeypatch, unstoppable):
+    Hanging.over.clear()
+    made = clock(monkeypatch, Hanging(lambda c: 1))
+    space = Space({"n": range(4)}, plain={"n": 2})
+    with pytest.raises(TuningError, match="with the plain schedule, n=2, has not ended") as raised:
+        tune(made, space, 0.2)
+    assert not isinstance(raised.value, Stuck)
+    Hanging.over.set()
+
+
+def test_candidates_in_another_thread(folder, monkeypatch, unstoppable):
+    """Their errors, and an interrupt, are those of candidates that are launched here."""
+
+    def results(candidate):
+        if value(candidate) == 1:
+            raise CompileError("no kernel")
+        if value(candidate) == 3 and interrupts:
+            raise KeyboardInterrupt
+        return 1
+
+    interrupts = [True]
+    made = clock(
+        monkeypatch, Made(lambda c: 10 - value(c), results, estimate=lambda c: 1 + value(c))
+    )
+    with pytest.raises(KeyboardInterrupt):
+        tune(made, TEN, 10, most=5)
+    interrupts.clear()
+    tuning = tune(made, TEN, 10, most=5)
+    states = {value(each.candidate): each.state for each in tuning.trials}
+    assert states == {n: State.FAILED if n == 1 else State.MEASURED for n in (0, 1, 2, 3, 4, 5)}

@@ -136,6 +136,10 @@ def tune(
         str | None,
         typer.Option(metavar="OUT.svg", help="Draw the candidates.", show_default=False),
     ] = None,
+    child: Annotated[
+        bool | None,
+        typer.Option("--child/--supervised", hidden=True, help="Whether it runs in this process."),
+    ] = None,
 ) -> None:
     """Run a program, and show its tunings: what cuda.tune, tiles.tune and others try.
 
@@ -148,7 +152,7 @@ def tune(
     request = running.parse([program, *context.args])
     if request is not None:
         request = replace(request, device=device)
-        tuning.tune(request, tuning.Request(seconds, again, tuple(use or ()), export, plot))
+        tuning.tune(request, tuning.Request(seconds, again, tuple(use or ()), export, plot, child))
 
 
 @app.command(name="compile")

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
 
+from gridlane.backends import backend, names
 from gridlane.cli import run
 from gridlane.cli.failure import fail
 from gridlane.cli.tables import table
 from gridlane.core.frozen import frozen
 from gridlane.tuning import observing
+from gridlane.tuning.errors import Stuck
 from gridlane.tuning.results import Trial, Tuning, state_text, time_text
+
+_STUCK = 75
+"""The exit status of a process whose device is busy for ever."""
+_MOST_STARTS = 16
 
 
 @frozen
@@ -27,6 +36,8 @@ class Request:
         tables: files of tables to use.
         export: a file for the table of what was found.
         plot: a file for a picture of the candidates.
+        is_child: whether the program runs here, not in a process of its own; None where the device
+            decides: one that cannot stop a launch is used by a process that can be ended.
     """
 
     seconds: str | None = None
@@ -34,10 +45,14 @@ class Request:
     tables: tuple[str, ...] = ()
     export: str | None = None
     plot: str | None = None
+    is_child: bool | None = None
 
 
 def tune(program: run.Request, request: Request) -> None:
     """Run a program, and show its tunings; at its end, write the files."""
+    is_child = _is_on_host(program.device) if request.is_child is None else request.is_child
+    if not is_child:
+        _supervise()
     seconds = _seconds(request.seconds) if request.seconds is not None else None
     _check_folders(request)
     shown = _Shown()
@@ -54,17 +69,50 @@ def tune(program: run.Request, request: Request) -> None:
         observing.wishes.seconds, observing.wishes.again = seconds, request.again
         observing.observers.append(shown)
 
+    stuck: Stuck | None = None
     try:
         run.run(program, begin)
+    except Stuck as error:
+        stuck = error
     finally:
         shown.close()
         _write(request, shown.tunings)
+    if stuck is not None:  # nothing that waits for the device may run
+        print(f"gridlane {stuck}", file=sys.stderr)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(_STUCK)
     if not shown.tunings:
         print(
             "gridlane tune: nothing was tuned: the program calls cuda.tune, tiles.tune, or the "
             "method tune of a loop nest, or launches a program with tiles.autotune",
             file=sys.stderr,
         )
+
+
+def _is_on_host(device: str | None) -> bool:
+    """Whether a device, by its name, stops launches on request."""
+    kind = (device or os.environ.get("GRIDLANE_DEVICE") or "cpu").partition(":")[0]
+    return kind in names() and backend(kind).on_host
+
+
+def _supervise() -> NoReturn:
+    """Run the same command in a process of its own, and again while one has met a candidate that
+    does not end; exit with its status."""
+    words = sys.argv[1:]
+    place = words.index("tune") + 1
+    rest = words[place + 1 :] if words[place] == "--supervised" else words[place:]
+    words = [*words[:place], "--child", *rest]
+    status = _STUCK
+    for _ in range(_MOST_STARTS):
+        try:
+            status = subprocess.run([sys.executable, "-m", "gridlane", *words]).returncode
+        except KeyboardInterrupt:  # the child has it, too
+            raise SystemExit(130) from None
+        if status != _STUCK:
+            break
+        print("gridlane tune: starting the program again, without that candidate", file=sys.stderr)
+    raise SystemExit(status)
 
 
 def _seconds(given: str) -> float:

@@ -11,3 +11,8 @@ class TuningError(GridlaneError, ValueError):
 
 class Overran(GridlaneError, TimeoutError):
     """A candidate was stopped, because it took longer than it was given."""
+
+
+class Stuck(TuningError):
+    """A candidate does not end, on a device that cannot stop it: the process has to end. It is kept
+    as one that was stopped, so the next tuning passes it over."""

@@ -1,14 +1,15 @@
-"""Stops launches that last too long, on devices that can stop one."""
+"""Launches that last too long: devices that can stop one do, others are waited for."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 
 from gridlane.core.errors import KernelError
 from gridlane.core.forks import fork_waits
+from gridlane.launch import current
 from gridlane.runtime.protocol import Device
 from gridlane.tuning.errors import Overran
 
@@ -41,6 +42,26 @@ def limited(device: Device, seconds: float) -> Generator[None]:
         raise Overran(f"stopped after {seconds:.3g} s") from error
     finally:
         watch.end()
+
+
+def waited(call: Callable[[], object], device: Device, seconds: float) -> bool:
+    """Call on a thread of its own, which uses a device; whether it has ended after ``seconds``. An
+    exception of it is raised here."""
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            current.choose(device)
+            call()
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run, name="gridlane tuning", daemon=True)
+    thread.start()
+    thread.join(max(seconds, 0.0))
+    if errors:
+        raise errors[0]
+    return not thread.is_alive()
 
 
 class _Watch:

@@ -13,8 +13,8 @@ from gridlane.core.encoding import encode
 from gridlane.core.errors import GridlaneError
 from gridlane.launch import current
 from gridlane.tuning import store, tables
-from gridlane.tuning.errors import Overran, TuningError
-from gridlane.tuning.limits import limited
+from gridlane.tuning.errors import Overran, Stuck, TuningError
+from gridlane.tuning.limits import can_stop, limited, waited
 from gridlane.tuning.measuring import cache_filler, sampled
 from gridlane.tuning.memory import Bits, Saved, differs, tolerance_of
 from gridlane.tuning.observing import observers, wishes
@@ -30,6 +30,8 @@ _SAMPLE_S = 0.3
 """Seconds of measuring one candidate."""
 _PATIENCE, _LEAST_S = 20.0, 0.5
 """A candidate is stopped after so many times the plain schedule's time, and seconds at least."""
+_STUCK_S = 5.0
+"""Seconds that a candidate has at least on a device that cannot stop it."""
 _SLOW = 4.0
 """Of the best time, from which on one measured launch is enough."""
 _CLOSE, _FINALISTS, _ROUNDS = 1.25, 3, 6
@@ -105,6 +107,7 @@ def tune(
 
     Raises:
         TuningError: there is no time, or the plain candidate does not end in it.
+        Stuck: another candidate does not end, on a device that cannot stop it.
         GridlaneError: the plain candidate does not compile or run.
     """
     if wishes.seconds is not None:
@@ -113,6 +116,8 @@ def tune(
         raise TuningError(f"tune: seconds={seconds}: a deadline is a number of seconds above 0")
     if most < 1:
         raise TuningError(f"tune: most={most}: at least the plain schedule is measured")
+    if current.fusing():
+        raise TuningError("tune: launches are delayed here, inside of fused()")
     for each in observers:
         each.begins(subject.name, subject.shapes, len(space.candidates))
     tuning = _Search(subject, space, seconds, most, tolerance).run()
@@ -154,6 +159,8 @@ class _Search:
         self.trials: list[Trial] = []
         self.samples: dict[Candidate, list[float]] = {}
         self.path = self._path()
+        self.marked: set[Candidate] = set()
+        self.stuck = False
         self.wanted: list[Bits] = []
         self.plain_s = 0.0
 
@@ -192,8 +199,11 @@ class _Search:
             self._final()
             self._keep(complete)
         finally:
-            originals.restore(whole=True)
-            self.device.default_stream.synchronize()
+            if not self.stuck:  # else the device does nothing that comes behind
+                originals.restore(whole=True)
+                self.device.default_stream.synchronize()
+                if self.marked:
+                    self._keep(complete)
         return self._tuning(complete, False)
 
     # ---- what is known
@@ -214,13 +224,19 @@ class _Search:
         except (ValueError, TypeError):
             return [], False
 
-    def _keep(self, complete: bool) -> None:
-        """Write what is known, with what another process has measured meanwhile."""
+    def _keep(self, complete: bool, mark: Trial | None = None) -> None:
+        """Write what is known, with what another process has measured meanwhile.
+
+        Args:
+            mark: of the candidate that runs.
+        """
         if self.path is None:
             return
         others, _ = ([], False) if wishes.again else self._known()
-        trials = merged(self.trials, [t for t in others if t.candidate not in self.samples])
+        own = self.samples.keys() | self.marked
+        trials = merged(self.trials, [each for each in others if each.candidate not in own])
         kept = [each for each in trials if each.state is not State.FAILED]
+        kept += [mark] if mark is not None else []
         data = {"most": self.most, "complete": complete, "trials": [t.as_json() for t in kept]}
         store.keep(self.path, data)
 
@@ -240,7 +256,7 @@ class _Search:
         before = self.saved.contents()
         try:
             self.plain_s = self._run(plain, self.left)
-        except Overran:
+        except (Overran, Stuck):
             raise TuningError(
                 f"tune: {self.subject.name} with the plain schedule, {plain}, has not ended within "
                 f"the {self.seconds:g} s of the deadline"
@@ -299,6 +315,8 @@ class _Search:
             if not reason:
                 return self._timed(candidate, estimate, once)
             state = State.WRONG
+        except Stuck:
+            raise
         except Overran as error:
             if self.left <= 0 and not reason:
                 self.saved.restore(whole=True)
@@ -314,6 +332,8 @@ class _Search:
         try:
             self.subject.prepare(candidate)
             self._run(candidate, max(self.left, 0.05))
+        except Stuck:
+            raise
         except GridlaneError:
             self.saved.restore(whole=True)
             return False
@@ -322,15 +342,43 @@ class _Search:
         return right
 
     def _run(self, candidate: Candidate, limit: float) -> float:
-        """Run once on the saved values; the seconds."""
+        """Run once on the saved values; the seconds.
+
+        Raises:
+            Overran: it was stopped.
+            Stuck: it does not end, and cannot be stopped.
+        """
         self.saved.restore()
         stream = self.device.default_stream
         stream.synchronize()
         begin = time.monotonic()
-        with limited(self.device, limit):
+
+        def run() -> None:
             self.subject.launch(candidate)
             stream.synchronize()
+
+        if can_stop(self.device):
+            with limited(self.device, limit):
+                run()
+        else:
+            self._wait(candidate, run, limit)
         return time.monotonic() - begin
+
+    def _wait(self, candidate: Candidate, run: Callable[[], None], limit: float) -> None:
+        """Wait for a candidate's first run. Meanwhile it is kept as one that does not end, for a
+        process that has to be killed."""
+        self.marked.add(candidate)
+        limit = max(limit, _STUCK_S)
+        mark = Trial(candidate, State.STOPPED, math.inf, "its process was ended while it ran")
+        if candidate != self.space.plain:
+            self._keep(False, mark)
+        if not waited(run, self.device, limit):
+            self.stuck = True
+            raise Stuck(
+                f"tune: {self.subject.name} with {candidate} has not ended within {limit:.3g} s, "
+                f"and {self.device.name} cannot stop it: end this process. A later tuning passes "
+                "it over; `gridlane tune` starts such a program again"
+            )
 
     def _difference(self) -> str:
         """How the arrays differ from those of the plain schedule; "" if they do not."""
