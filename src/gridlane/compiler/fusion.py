@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 from gridlane.analysis.footprints.ownership import Reach, Side, meeting
 from gridlane.analysis.footprints.walk import Footprint, Launch, Unfollowed, footprint
 from gridlane.backends import backend
+from gridlane.core.config import config
 from gridlane.core.encoding import encode
 from gridlane.core.errors import TargetError
 from gridlane.core.options import KernelOptions, Target
 from gridlane.core.source import Loc
 from gridlane.ir.ops import control, grid
+from gridlane.ir.stages import KERNEL, TILE
+from gridlane.ir.verifier import verify
 from gridlane.passes.structure.fusion.contraction import (
     Ambiguous,
     settle,
@@ -20,6 +23,7 @@ from gridlane.passes.structure.fusion.contraction import (
     splits_on_processors,
 )
 from gridlane.passes.structure.fusion.joining import Joint, join, prepare
+from gridlane.passes.structure.fusion.places import Places
 from gridlane.passes.structure.fusion.shadows import NotPointwise, Shadow, settle_maps
 from gridlane.passes.structure.fusion.simplifying import simplify
 from gridlane.passes.tiles import has_tiles
@@ -130,7 +134,7 @@ class MemberCode:
         if self.options.fastmath:
             return None
         try:
-            _settle(self.module, self.tiled, target)
+            _settle(self.module, self.tiled, target, joined=False)
         except Ambiguous as error:
             return error
         return None
@@ -147,14 +151,15 @@ class MemberCode:
             raise Apart(f"{error.what}{at(error.loc)}") from None
 
 
-def _settle(module: Module, tiled: bool, target: Target) -> None:
+def _settle(module: Module, tiled: bool, target: Target, joined: bool) -> None:
     """Settle which products contract; see ``contraction``."""
     if tiled:
         settle_maps(module)
     elif target.name == "cpu":
-        settle(module.kernel, splits_on_processors(module.kernel, target.block or (1, 1, 1)))
+        splits = splits_on_processors(module.kernel, target.block or (1, 1, 1))
+        settle(module.kernel, splits, joined)
     else:
-        settle(module.kernel, splits_on_gpus)
+        settle(module.kernel, splits_on_gpus, joined)
 
 
 def _require_plain(module: Module) -> None:
@@ -221,17 +226,42 @@ class FusedSource:
                 self._module = self._joined()
             return self._module
 
+    def _require_varying(self, module: Module) -> None:
+        """Require that functions of a library have operands that differ from thread to thread
+        where they have such in the kernels alone: others are computed once, by other code.
+
+        Raises:
+            Apart: one has the same operands in all threads.
+        """
+        if self.target.name != "cpu" or not any(member.approximate for member in self.members):
+            return
+        alone = sum(_uniform_functions(member.module.kernel) for member in self.members)
+        if _uniform_functions(module.kernel) != alone:
+            raise Apart("a function of a library would be computed once for all threads")
+
     def _joined(self) -> Module:
         module = join([member.module for member in self.members], self.joint)
         tiled = self.members[0].tiled
+        if config().verify:
+            verify(module, TILE if tiled else KERNEL)
         if not tiled:
             simplify(module, self.forwards_f64)
+            self._require_varying(module)
         if not self.members[0].options.fastmath:
             try:
-                _settle(module, tiled, self.target)
+                _settle(module, tiled, self.target, joined=True)
             except Ambiguous as error:
                 raise Apart(f"{error}{at(error.loc)}") from None
+        if config().verify:
+            verify(module, TILE if tiled else KERNEL)
         return module
+
+
+def _uniform_functions(kernel: Function) -> int:
+    """How many functions of a library have the same operands in all threads."""
+    places = Places(kernel)
+    functions = [op for op in kernel.body.walk() if op.approximate]
+    return sum(not places.is_indexed(op.results[0]) for op in functions)
 
 
 def forwards_f64(target: Target, options: KernelOptions) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -9,8 +11,9 @@ import pytest
 
 from gridlane import cuda
 from gridlane.ir.op import FastMath
-from gridlane.ir.ops import arith
+from gridlane.ir.ops import arith, control, memory
 from gridlane.ir.parser import parse_module
+from gridlane.ir.verifier import verify
 from gridlane.launch.fusion import fused
 from gridlane.passes.structure.fusion.contraction import (
     Ambiguous,
@@ -18,6 +21,7 @@ from gridlane.passes.structure.fusion.contraction import (
     splits_on_gpus,
     splits_on_processors,
 )
+from gridlane.passes.structure.fusion.simplifying import simplify
 
 KERNEL = """
 kernel @k(%x: ptr<f32, global> [path=("data")], %a: f32 [argument=1], %c: b1 [argument=2]) {{
@@ -50,6 +54,20 @@ CERTAIN = {
   } step {
   }""",
 }
+LOOPED = """
+  %t: i32 = thread_idx x
+  %p: ptr<f32, global> = offset %x, %t
+  store %p, %a
+  loop {
+    %w: f32 = load %p
+    %m: f32 = mul %w, %v
+    %s: f32 = add %m, %a
+    store %p, %s
+    if %c {
+      break
+    }
+  } step {
+  }"""
 UNCERTAIN = {
     "stored and added": """
   %m: f32 = mul %v, %a [fast=contract]
@@ -156,6 +174,14 @@ def test_products_alone_lose_it() -> None:
     assert settled("  %m: f32 = mul %v, %a [fast=contract]\n  store %x, %m") == [FastMath.NONE]
 
 
+def test_a_loop_reads_what_it_has_stored() -> None:
+    module = parse_module(KERNEL.format(body=LOOPED))
+    simplify(module, True)
+    (loop,) = [op for op in module.kernel.body.walk() if isinstance(op, control.Loop)]
+    assert sum(isinstance(op, memory.Load) for op in loop.body.walk()) == 1
+    verify(module)
+
+
 @cuda.jit
 def product(x, y, n):
     i = cuda.grid(1)
@@ -195,3 +221,39 @@ def test_the_same_product_in_two_kernels_keeps_them_apart() -> None:
         both[2, 32](x, z, 64)
     assert fusion.kernels == 2
     assert "a product may or may not be rounded before it is added" in fusion.explain()
+
+
+@cuda.jit
+def same(x, y, by, n):
+    i = cuda.grid(1)
+    if i < n:
+        x[i] = by
+
+
+@cuda.jit
+def wave(x, y, n):
+    i = cuda.grid(1)
+    if i < n:
+        y[i] = math.sin(x[i])
+
+
+@cuda.jit
+def scaled(x, y, by, n):
+    i = cuda.grid(1)
+    if i < n:
+        y[i] = x[i] * by + y[i]
+
+
+def test_values_that_are_the_same_in_all_threads_are_computed_as_alone() -> None:
+    numbers = np.linspace(0.1, 3, 64).astype(np.float32)
+    for by in numbers[:8]:
+        results = []
+        for together in (False, True):
+            x, y = cuda.to_device(numbers), cuda.to_device(numbers)
+            with fused() if together else nullcontext():
+                same[2, 32](x, y, by, 64)
+                wave[2, 32](x, y, 64)
+                same[2, 32](x, y, by, 64)
+                scaled[2, 32](x, y, by, 64)
+            results.append(y.copy_to_host().tobytes())
+        assert results[0] == results[1]

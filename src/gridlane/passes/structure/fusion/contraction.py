@@ -16,9 +16,10 @@ from gridlane.analysis.strides import Steps
 from gridlane.core.dtypes import DType
 from gridlane.core.source import Loc
 from gridlane.ir.op import FastMath, Op
-from gridlane.ir.ops import arith, control, grid, memory
+from gridlane.ir.ops import arith, atomic, control, grid, memory
 from gridlane.ir.ops.grid import Axis
 from gridlane.ir.values import Function, Region, Value, Var
+from gridlane.passes.structure.fusion.places import Places
 
 _SUMS = (arith.Add, arith.Sub)
 _THROUGH = (arith.Neg, arith.Cast)
@@ -40,17 +41,18 @@ Splits = Callable[[Op], bool]
 """Whether an op may become several blocks of machine code."""
 
 
-def settle(kernel: Function, splits: Splits | None = None) -> None:
+def settle(kernel: Function, splits: Splits | None = None, joined: bool = False) -> None:
     """Remove the permission of products that are in no pair.
 
     Args:
         splits: which ops between a product and its sum may part them; None if no product may be in
             a pair.
+        joined: whether the kernel is of several, between which compilers may pass values on.
 
     Raises:
         Ambiguous: what becomes of a pair depends on other kernels.
     """
-    uses, numbers = _Uses(kernel), _Numbers(kernel)
+    uses, numbers, loads = _Uses(kernel), _Numbers(kernel), _Loads(kernel)
     products = [op for op in kernel.body.walk() if isinstance(op, arith.Mul)]
     equal = Counter(numbers.of(op.results[0]) for op in products)
     for op in products:
@@ -62,6 +64,8 @@ def settle(kernel: Function, splits: Splits | None = None) -> None:
             continue
         is_alone = equal[numbers.of(op.results[0])] == 1
         if splits is None or not is_alone or not uses.is_certain(op, end, splits):
+            raise Ambiguous(op.loc)
+        if joined and not loads.is_known(op.results[0]):
             raise Ambiguous(op.loc)
 
 
@@ -193,6 +197,37 @@ def _contracts_too(other: Value, value: Value) -> bool:
 def _written(loop: control.Loop) -> set[Var]:
     ops = (op for region in loop.regions() for op in region.walk())
     return {op.var for op in ops if isinstance(op, memory.WriteVar)}
+
+
+class _Loads:
+    """Loads whose values no compiler finds in registers: nothing in front of them may have stored
+    there. Others may be equal to any value of the kernel, or the same in all threads."""
+
+    def __init__(self, kernel: Function) -> None:
+        self.places = Places(kernel)
+        self.unknown: set[memory.Load] = set()
+        self._note(kernel.body, [])
+
+    def is_known(self, value: Value) -> bool:
+        """Whether a value depends on known loads alone, one of which is by the thread's index."""
+        loads = self.places.loads_of(value)
+        return loads.isdisjoint(self.unknown) and any(
+            self.places.is_indexed(load.pointer) for load in loads
+        )
+
+    def _note(self, region: Region, stored: list[Value]) -> None:
+        """Note the loads of a region behind stores; append its own stores to these."""
+        for op in region.ops:
+            if isinstance(op, memory.Load):
+                if any(self.places.may_meet(op.pointer, each) for each in stored):
+                    self.unknown.add(op)
+            elif isinstance(op, memory.Store | atomic.Atomic | atomic.AtomicCas):
+                stored.append(op.pointer)
+            if isinstance(op, control.Loop):  # of earlier iterations
+                ops = (inner for part in op.regions() for inner in part.walk())
+                stored += [inner.pointer for inner in ops if isinstance(inner, memory.Store)]
+            for inner in op.regions():
+                self._note(inner, stored)
 
 
 class _Numbers:

@@ -15,10 +15,10 @@ from gridlane.core.dtypes import DType, f32, f64
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, atomic, control, grid, memory
 from gridlane.ir.rewriting import replace_values
-from gridlane.ir.types import PointerType, Space
 from gridlane.ir.values import Function, Module, Region, Value, Var
 from gridlane.passes.optimise.promote import promote_variables
 from gridlane.passes.structure.fusion.joining import is_plain
+from gridlane.passes.structure.fusion.places import Places
 
 MOST_ROUNDS = 8
 """Each round merges the branches of one more depth of nesting."""
@@ -160,38 +160,12 @@ class _Forward:
     def __init__(self, kernel: Function, forwards_f64: bool) -> None:
         self.kernel = kernel
         self.types = (f32, f64) if forwards_f64 else (f32,)
-        self.apart = {param.value for param in kernel.params if param.noalias}
+        self.places = Places(kernel)
         self.replaced: dict[Value, Value] = {}
-        self.roots: dict[Value, Value | None] = {}
-        self.varying: dict[Value, bool] = {}
 
     def run(self) -> None:
         self._region(self.kernel.body, {})
         _drop_overwritten(self.kernel.body, self)
-
-    def root(self, pointer: Value) -> Value | None:
-        """The parameter that a pointer is derived from; None if there is no such one."""
-        if pointer not in self.roots:
-            op = pointer.op
-            if op is None:
-                self.roots[pointer] = pointer
-            elif isinstance(op, memory.Offset | memory.FieldPointer | memory.Recast):
-                self.roots[pointer] = self.root(op.pointer)
-            else:
-                self.roots[pointer] = None
-        return self.roots[pointer]
-
-    def may_meet(self, one: Value, other: Value) -> bool:
-        """Whether two pointers may reach the same bytes."""
-        if one is other:
-            return True
-        spaces = {_space(one), _space(other)}
-        if Space.GENERIC not in spaces and len(spaces) > 1:
-            return False
-        first, last = self.root(one), self.root(other)
-        if first is None or last is None or first is last:
-            return True
-        return first not in self.apart and last not in self.apart
 
     def _region(self, region: Region, known: dict[Value, Value]) -> None:
         kept: list[Op] = []
@@ -209,7 +183,7 @@ class _Forward:
             if isinstance(op, control.Loop):
                 for inner in op.regions():
                     for each in inner.walk():
-                        self._effects(each, known)
+                        self._effects(each, known, inside=True)
             for inner in op.regions():
                 self._region(inner, dict(known))
             if op.REGION_FIELDS:
@@ -221,17 +195,12 @@ class _Forward:
     def _effects(self, op: Op, known: dict[Value, Value], inside: bool = False) -> None:
         """Forget, or note, what an op writes."""
         if isinstance(op, memory.Store):
-            for pointer in [each for each in known if self.may_meet(each, op.pointer)]:
+            for pointer in [each for each in known if self.places.may_meet(each, op.pointer)]:
                 del known[pointer]
-            if (
-                not inside
-                and not op.volatile
-                and self._is_kept(op.value)
-                and self._varies(op.value)
-            ):
+            if not inside and not op.volatile and self._is_kept(op.value):
                 known[op.pointer] = op.value
         elif isinstance(op, atomic.Atomic | atomic.AtomicCas):
-            for pointer in [each for each in known if self.may_meet(each, op.pointer)]:
+            for pointer in [each for each in known if self.places.may_meet(each, op.pointer)]:
                 del known[pointer]
         elif op.barrier or isinstance(op, grid.Fence):
             known.clear()
@@ -241,29 +210,6 @@ class _Forward:
         if not isinstance(type_, DType):
             return False
         return type_.is_integer or type_ in self.types
-
-    def _varies(self, value: Value) -> bool:
-        """Whether a value depends on a load by the thread's index. Others may be computed once for
-        many threads, by other code than a loaded one: functions of it might differ."""
-        if value not in self.varying:
-            self.varying[value] = False
-            op = value.op
-            if isinstance(op, memory.Load):
-                self.varying[value] = self._indexed(op.pointer)
-            elif op is not None and op.pure:
-                self.varying[value] = any(self._varies(each) for each in op.operands())
-        return self.varying[value]
-
-    def _indexed(self, value: Value) -> bool:
-        op = value.op
-        if op is None:
-            return False
-        return isinstance(op, grid.ThreadIdx) or any(self._indexed(x) for x in op.operands())
-
-
-def _space(value: Value) -> Space:
-    assert isinstance(value.type, PointerType)
-    return value.type.space
 
 
 def _drop_overwritten(region: Region, forward: _Forward) -> None:
@@ -279,7 +225,7 @@ def _drop_overwritten(region: Region, forward: _Forward) -> None:
         elif op.REGION_FIELDS or op.terminator or not (op.pure or isinstance(op, _QUIET)):
             pending.clear()
         elif isinstance(op, memory.Load):
-            for pointer in [each for each in pending if forward.may_meet(each, op.pointer)]:
+            for pointer in [each for each in pending if forward.places.may_meet(each, op.pointer)]:
                 del pending[pointer]
         for inner in op.regions():
             _drop_overwritten(inner, forward)
