@@ -12,6 +12,7 @@ from collections.abc import Callable
 from gridlane.codegen.llvm import halves, rounding
 from gridlane.codegen.llvm.text import (
     Body,
+    converts_bf16,
     flags,
     held_as_bits,
     literal,
@@ -69,6 +70,10 @@ def extend_bf16(body: Body, value: str, lanes: int) -> str:
 def round_bf16(body: Body, value: str, lanes: int) -> str:
     """An f32 rounded to nearest even as bf16 bits; NaN stays NaN."""
     full, real = widen("i32", lanes), widen("float", lanes)
+    if converts_bf16():
+        brain = widen("bfloat", lanes)
+        rounded = body.op(f"fptrunc {real} {value} to {brain}")
+        return body.op(f"bitcast {brain} {rounded} to {widen('i16', lanes)}")
     bits = body.op(f"bitcast {real} {value} to {full}")
     upper = body.op(f"lshr {full} {bits}, {splat('16', 'i32', lanes)}")
     odd = body.op(f"and {full} {upper}, {splat('1', 'i32', lanes)}")

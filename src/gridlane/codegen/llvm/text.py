@@ -47,6 +47,26 @@ def halves_as_bits(wanted: bool = True) -> Generator[None]:
         _HALF.reset(before)
 
 
+_CONVERTS_BF16 = ContextVar("converts_bf16", default=False)
+"""Whether one instruction rounds an f32 to bf16 in the current code."""
+
+
+@contextmanager
+def converting_bf16(wanted: bool = True) -> Generator[None]:
+    """Round f32 to bf16 by LLVM's own conversion, for machines with an instruction that rounds
+    subnormal numbers as all others."""
+    before = _CONVERTS_BF16.set(wanted)
+    try:
+        yield
+    finally:
+        _CONVERTS_BF16.reset(before)
+
+
+def converts_bf16() -> bool:
+    """Whether LLVM's own conversion rounds f32 to bf16."""
+    return _CONVERTS_BF16.get()
+
+
 def held_as_bits(type_: DType) -> bool:
     """Whether a float type is held as an integer, and computed with in f32."""
     return type_.name == "bf16" or (type_.name == "f16" and _HALF.get() == "i16")

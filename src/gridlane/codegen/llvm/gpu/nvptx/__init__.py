@@ -21,6 +21,7 @@ from gridlane.codegen.llvm.gpu.nvptx import (
     warps,
 )
 from gridlane.codegen.llvm.gpu.nvptx.overlay import EMITTERS, Nvidia
+from gridlane.codegen.llvm.text import converting_bf16
 from gridlane.core.options import KernelOptions
 from gridlane.ir.op import Op
 from gridlane.ir.values import Module
@@ -54,7 +55,8 @@ def emit_kernel(module: Module, options: KernelOptions, capability: int) -> Kern
     Raises:
         TargetError: the hardware does not support an op; located.
     """
-    return kernel.emit_kernel(module, options, Nvidia(capability))
+    with converting_bf16(capability >= 80):
+        return kernel.emit_kernel(module, options, Nvidia(capability))
 
 
 def emitted(dialect: str) -> frozenset[type[Op]]:
