@@ -74,8 +74,9 @@ def prepare(call: Call, out: Operand, has_logs: bool) -> PreparedAttention | Non
     # Blocks of causal attention differ in time; the device gives them out as it gets idle.
     causal, window = constants["CAUSAL"], constants["WINDOW"]
     persistent = not causal and count > multiprocessors()
+    values = None if v.shape[3] == widths[1] else v.shape[3]
     rest = (
-        count, blocks, call.heads, call.group, *call.extents[:3], call.extents[4], out.strides,
+        count, blocks, call.heads, call.group, *call.extents[:3], values, out.strides,
         constants["SCALE"], causal, window, keys % _COLUMNS != 0,
         window or (causal and rows > keys), persistent, _ROWS, _COLUMNS, *widths, index_type(out),
     )  # fmt: skip

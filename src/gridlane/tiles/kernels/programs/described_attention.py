@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from gridlane.frontends.triton import language as tl
 from gridlane.tiles.jit import jit
-from gridlane.tiles.kernels.programs.attention import full_range, key_range, store_rows
+from gridlane.tiles.kernels.programs.attention import full_range, key_range
 
 
 @jit
@@ -94,7 +94,12 @@ def described_attention_tile(
         )  # fmt: skip
     shown = total * (1.0 / tl.where(weight == 0, 1.0, weight))[:, None]
     out += batch.to(INDEX) * out_steps[0] + head.to(INDEX) * out_steps[1]
-    store_rows(out, shown, i, queries, out_steps[2], out_steps[3], values, VALUES, INDEX)
+    d = tl.arange(0, VALUES).to(INDEX)
+    inside = i[:, None] < queries
+    if values is not None:
+        inside &= d[None, :] < values
+    where = out + i.to(INDEX)[:, None] * out_steps[2] + d[None, :] * out_steps[3]
+    tl.store(where, shown, mask=inside)
     if logs is not None:
         log = (largest + tl.log2(weight)) * 0.6931471805599453
         row = (tile // blocks).to(INDEX) * queries
@@ -110,7 +115,8 @@ def described_attention_tiles(
 ):  # fmt: skip
     """All queries of all heads: a program computes M of them or, ``PERSISTENT``, one such block
     after another. ``RAGGED``: the keys are no multiple of N; ``BLIND``: a query may see none of a
-    tile's keys before it has seen others. ``logs`` is contiguous, or None."""
+    tile's keys before it has seen others. ``logs`` is contiguous, or None; ``values``
+    is None if it is VALUES."""
     if PERSISTENT:
         for tile in range(tl.program_id(0), count, tl.num_programs(0)):
             described_attention_tile(
