@@ -262,9 +262,8 @@ ATTENTION_BLOCKS = {"gridlane": (128, 128, 2), "triton": (128, 64, 3)}
 """The queries and keys of a tile of each side, and the stages: the fastest of some."""
 
 
-def attention(
-    sides: Sides, length: int, width: int, causal: bool, by_descriptors: bool = False
-) -> Case:
+def attention(sides: Sides, length: int, width: int, causal: bool, way: str = "") -> Case:
+    """Attention by the program over addresses; by ``descriptors``, or by the ``library``."""
     heads = 2 if sides.small else max(1, 32 * 4096 // length)
     rng = np.random.default_rng(2)
     host = [sides.random(rng, (heads, length, width), np.float16) for _ in range(3)]
@@ -277,7 +276,7 @@ def attention(
         options |= {"num_warps": 8, "num_stages": stages}
         given: list[Any] = [q, k, v, out]
         kernel = module.attention
-        if by_descriptors:
+        if way == "descriptors":
             kernel, high = module.attention_descriptors, (rows, columns, columns, rows)
             given = [
                 sides.described(who, each, (lines, width))
@@ -285,6 +284,11 @@ def attention(
             ]
         args = *given, length, width**-0.5 * math.log2(math.e)
         runs[who] = partial(_launched, kernel, (length // rows, heads), out, args, options)
+    if way == "library":
+        from gridlane.tiles import kernels
+
+        batch = q[None], k[None], v[None], out[None]
+        runs = {"gridlane": lambda: kernels.attention(*batch, causal=causal)[0]}
     if sides.torch is not None:
         function = sides.torch.nn.functional.scaled_dot_product_attention
         runs["torch"] = lambda: function(q[None], k[None], v[None], is_causal=causal)[0]
@@ -387,7 +391,8 @@ def cases(sides: Sides) -> Iterator[tuple[str, Callable[[], Case]]]:
             name = f"attention {length}{' causal' if causal else ''}"
             given = sides, length, 32 if small else 128, causal
             yield name, partial(attention, *given)
-            yield f"{name} descriptors", partial(attention, *given, True)
+            yield f"{name} descriptors", partial(attention, *given, "descriptors")
+            yield f"{name} library", partial(attention, *given, "library")
     for name in ("softmax", "layer_norm", "rms_norm", "cross_entropy"):
         for columns in (100, 128) if small else (1024, 4096, 8192, 32768):
             rows = 3 if small else (1 << 27) // columns
