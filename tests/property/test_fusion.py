@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.devices import DEVICES
 from tests.effort import examples
 from tests.property.fusion_kernels import LINES, OWN, TABLES
+from tests.property.fusion_texts import kernel as random_kernel
 
 import gridlane
 from gridlane import cuda
@@ -91,3 +92,33 @@ def test_chains_have_the_bits_of_their_launches(device: str, chain: list[Any], s
         together, fusion = results(chain, data, whole=True)
     assert alone == together, fusion.explain()
     assert fusion.launches == len(chain)
+
+
+@pytest.mark.parametrize("device", ["interp", *DEVICES])
+@settings(
+    max_examples=examples(6, 100), suppress_health_check=[HealthCheck.too_slow], print_blob=True
+)
+@given(
+    st.lists(st.tuples(st.integers(0, 10**6), st.permutations(range(3))), min_size=2, max_size=4),
+    st.sampled_from([np.float32, np.float64]),
+    st.integers(0, 2**32 - 1),
+)
+def test_random_texts_have_the_bits_of_their_launches(
+    device: str, chain: list[Any], dtype: Any, seed: int
+) -> None:
+    random, n = np.random.default_rng(seed), 150
+    data = [random.standard_normal(n).astype(dtype) for _ in range(3)]
+    numbers = [(float(s), float(t)) for s, t in random.standard_normal((len(chain), 2))]
+    kernels = [random_kernel(number) for number, _ in chain]
+
+    def run(memory: list[Any]) -> None:
+        for kernel, (_, places), both in zip(kernels, chain, numbers, strict=True):
+            kernel[2, 96](*[memory[place] for place in places], *both, n)
+
+    with gridlane.device(device):
+        alone, together = ([cuda.to_device(each) for each in data] for _ in range(2))
+        run(alone)
+        with fused() as fusion:
+            run(together)
+        for one, other in zip(alone, together, strict=True):
+            assert one.copy_to_host().tobytes() == other.copy_to_host().tobytes(), fusion.explain()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from cuda.bindings import driver
 
 from gridlane import cuda
 from gridlane.launch.fusion import fused
@@ -55,7 +56,6 @@ def test_waits_copies_and_events_submit(machine, device):
             kernel[2, 32, stream](x, y, 64)
             assert len(machine.launches) == count
             submit()
-            cuda.current_context()
             stream.synchronize()
             assert len(machine.launches) == count + 1
 
@@ -75,3 +75,32 @@ def test_graphs_record_fused_kernels(machine, device):
         work.launch(stream)
     stream.synchronize()
     assert names(machine) == ["scale", "scale", "fused_scale"]
+
+
+class Foreign:
+    """An array in memory that the program has allocated by the driver."""
+
+    def __init__(self, address):
+        self.__cuda_array_interface__ = {
+            "shape": (64,),
+            "strides": None,
+            "typestr": "<f4",
+            "data": (address, False),
+            "version": 3,
+        }
+
+
+def test_memory_of_others_is_written_on_return(machine, device):
+    kernel = cuda.jit(scale)
+    device.activate()
+    address = int(driver.cuMemAlloc(256)[1])
+    theirs, x = Foreign(address), cuda.to_device(np.ones(64, np.float32))
+    view = cuda.as_cuda_array(theirs)[:32]
+    with fused() as fusion:
+        for count, array in enumerate((theirs, cuda.as_cuda_array(theirs), view), start=1):
+            kernel[2, 32](x, array, 32)
+            assert len(machine.launches) == count
+        kernel[2, 32](x, x, 32)
+        assert len(machine.launches) == 3
+    assert "memory of the host or of a library" in fusion.explain()
+    driver.cuMemFree(address)

@@ -8,8 +8,8 @@ from typing import Any
 
 from gridlane.launch import current
 from gridlane.launch.fusion import seams
-from gridlane.launch.fusion.deciding import Decision, Group, allocation, decide
-from gridlane.launch.fusion.members import Delayed, found_of, is_own, lock
+from gridlane.launch.fusion.deciding import Decision, Group, decide
+from gridlane.launch.fusion.members import Delayed, allocation, found_of, is_own, lock
 from gridlane.runtime.protocol import Device
 
 MOST_DELAYED = 256
@@ -74,7 +74,7 @@ class Fusion:
         if self._stream is not None and stream is not self._stream:
             self.flush()
         params, grid, shared, keep = launch
-        own = is_own(keep)
+        own = is_own(keep, self._device)
         self._stream = stream
         self._delayed.append(Delayed(kernel, params, grid, shared, keep, own))
         self.launches += 1

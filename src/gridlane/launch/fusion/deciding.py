@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gridlane.core.compact import COARSE, MANY_BLOCKS, Variant
 from gridlane.core.errors import CompileError, DeviceError, LaunchError
 from gridlane.launch import compact
-from gridlane.launch.fusion.members import Delayed, Facts, found_of
+from gridlane.launch.fusion.members import Delayed, Facts, allocation, found_of
 from gridlane.launch.kernel import Kernel
 from gridlane.launch.plan import Plan
 
@@ -210,12 +210,6 @@ def _crossing(one: Member, other: Member, places: Any) -> str:
     if places is not None and places[0].line and places[1].line:
         where = f" ({places[0]} and {places[1]})"
     return f"a thread may touch what another one writes in {one.launch.name}{where}"
-
-
-def allocation(device: Device, address: int) -> tuple[int, int] | None:
-    """The range of a device's allocation that holds an address."""
-    buffer = device.memory.find(address, 1)
-    return None if buffer is None else (buffer.address, buffer.address + buffer.size)
 
 
 # ---- code

@@ -19,6 +19,7 @@ from gridlane.memory.resource import Buffer
 if TYPE_CHECKING:
     from gridlane.compiler.fusion import MemberCode
     from gridlane.core.artifact import ParamSlot
+    from gridlane.runtime.protocol import Device
 
 Grid = tuple[int, int, int]
 
@@ -179,14 +180,20 @@ def _code_of(kernel: Kernel) -> MemberCode:
     return known
 
 
-def is_own(keep: Any) -> bool:
-    """Whether the objects of a launch are numbers and memory that only gridlane's launches use."""
+def allocation(device: Device, address: int) -> tuple[int, int] | None:
+    """The range of a device's allocation that holds an address."""
+    buffer = device.memory.find(address, 1)
+    return None if buffer is None else (buffer.address, buffer.address + buffer.size)
+
+
+def is_own(keep: Any, device: Device) -> bool:
+    """Whether the objects of a launch are numbers and memory that the device has allocated."""
     if keep is None or isinstance(keep, int | float | complex | str | bytes | Buffer):
         return True
     if isinstance(keep, tuple | list):
-        return all(map(is_own, cast("tuple[Any, ...]", keep)))
-    if isinstance(keep, Packed):
-        return getattr(keep, "_owner", None) is None
+        return all(is_own(each, device) for each in cast("tuple[Any, ...]", keep))
+    if isinstance(keep, Packed):  # views of other libraries' memory name no owner
+        return not keep.address or allocation(device, keep.address) is not None
     if getattr(keep, "outside", None) is False:  # the storage of arrays of ``xp``
         return True
     return isinstance(keep, np.generic)
