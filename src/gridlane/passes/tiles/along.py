@@ -305,7 +305,7 @@ def _scan_doubling(state: State, op: tiles.TileScan, extent: int, made: list[Sto
         return
     with state.counted((extent - 1).bit_length(), "doubling") as counter:
         distance = b.value(arith.Shl(b.const(1, i32), counter))
-        state.pending = Accesses(anything=True)
+        state.pending = Accesses.any()
         with state.together(), state.elements(shape) as at:
             earlier, combines = _before(state, op, extent, as_value(b, at[op.axis]), distance)
             before = (*at[: op.axis], earlier, *at[op.axis + 1 :])
@@ -316,7 +316,7 @@ def _scan_doubling(state: State, op: tiles.TileScan, extent: int, made: list[Sto
             write_all(state, sums, at, chosen)
         with state.together(), state.elements(shape) as at:
             write_all(state, made, at, [state.read(storage, at) for storage in sums])
-    state.pending = Accesses(anything=True)
+    state.pending = Accesses.any()
 
 
 def _before(

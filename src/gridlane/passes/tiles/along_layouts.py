@@ -80,12 +80,12 @@ def reduce_whole(state: State, op: tiles.TileReduce, layout: Layout) -> list[Val
         for bit in lanes:
             others = [moved(state, value, 1 << bit) for value in values]
             values = [*call(state, op.callee, [*values, *others])]
-        if not warps:
-            return values
-        cells = [_cells_apart(state, value.type, 1 << len(warps)) for value in values]
-        with state.where(_has_no(state, lanes)):
-            place = _part_of(state, warps).value(state.b)
-            _store(state, cells, place, values)
+    if not warps:
+        return values
+    cells = [_cells_apart(state, value.type, 1 << len(warps)) for value in values]
+    # A phase of its own, so that no barrier for the cells is in front of loads.
+    with state.together(), state.where(_has_no(state, lanes)):
+        _store(state, cells, _part_of(state, warps).value(state.b), values)
     with state.together():
         return _of_cells(state, op, cells, len(warps))
 

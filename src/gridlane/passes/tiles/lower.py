@@ -116,11 +116,12 @@ def _regions(state: State, op: Op, pipeline: pipelines.Pipeline | None) -> None:
     op.replace_operands(state.of)
     state.b.region.ops.append(op)
     loops = isinstance(op, control.Loop)
-    before = state.pending
+    before, writes = state.pending, bool(state.placement.order.effects(op).stores)
     after = Accesses()
     for region in regions:
         old, region.ops = Region(region.ops), []
-        state.pending = Accesses(set(before.reads), set(before.writes), loops or before.anything)
+        state.pending = Accesses.any(writes) if loops else Accesses()
+        state.pending.add(before)
         with state.b.inside(region):
             _region(state, old)
             if pipeline is not None and region is regions[-1]:
@@ -130,7 +131,7 @@ def _regions(state: State, op: Op, pipeline: pipelines.Pipeline | None) -> None:
         state.pending = after
         return
     # A jump out of it skips what stands behind, so the accesses may be any of those in it.
-    state.pending = Accesses(anything=True)
+    state.pending = Accesses.any(writes or DEVICE in before.writes)
 
 
 def _flying(

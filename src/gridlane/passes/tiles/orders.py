@@ -52,11 +52,11 @@ def _network(state: State, buffer: Storage, size: int) -> None:
     b, lines = state.b, buffer.type.shape[0]
     stages = size.bit_length() - 1
     with state.counted(stages + 1, "stage", 1) as stage, state.counted(stage, "step") as step:
-        state.pending = Accesses(anything=True)
+        state.pending = Accesses.any()
         shift = b.sub(b.sub(stage, b.const(1, i32)), step)
         with state.together(), state.elements((lines, size // 2)) as (line, pair):
             _compare(state, buffer, stage, shift, line, as_value(b, pair))
-    state.pending = Accesses(anything=True)
+    state.pending = Accesses.any()
 
 
 def _compare(

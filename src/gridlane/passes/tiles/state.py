@@ -100,12 +100,17 @@ class Accesses:
     reads: set[str] = field(default_factory=set[str])
     writes: set[str] = field(default_factory=set[str])
     anything: bool = False
-    """Accesses of an earlier iteration, or behind a loop: they may be any."""
+    """Accesses of an earlier iteration, or behind a loop: they may be any of shared memory."""
+
+    @staticmethod
+    def any(writes: bool = True) -> Accesses:
+        """Any accesses; of device memory none but reads where there are no writes."""
+        return Accesses({DEVICE}, {DEVICE} if writes else set(), True)
 
     def clash(self, later: Accesses) -> bool:
         """Whether threads must meet before later accesses."""
-        if self.anything:
-            return bool(later.reads or later.writes)
+        if self.anything and (later.reads | later.writes) - {DEVICE}:
+            return True
         return bool(self.writes & (later.reads | later.writes) or self.reads & later.writes)
 
     def add(self, other: Accesses) -> None:
