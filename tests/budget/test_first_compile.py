@@ -19,7 +19,7 @@ import pytest
 PROGRAM = Path(__file__).with_name("first_compile.py")
 
 BUDGETS = {
-    "cuda": {"modules": 379, "compiled": 339, "calls": 2600},
+    "cuda": {"modules": 381, "compiled": 339, "calls": 2620},
     "cpu": {"modules": 432, "compiled": 373, "calls": 5200},
 }
 

@@ -53,6 +53,7 @@ BACKEND = Backend(
         passes.MEMORY_PRODUCTS,
         passes.COPY_AT_ONCE.unless(Fact.ASYNC_COPIES),
         passes.PROMOTE,
+        passes.SHARE_RANGES,
         passes.SHARE_RECIPROCALS,
         passes.COMPACT,
         passes.COARSE,

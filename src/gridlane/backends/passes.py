@@ -148,6 +148,8 @@ KEEP_ROLLED = _pass("legalise.keep_rolled.keep_rolled")
 """ptxas unrolls some loops wrongly."""
 SHARE_RECIPROCALS = _pass("optimise.common_divisors.share_reciprocals")
 """Where a division is several instructions, and a fused multiply-add is one."""
+SHARE_RANGES = _pass("optimise.common_exponentials.share_ranges")
+"""Where a power of two is one instruction, which is approximate and flushes subnormal numbers."""
 RECIPROCAL_ROOTS = _pass("optimise.reciprocal_roots.reciprocal_roots")
 JOIN_LOADS = _pass("optimise.join_loads.join_loads")
 

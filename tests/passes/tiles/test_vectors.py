@@ -144,6 +144,21 @@ def test_their_ptx(device, dtype):
     np.testing.assert_array_equal(out, np.where(np.arange(512) < n, x + y, np.zeros_like(x)))
 
 
+@pytest.mark.parametrize("spread", [1, 60])
+def test_their_ptx_of_exponentials_and_quotients(spread):
+    """Those of common tests, and the others."""
+    x = (RNG.standard_normal((3, 256)) * spread).astype(np.float32)
+    scale, out = np.ones(256, np.float32), np.zeros_like(x)
+    text = text_of(program(normalise, [x, scale, out, 256], 1, SIZE=256), "sm_90")
+    assert text.count("ex2.approx.ftz.f32") >= 8
+    current.choose(get_device("interp"))
+    given = (x, scale, out, np.int32(256))
+    cuda.RawModule(code=text).get_function("normalise")((3,), (32,), given)
+    powers = np.exp((x - x.max(1, keepdims=True)).astype(np.float64))
+    want = powers / powers.sum(1, keepdims=True)
+    np.testing.assert_allclose(out, want, rtol=2e-6, atol=2.0**-147)
+
+
 @pytest.mark.parametrize("n", [0, 16, 400, 512])
 @pytest.mark.parametrize("dtype", [np.float32, np.float16])
 def test_masks_of_vectors_are_predicates(dtype, n):

@@ -18,8 +18,9 @@ from gridlane.ir.op import FastMath, Op
 from gridlane.ir.ops import arith
 from gridlane.ir.rewriting import replace_values
 from gridlane.ir.values import Function, Module, Region, Value
+from gridlane.passes.optimise.moves import folded, movable
 
-LEAST, MOST = 4, 16
+LEAST, MOST = 4, 8
 """Quotients of one branch."""
 LOW, HIGH = 2.0**-60, 2.0**60
 _FROM_2, _FROM_LOW = 1 << 30, 1 << 29
@@ -47,7 +48,7 @@ def _region(module: Module, function: Function, region: Region, new: dict[Value,
     for divisions in groups.values():
         reciprocal: Value | None = None
         while len(divisions) >= LEAST:
-            moved, ready = _ready(region, divisions, new)
+            moved, ready = movable(region, [(op, op.lhs) for op in divisions[:MOST]], new)
             divisions = [op for op in divisions[1:] if op not in ready]
             if len(ready) >= LEAST:
                 reciprocal = _divide(module, function, region, ready, moved, reciprocal, new)
@@ -57,43 +58,6 @@ def _is_plain(op: arith.Div) -> bool:
     """Whether a division is one of exact float32, of no constants, which LLVM folds."""
     plain = op.lhs.type is f32 and op.fast in _EXACT
     return plain and constant(op.lhs) is None and constant(op.rhs) is None
-
-
-def _ready(
-    region: Region, divisions: list[arith.Div], new: dict[Value, Value]
-) -> tuple[list[Op], list[arith.Div]]:
-    """The divisions that may take place where the first does, and the ops that move there."""
-    begin = region.ops.index(divisions[0])
-    place = {op: number for number, op in enumerate(region.ops[begin:])}
-    moved: dict[Op, None] = {}
-    ready: list[arith.Div] = []
-    for op in divisions[:MOST]:
-        needed: dict[Op, None] = {}
-        if _gather(op.lhs, place, moved, needed, new):
-            moved |= needed
-            ready.append(op)
-    return sorted(moved, key=place.__getitem__), ready
-
-
-def _gather(
-    value: Value,
-    place: dict[Op, int],
-    moved: dict[Op, None],
-    needed: dict[Op, None],
-    new: dict[Value, Value],
-) -> bool:
-    """Whether a value exists in front of the ops of ``place``, or may: ``needed`` gets its ops."""
-    waiting = [value]
-    while waiting:
-        value = waiting.pop()
-        op = new.get(value, value).op
-        if op is None or op not in place or op in moved or op in needed:
-            continue
-        if not op.pure or op.REGION_FIELDS or isinstance(op, arith.Div):
-            return False
-        needed[op] = None
-        waiting += op.operands()
-    return True
 
 
 def _divide(
@@ -135,7 +99,7 @@ def _divide(
 def _fit(b: Builder, divisor: Value, dividends: list[Value]) -> Value:
     """Whether the quotients are exact."""
     bits = [b.bitcast(value, u32) for value in dividends]
-    all_of, any_of = (_folded(b, op, bits) for op in (arith.And, arith.Or))
+    all_of, any_of = (folded(b, op, bits) for op in (arith.And, arith.Or))
     small = b.eq(b.and_(any_of, b.const(_FROM_2, u32)), b.const(0, u32))
     large = b.eq(b.and_(all_of, b.const(_FROM_LOW, u32)), b.const(_FROM_LOW, u32))
     fits, size = b.variable("fits", b1), b.unary(arith.Abs, divisor)
@@ -143,17 +107,9 @@ def _fit(b: Builder, divisor: Value, dividends: list[Value]) -> Value:
     with b.if_(b.not_(b.read(fits))):
         # What ignores a NaN divides by it all the same, and the quotient is one.
         sizes = [b.unary(arith.Abs, value) for value in dividends]
-        low = b.value(arith.Le(b.const(LOW, f32), _folded(b, arith.Min, sizes)))
-        high = b.value(arith.Le(_folded(b, arith.Max, sizes), b.const(HIGH, f32)))
+        low = b.value(arith.Le(b.const(LOW, f32), folded(b, arith.Min, sizes)))
+        high = b.value(arith.Le(folded(b, arith.Max, sizes), b.const(HIGH, f32)))
         b.write(fits, b.and_(low, high))
     low = b.value(arith.Le(b.const(LOW, f32), size))
     high = b.value(arith.Le(size, b.const(HIGH, f32)))
     return b.and_(b.read(fits), b.and_(low, high))
-
-
-def _folded(b: Builder, op: type[arith.Binary], values: list[Value]) -> Value:
-    """Combine values in pairs, and the results again, so that few wait for each other."""
-    while len(values) > 1:
-        pairs = [b.binary(op, *values[n : n + 2]) for n in range(0, len(values) - 1, 2)]
-        values = [*pairs, *values[2 * len(pairs) :]]
-    return values[0]
