@@ -47,7 +47,7 @@ def test_calls_use_the_schedule(name, monkeypatch):
     nest = compute(sums.function)
     with gridlane.device(name):
         args = arguments()
-        tuning = nest.tune(*args, seconds=60, most=4)
+        tuning = nest.tune(*args, seconds=300, most=4)
         assert len(tuning.trials) == 4 and tuning.plain.candidate.named["order"] == CHOSEN
         assert all(each.state is State.MEASURED for each in tuning.trials)
         assert (args[1] == 1).all() and (args[2] == 1).all()
@@ -92,7 +92,7 @@ def test_the_library_is_a_candidate():
     rng = np.random.default_rng(1)
     a, b = rng.random((64, 64), np.float32), rng.random((64, 64), np.float32)
     out = np.zeros((64, 64), np.float32)
-    tuning = product.tune(a, b, out, seconds=60, most=3, tolerance=1e-5)
+    tuning = product.tune(a, b, out, seconds=300, most=3, tolerance=1e-5)
     orders = {each.candidate.named["order"] for each in tuning.trials}
     assert CHOSEN in orders and len(orders) > 1 and not out.any()
     product(a, b, out)
@@ -108,7 +108,7 @@ def test_schedules_by_hand_keep_their_order():
 
     hand = scaled.schedule("i", "j", threads=("j", "i"))
     x, out = np.random.rand(30, 20), np.zeros((30, 20))
-    tuning = hand.tune(x, out, seconds=60)
+    tuning = hand.tune(x, out, seconds=300)
     assert {each.candidate.named["order"] for each in tuning.trials} == {CHOSEN}
     hand(x, out)
     assert (out == 2 * x).all()

@@ -50,6 +50,46 @@ def test_bits_are_inverted(name):
             assert (memory.on_host(array) == before).all()
 
 
+class Tensor:
+    """What torch's tensors have, of a type that NumPy lacks; on the host."""
+
+    is_cuda = False
+
+    def __init__(self, values):
+        self.values = values
+        self.shape, self.dtype = values.shape, "torch.bfloat16"
+
+    @property
+    def __cuda_array_interface__(self):
+        raise TypeError("no CUDA tensor")
+
+    def data_ptr(self):
+        return self.values.ctypes.data
+
+    def element_size(self):
+        return self.values.itemsize
+
+    def stride(self):
+        return tuple(each // self.values.itemsize for each in self.values.strides)
+
+    def clone(self):
+        return Tensor(self.values.copy())
+
+    def copy_(self, other):
+        self.values[...] = other.values
+
+
+def test_tensors():
+    base = np.arange(8, dtype=np.int16)
+    one, other, apart = Tensor(base[::2]), Tensor(base[1::2]), Tensor(np.ones(3, np.int16))
+    assert memory.arrays_in((one, apart)) == [one, apart]
+    assert memory.apart([one, other, apart]) == {2}
+    saved = memory.Saved([one, apart], current.device())
+    base[:] = 0
+    saved.restore()
+    assert base.tolist() == [0, 0, 2, 0, 4, 0, 6, 0]
+
+
 def test_the_arrays_of_arguments():
     x, y = np.zeros(3), cuda.to_device(np.zeros(3))
     assert memory.arrays_in((x, 1, (y, x), 2.0, None, np.float32(1))) == [x, y]

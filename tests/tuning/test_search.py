@@ -33,7 +33,7 @@ def test_the_fastest_of_those_that_the_estimate_puts_first(monkeypatch):
     made = clock(
         monkeypatch, Made(lambda c: 1 + abs(value(c) - 6), estimate=lambda c: 10 - value(c))
     )
-    tuning = tune(made, TEN, 10, most=5)
+    tuning = tune(made, TEN, 300, most=5)
     assert tuning.best.candidate.named == {"n": 6}
     tried = [value(each.candidate) for each in tuning.trials]
     assert tried[:2] == [0, 9] and len(tried) == 5  # the plain one, then the estimate's best
@@ -50,7 +50,7 @@ def test_measurements_correct_the_estimate(monkeypatch):
             lambda c: 100 if value(c) > 15 else 10 - value(c) / 2, estimate=lambda c: 40 - value(c)
         ),
     )
-    tuning = tune(made, space, 10)
+    tuning = tune(made, space, 300)
     tried = [value(each.candidate) for each in tuning.trials]
     assert sum(each > 15 for each in tried) < 5
     assert tuning.best.milliseconds < 5
@@ -58,20 +58,20 @@ def test_measurements_correct_the_estimate(monkeypatch):
 
 def test_no_more_than_eight_are_measured(monkeypatch):
     made = clock(monkeypatch, Made(lambda c: 1))
-    assert len(tune(made, TEN, 10).trials) == 8
-    assert len(tune(made, Space({"n": range(3)}), 10).trials) == 3
+    assert len(tune(made, TEN, 300).trials) == 8
+    assert len(tune(made, Space({"n": range(3)}), 300).trials) == 3
 
 
 def test_arrays_keep_their_values(monkeypatch):
     made = clock(monkeypatch, Made(lambda c: 1))
     made.array[:] = 5, 6, 7, 8
-    tune(made, TEN, 10, most=3)
+    tune(made, TEN, 300, most=3)
     assert made.array.tolist() == [5, 6, 7, 8]
 
 
 def test_wrong_results_are_thrown_out(monkeypatch):
     made = clock(monkeypatch, Made(lambda c: 10 - value(c), lambda c: 1 + (value(c) % 2)))
-    tuning = tune(made, TEN, 10, most=10)
+    tuning = tune(made, TEN, 300, most=10)
     assert tuning.best.candidate.named == {"n": 8}
     wrong = [each for each in tuning.trials if each.state is State.WRONG]
     assert {value(each.candidate) for each in wrong} == {1, 3, 5, 7, 9}
@@ -88,12 +88,12 @@ class Failing(Made):
 def test_candidates_that_do_not_compile(monkeypatch):
     made = clock(monkeypatch, Failing(lambda c: 10 - value(c)))
     space = Space({"n": range(4)}, plain={"n": 1})
-    tuning = tune(made, space, 10)
+    tuning = tune(made, space, 300)
     assert tuning.best.candidate.named == {"n": 3}
     failed = {value(t.candidate): t.reason for t in tuning.trials if t.state is State.FAILED}
     assert failed == {0: "candidate 0 is no kernel", 2: "candidate 2 is no kernel"}
     with pytest.raises(CompileError, match="candidate 0 is no kernel"):
-        tune(made, TEN, 10)
+        tune(made, TEN, 300)
 
 
 @pytest.mark.parametrize("seconds", [0, -1, math.inf, math.nan])
@@ -149,29 +149,29 @@ def test_values_of_a_space():
 
 def test_what_is_known_is_not_measured(folder, monkeypatch):
     made = clock(monkeypatch, Made(lambda c: 10 - value(c), estimate=lambda c: 10 - value(c)))
-    first = tune(made, TEN, 10)
+    first = tune(made, TEN, 300)
     count = len(made.launched)
-    again = tune(made, TEN, 10)
+    again = tune(made, TEN, 300)
     assert again.is_known and len(made.launched) == count
     assert again.best.candidate == first.best.candidate and again.plain.candidate == TEN.plain
     for other in (
-        lambda: tune(clock(monkeypatch, Made(lambda c: 1, text="other")), TEN, 10),
-        lambda: tune(made, Space({"n": range(9)}), 10),
-        lambda: tune(made, Space({"n": range(10)}, plain={"n": 4}), 10),
-        lambda: tune(made, TEN, 10, tolerance=0.5),
+        lambda: tune(clock(monkeypatch, Made(lambda c: 1, text="other")), TEN, 300),
+        lambda: tune(made, Space({"n": range(9)}), 300),
+        lambda: tune(made, Space({"n": range(10)}, plain={"n": 4}), 300),
+        lambda: tune(made, TEN, 300, tolerance=0.5),
     ):
         assert not other().is_known
     monkeypatch.setattr(wishes, "again", True)
-    assert not tune(made, TEN, 10).is_known
+    assert not tune(made, TEN, 300).is_known
 
 
 def test_another_driver_is_measured_anew(folder, monkeypatch):
     made = clock(monkeypatch, Made(lambda c: 1))
-    tune(made, TEN, 10)
+    tune(made, TEN, 300)
     device = current.device()
     facts = device.describe()
     monkeypatch.setattr(type(device), "describe", lambda self: {**facts, "driver": "other"})
-    assert not tune(made, TEN, 10).is_known
+    assert not tune(made, TEN, 300).is_known
 
 
 @pytest.mark.parametrize(
@@ -185,12 +185,12 @@ def test_another_driver_is_measured_anew(folder, monkeypatch):
 )
 def test_damaged_files_are_measured_anew(folder, monkeypatch, change):
     made = clock(monkeypatch, Made(lambda c: 1))
-    tune(made, TEN, 10)
+    tune(made, TEN, 300)
     (file,) = folder.iterdir()
     file.write_bytes(change(file.read_bytes()))
-    tuning = tune(made, TEN, 10)
+    tuning = tune(made, TEN, 300)
     assert not tuning.is_known and len(tuning.trials) == 8
-    assert tune(made, TEN, 10).is_known
+    assert tune(made, TEN, 300).is_known
 
 
 @pytest.mark.parametrize(
@@ -209,10 +209,10 @@ def test_damaged_files_are_measured_anew(folder, monkeypatch, change):
 )  # fmt: skip
 def test_files_of_other_versions_are_measured_anew(folder, monkeypatch, data):
     made = clock(monkeypatch, Made(lambda c: 1))
-    tune(made, TEN, 10)
+    tune(made, TEN, 300)
     (file,) = folder.iterdir()
     assert store.keep(file, data)
-    assert not tune(made, TEN, 10).is_known
+    assert not tune(made, TEN, 300).is_known
 
 
 def test_an_interrupted_tuning_is_taken_up(folder, monkeypatch):
@@ -225,14 +225,14 @@ def test_an_interrupted_tuning_is_taken_up(folder, monkeypatch):
     made = clock(monkeypatch, Made(times, estimate=lambda c: 1 + value(c)))
     made.array[:] = 9
     with pytest.raises(KeyboardInterrupt):
-        tune(made, TEN, 10, most=5)
+        tune(made, TEN, 300, most=5)
     assert made.array.tolist() == [9] * 4
     resumed.append(True)
     made.launched.clear()
-    tuning = tune(made, TEN, 10, most=5)
+    tuning = tune(made, TEN, 300, most=5)
     assert [value(each.candidate) for each in tuning.trials] == [0, 1, 2, 3, 4]
     assert {value(each) for each in made.launched} == {0, 3, 4} and tuning.complete
-    assert tune(made, TEN, 10, most=5).is_known
+    assert tune(made, TEN, 300, most=5).is_known
 
 
 PROGRAM = """
@@ -248,7 +248,7 @@ def slow(x, N):
 
 x = np.ones(64)
 print("begin", flush=True)
-tuned = cuda.tune(slow, (x,), {"N": list(range(12))}, grid=1, block=64, seconds=20)
+tuned = cuda.tune(slow, (x,), {"N": list(range(12))}, grid=1, block=64, seconds=300)
 print(len(tuned.tuning.trials), tuned.tuning.is_known, x[0])
 """
 
@@ -324,7 +324,7 @@ def test_candidates_that_agree():
 
 def test_the_text_of_a_tuning(monkeypatch):
     made = clock(monkeypatch, Made(lambda c: 2.0 - value(c), lambda c: 1 + (value(c) == 2)))
-    text = str(tune(made, Space({"n": range(3)}), 10))
+    text = str(tune(made, Space({"n": range(3)}), 300))
     assert text.splitlines()[1:] == [
         "candidate  time  against plain  state",
         "n=1        1 ms  0.50x          measured",
@@ -366,10 +366,10 @@ def test_a_candidate_that_cannot_be_stopped(folder, monkeypatch, unstoppable):
     """It ends the tuning, and the next one passes it over."""
     made = clock(monkeypatch, Hanging(lambda c: 10 - value(c), estimate=lambda c: 1 + value(c)))
     with pytest.raises(Stuck, match=r"made with n=2 has not ended within 0\.2 s, and cpu"):
-        tune(made, TEN, 10, most=5)
+        tune(made, TEN, 300, most=5)
     Hanging.over.set()
     made.launched.clear()
-    tuning = tune(made, TEN, 10, most=5)
+    tuning = tune(made, TEN, 300, most=5)
     states = {value(each.candidate): each.state for each in tuning.trials}
     assert states[2] is State.STOPPED and TEN.at((2,)) not in made.launched
     assert len(states) == 5 and tuning.best.candidate.named == {"n": 4}
@@ -400,8 +400,8 @@ def test_candidates_in_another_thread(folder, monkeypatch, unstoppable):
         monkeypatch, Made(lambda c: 10 - value(c), results, estimate=lambda c: 1 + value(c))
     )
     with pytest.raises(KeyboardInterrupt):
-        tune(made, TEN, 10, most=5)
+        tune(made, TEN, 300, most=5)
     interrupts.clear()
-    tuning = tune(made, TEN, 10, most=5)
+    tuning = tune(made, TEN, 300, most=5)
     states = {value(each.candidate): each.state for each in tuning.trials}
     assert states == {n: State.FAILED if n == 1 else State.MEASURED for n in (0, 1, 2, 3, 4, 5)}

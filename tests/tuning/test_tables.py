@@ -32,7 +32,7 @@ def made(monkeypatch, results=None):
 @pytest.fixture
 def table(monkeypatch, tmp_path):
     """A table whose best candidate the estimate puts last."""
-    tuning = tune(made(monkeypatch), SPACE, 10, most=12)
+    tuning = tune(made(monkeypatch), SPACE, 300, most=12)
     file = tmp_path / "table.json"
     file.write_text(tables.text_of([tuning], current.device()))
     return file
@@ -41,7 +41,7 @@ def table(monkeypatch, tmp_path):
 def test_what_a_table_has_is_not_measured(monkeypatch, table):
     subject = made(monkeypatch)
     assert tables.use(table) == 1
-    tuning = tune(subject, SPACE, 10)
+    tuning = tune(subject, SPACE, 300)
     assert tuning.is_known and tuning.best.candidate.named == {"n": 11}
     assert [value(each) for each in subject.launched] == [0, 0, 11]  # plain, measured; then checked
 
@@ -49,7 +49,7 @@ def test_what_a_table_has_is_not_measured(monkeypatch, table):
 def test_the_best_of_a_table_is_compared(monkeypatch, table):
     """With the plain one's results; it is thrown out where they differ."""
     tables.use(table)
-    tuning = tune(made(monkeypatch, lambda c: 1 + (value(c) == 11)), SPACE, 10)
+    tuning = tune(made(monkeypatch, lambda c: 1 + (value(c) == 11)), SPACE, 300)
     assert not tuning.is_known and tuning.best.candidate.named == {"n": 10}
 
 
@@ -63,7 +63,7 @@ def change(file, **facts):
 def test_a_table_of_another_driver_is_an_order(monkeypatch, table):
     change(table, driver="12.1")
     tables.use(table)
-    tuning = tune(made(monkeypatch), SPACE, 10, most=3)
+    tuning = tune(made(monkeypatch), SPACE, 300, most=3)
     assert not tuning.is_known
     assert [value(each.candidate) for each in tuning.trials] == [0, 11, 10]
 
@@ -71,17 +71,17 @@ def test_a_table_of_another_driver_is_an_order(monkeypatch, table):
 def test_a_table_of_another_kind_is_none(monkeypatch, table):
     change(table, kind="cuda")
     tables.use(table)
-    tuning = tune(made(monkeypatch), SPACE, 10, most=3)
+    tuning = tune(made(monkeypatch), SPACE, 300, most=3)
     assert [value(each.candidate) for each in tuning.trials] == [0, 1, 2]
 
 
 def test_tables_of_other_kernels_are_none(monkeypatch, table):
     tables.use(table)
     other = clock(monkeypatch, Made(lambda c: 1, text="other"))
-    assert not tune(other, SPACE, 10).is_known
+    assert not tune(other, SPACE, 300).is_known
     subject = made(monkeypatch)
     subject.shapes = "others"
-    assert not tune(subject, SPACE, 10).is_known
+    assert not tune(subject, SPACE, 300).is_known
 
 
 @pytest.mark.parametrize(

@@ -8,24 +8,29 @@ from typing import Any
 
 import numpy as np
 
+from gridlane.core.errors import DeviceError
 from gridlane.launch import current
 from gridlane.runtime.protocol import Device
 
 _CACHE = 256 << 20
 """Bytes that fill the second cache of any GPU."""
+_LEAST_CACHE = 1 << 20
 
 
 def cache_filler(device: Device) -> Callable[[], None]:
     """The call that empties a GPU's cache of what was measured before; on the host's own devices
-    there is none to empty."""
+    there is none to empty. A device whose arrays are smaller has a smaller cache."""
     if device.host_visible:
         return lambda: None
-    buffer = device.allocate(_CACHE)
-
-    def fill() -> None:
-        device.default_stream.fill(buffer.address, 0, _CACHE)
-
-    return fill
+    size = _CACHE
+    while size >= _LEAST_CACHE:
+        try:
+            buffer = device.allocate(size)
+        except DeviceError:
+            size //= 2
+            continue
+        return lambda: device.default_stream.fill(buffer.address, 0, size)
+    return lambda: None
 
 
 def milliseconds(

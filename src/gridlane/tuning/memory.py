@@ -89,7 +89,13 @@ def _span(array: Any) -> tuple[int, int] | None:
 
 
 def _memory_of(array: Any) -> ArrayMemory | None:
-    """The memory of an array on a device; None where it does not say."""
+    """The memory of an array of another library or of a device; None where it does not say."""
+    if all(hasattr(array, name) for name in ("data_ptr", "element_size", "stride")):
+        size = int(array.element_size())
+        strides = tuple([size * int(each) for each in array.stride()])
+        return ArrayMemory(
+            tuple(array.shape), strides, np.dtype(f"V{size}"), array.data_ptr(), False
+        )
     for name in ("__gridlane_array__", _INTERFACE):
         interface = getattr(array, name, None)
         if interface:
@@ -168,7 +174,8 @@ class Saved:
 
 def _restorer(array: Any, device: Device) -> Callable[[], None]:
     """The call that gives an array its present values again."""
-    there = None if isinstance(array, np.ndarray) else _memory_of(array)
+    is_elsewhere = isinstance(array, np.ndarray) or getattr(array, "is_cuda", True) is False
+    there = None if is_elsewhere else _memory_of(array)
     if there is not None and _is_dense(there):
         size = math.prod(there.shape) * there.dtype.itemsize
         if not size:
