@@ -134,6 +134,23 @@ def test_copies_ahead(kind, left, right, stages):
     assert sizes == {16} and uses_cores(module)
 
 
+@pytest.mark.parametrize(
+    ("count", "m", "n", "warps", "sums"),
+    [(4, 16, 16, 2, 16), (2, 32, 8, 4, 4), (64, 2, 2, 2, 4), (4, 8, 4, 8, 0), (4, 64, 32, 1, 0)],
+)
+def test_threads_compute_blocks(count, m, n, warps, sums):
+    """Where no instruction does: some rows by some columns of each of its matrices; element by
+    element where threads would have too few or too many."""
+    with collecting() as decisions:
+        module = check("f32", count, m, n, 8, 13, warps, False, True, cores=False)
+    assert not uses_cores(module)
+    (how,) = [each.how for each in decisions if each.what == "product"]
+    if sums:
+        assert how == f"multiply-adds, with {sums} sums in the registers of each thread"
+    else:
+        assert how == "each element by itself, from memory"
+
+
 def test_where_warpgroups_are():
     """Warps multiply there as well."""
     module, args, want = case("f16", 2, 64, 32, 32, 64, 4, False, True, 2)

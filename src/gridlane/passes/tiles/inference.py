@@ -138,15 +138,18 @@ def _schedule_of_batches(placement: Placement, op: tiles.TileDot, by_rows: bool)
     """How the products of several matrices are computed: warps divide these first."""
     machine, acc = placement.machine, tiles.tile_of(op, op.acc)
     batches, rows, columns = acc.shape
-    if not has_instruction(machine, op) or machine.opaque:
-        return None
     count = placement.threads // WARP
-    parts = min(batches, count)
-    warps = warps_of(rows, columns, count // parts, by_rows)
-    if warps is None or acc.count > 4 * machine.sums * placement.threads:
-        return None
-    layout = batched_layout(batches, core_layout(rows, columns, warps), parts)
-    return Schedule(layout, warps, parts)
+    if has_instruction(machine, op) and not machine.opaque:
+        parts = min(batches, count)
+        warps = warps_of(rows, columns, count // parts, by_rows)
+        if warps is not None and acc.count <= 4 * machine.sums * placement.threads:
+            layout = batched_layout(batches, core_layout(rows, columns, warps), parts)
+            return Schedule(layout, warps, parts)
+    for parts in (min(batches, max(count, 1)), min(batches, placement.threads)):
+        each = blocked_layout(rows, columns, placement.threads // parts)
+        if each is not None and each.count * (batches // parts) <= machine.sums:
+            return Schedule(batched_layout(batches, each, parts))
+    return None
 
 
 def has_instruction(machine: TileMachine, op: tiles.TileDot) -> bool:

@@ -74,12 +74,12 @@ def _by_blocks(state: State, op: tiles.TileDot, storage: Storage, layout: Layout
             b.write(totals[-1], b.cast(element(state, op.acc, at), type_))
         with state.counted(depth, "k") as counter:
             k: Index = source(counter, depth) if log2(depth) is not None else counter
-            rows = dict.fromkeys(at[0] for at in places)
-            columns = dict.fromkeys(at[1] for at in places)
-            left = {row: part(state, op.lhs, (row, k), type_) for row in rows}
-            right = {column: part(state, op.rhs, (k, column), type_) for column in columns}
-            for (row, column), total in zip(places, totals, strict=True):
-                factors = left[row], right[column]
+            rows = dict.fromkeys(at[:-1] for at in places)
+            columns = dict.fromkeys((*at[:-2], at[-1]) for at in places)
+            left = {at: part(state, op.lhs, (*at, k), type_) for at in rows}
+            right = {at: part(state, op.rhs, (*at[:-1], k, at[-1]), type_) for at in columns}
+            for at, total in zip(places, totals, strict=True):
+                factors = left[at[:-1]], right[*at[:-2], at[-1]]
                 b.write(total, add_product(state, b.read(total), *factors, op.fused))
         for at, total in zip(places, totals, strict=True):
             state.write(storage, at, rounded(state, storage, b.read(total)))
