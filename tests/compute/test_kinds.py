@@ -109,6 +109,38 @@ def test_a_product_of_three_is_no_matmul():
     refused(three, "matmul", "this is no sum of left", "out[i, j] +=")
 
 
+def test_an_index_that_depends_on_data_is_no_matmul():
+    def gathered(
+        a: Tensor[f32, "M", "K"], at: Tensor[i32, "K"], b: Tensor[f32, "K", "N"],
+        out: Tensor[f32, "M", "N"],
+    ):  # fmt: skip
+        for i, j in grid(M, N):
+            s = 0.0
+            for k in range(K):
+                s += a[i, at[k]] * b[k, j]
+            out[i, j] = s
+
+    def scattered(a: Tensor[f32, "M", "K"], at: Tensor[i32, "M"], out: Tensor[f32, "M", "K"]):
+        for i in range(M):
+            for k in range(K):
+                out[at[i], k] = a[i, k]
+
+    refused(gathered, "matmul", "this is no sum of left", "s += a[i, at[k]] * b[k, j]")
+    refused(gathered, "conv2d", "this is no sum of products with", "s += a[i, at[k]] * b[k, j]")
+    refused(scattered, "elementwise", "an iteration depends on an earlier one", "out[at[i], k]")
+
+
+def test_a_body_that_reads_what_another_iteration_writes():
+    def smoothed(x: Tensor[f32, "N"]):
+        for i in range(1, N - 1):
+            x[i] = 0.5 * (x[i - 1] + x[i + 1])
+
+    refused(smoothed, "elementwise", "an iteration depends on an earlier one", "x[i] = 0.5 *")
+    refused(smoothed, "conv2d", "an iteration depends on an earlier one", "x[i] = 0.5 *")
+    refused(smoothed, "scan", "this is no out", "x[i] = 0.5 *")
+    refused(smoothed, "attention", "this is no step of attention", "x[i] = 0.5 *")
+
+
 def test_unknown_words():
-    with pytest.raises(ArgumentError, match="kernel='gemm'; it must be one of matmul"):
+    with pytest.raises(ArgumentError, match="kernel='gemm'; it must be one of flash_attention"):
         compute(kernel="gemm")(summed)

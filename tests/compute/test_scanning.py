@@ -3,6 +3,7 @@
 
 import numpy as np
 import pytest
+from tests.devices import DEVICES
 
 import gridlane
 from gridlane import algorithms
@@ -82,8 +83,14 @@ CASES = [
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize(("nest", "args", "wanted", "name", "op"), CASES)
-def test_scans(nest, args, wanted, name, op, scans):
+def test_scans(nest, args, wanted, name, op, device, scans):
+    with gridlane.device(device):
+        check_scan(nest, args, wanted, name, op, scans)
+
+
+def check_scan(nest, args, wanted, name, op, scans):
     for run, count in ((nest.plain, 0), (nest, args[0].size // args[0].shape[-1])):
         scans.clear()
         x = args[0].copy()
