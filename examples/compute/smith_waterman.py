@@ -1,4 +1,4 @@
-"""Smith-Waterman's local alignment: isl skews the loops into wavefronts."""
+"""Smith-Waterman's local alignment: on GPUs isl skews the loops into wavefronts."""
 
 import numpy as np
 
