@@ -116,6 +116,12 @@ UNCERTAIN = {
   %n: f32 = mul %a, %v [fast=contract]
   store %x, %s
   store %x, %n""",
+    "stored, and loaded again": """
+  %m: f32 = mul %v, %a [fast=contract]
+  store %x, %m
+  %w: f32 = load %x
+  %s: f32 = add %w, %a [fast=contract]
+  store %x, %s""",
     "through a variable": """
   %m: f32 = mul %v, %a [fast=contract]
   write $s, %m

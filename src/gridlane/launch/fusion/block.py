@@ -6,6 +6,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
+from gridlane.core.source import UNKNOWN
 from gridlane.launch import current
 from gridlane.launch.fusion import seams
 from gridlane.launch.fusion.deciding import Decision, Group, decide
@@ -118,6 +119,8 @@ class Fusion:
 
 def _decision(launches: list[Delayed], device: Device) -> Decision:
     """What becomes of launches: as before, where the same ones were submitted once."""
+    from gridlane.compiler.depth import at_any_depth  # not needed before the first submission
+
     found = found_of(device)
     key = tuple(
         [
@@ -132,7 +135,7 @@ def _decision(launches: list[Delayed], device: Device) -> Decision:
         ):
             found.decisions.move_to_end(key)
             return known
-        decision = decide(launches, device)
+        decision = at_any_depth("a fused kernel", UNKNOWN, decide, launches, device)
         found.decisions[key] = decision
         while len(found.decisions) > _MOST_DECISIONS:
             found.decisions.popitem(last=False)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 3584
 """The most bytes of a fused kernel's parameters: 4096 on NVIDIA GPUs, with room for the driver."""
+MOST_MEMBERS = 32
+"""The most launches of a group: each is compared with all others of it."""
 Memory = Callable[[int], "tuple[int, int] | None"]
 
 
@@ -126,7 +128,7 @@ class _Maker:
         barriers: set[int] = set()
         for place in range(first + 1, len(self.launches)):
             member = self._member(place)
-            why, waits = self._joins(chosen, member, place)
+            why, waits = self._joins(chosen, member)
             if why or isinstance(member, str):
                 name, before = self.launches[place].name, self.launches[place - 1].name
                 group.why = f"{name} is apart from {before}: {why or member}"
@@ -154,13 +156,15 @@ class _Maker:
             self.members[place] = known
         return self.members[place]
 
-    def _joins(self, chosen: list[Member], member: Member | str, place: int) -> tuple[str, bool]:
+    def _joins(self, chosen: list[Member], member: Member | str) -> tuple[str, bool]:
         """Why a launch does not join others, and whether blocks wait in front of it."""
         from gridlane.compiler.fusion import Reach, meeting
 
         if isinstance(member, str):
             return member, False
         first = chosen[0]
+        if len(chosen) >= MOST_MEMBERS:
+            return f"a kernel takes the place of {MOST_MEMBERS} launches at the most", False
         if (member.launch.grid, member.block) != (first.launch.grid, first.block):
             shapes = f"{member.launch.grid} of {member.block}"
             return f"its grid is {shapes}, and theirs {first.launch.grid} of {first.block}", False

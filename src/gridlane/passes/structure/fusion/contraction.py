@@ -118,6 +118,8 @@ class _Uses:
         self.places: dict[Op, tuple[Region, int]] = {}
         self.loops: dict[Op, control.Loop | None] = {}
         self.reads: defaultdict[Var, list[Op]] = defaultdict(list)
+        self.memory = Places(kernel)
+        self.loads: list[memory.Load] = []
         self._note(kernel.body, None)
 
     def _note(self, region: Region, loop: control.Loop | None) -> None:
@@ -127,6 +129,8 @@ class _Uses:
                 self.users[value].append(op)
             if isinstance(op, memory.ReadVar):
                 self.reads[op.var].append(op)
+            elif isinstance(op, memory.Load):
+                self.loads.append(op)
             for inner in op.regions():
                 self._note(inner, op if isinstance(op, control.Loop) else loop)
 
@@ -146,12 +150,19 @@ class _Uses:
                 end = self._sum_behind(user.results[0], seen)
                 if end is not None:
                     return end
-            elif isinstance(user, memory.WriteVar):
-                for read in self.reads[user.var]:
+            elif isinstance(user, memory.WriteVar | memory.Store):
+                for read in self._readers(user):
                     end = self._sum_behind(read.results[0], seen)
                     if end is not None:
                         return end
         return None
+
+    def _readers(self, write: memory.WriteVar | memory.Store) -> list[Op]:
+        """What may read a value that is written: compilers pass values on through memory."""
+        if isinstance(write, memory.WriteVar):
+            return self.reads[write.var]
+        root = self.memory.root(write.pointer)
+        return [load for load in self.loads if self.memory.root(load.pointer) is root]
 
     def is_certain(self, product: arith.Mul, end: Op, splits: Splits) -> bool:
         """Whether every compiler that contracts at all contracts a product with its sum: it has one
