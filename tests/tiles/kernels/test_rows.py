@@ -9,8 +9,10 @@ from tests.tiles.kernels import exact
 
 import gridlane
 from gridlane import cuda
-from gridlane.backends import backends
+from gridlane.backends import backend, backends
 from gridlane.core.errors import ArgumentError
+from gridlane.launch import current
+from gridlane.launch.devices import get_device
 from gridlane.tiles import kernels
 from gridlane.tiles.kernels import blocks
 
@@ -22,10 +24,15 @@ SIZES = [*[(each, 17) for each in exact.FLOATS], *[(np.float32, each) for each i
 @pytest.fixture
 def short_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tiles of 16 elements, so that rows of more take the loops."""
+
+    def short(columns: int, size: int) -> int:
+        return min(16, 1 << max(columns - 1, 0).bit_length())
+
     for module in ("softmaxes", "norms", "losses"):
+        monkeypatch.setattr(f"gridlane.tiles.kernels.{module}.row_block", short)
+    for module in ("softmaxes", "norms"):
         monkeypatch.setattr(
-            f"gridlane.tiles.kernels.{module}.row_block",
-            lambda columns, size: min(16, 1 << max(columns - 1, 0).bit_length()),
+            f"gridlane.tiles.kernels.{module}.held_row", lambda *each: {"BLOCK": short(*each)}
         )
 
 
@@ -206,6 +213,22 @@ def test_rows_further_than_indices_of_32_bits_reach():
         exact.close(kernels.rms_norm(x), exact.rms_norm(x))
         assert kernels.softmax(x, x) is x
     exact.close(x[2], exact.softmax(np.array([2.0, 4.0])))
+
+
+@pytest.mark.parametrize("columns, block, warps", [
+    (1, 1, 1), (1000, 1024, 1), (1025, 2048, 2), (8192, 8192, 8), (9000, 16384, 16),
+    (16385, 4096, 4),
+])  # fmt: skip
+def test_rows_that_warps_hold(monkeypatch, rng, columns, block, warps):
+    """NVIDIA GPUs read a row once that fits into registers; others' rows are those of row_block."""
+    x = rng.standard_normal((2, columns)).astype(np.float32)
+    monkeypatch.setattr(blocks, "record", lambda: backend("cuda"))
+    assert blocks.held_row(columns, 4) == {"BLOCK": block, "num_warps": warps}
+    current.choose(get_device("interp"))
+    exact.close(kernels.softmax(x), exact.softmax(x))
+    y = x - x.mean(1, keepdims=True, dtype=np.float64)
+    want = y / np.sqrt((y * y).mean(1, keepdims=True) + 1e-5)
+    exact.close(kernels.layer_norm(x), want)
 
 
 @pytest.mark.parametrize("record", backends(), ids=lambda each: each.name)

@@ -18,6 +18,15 @@ _OF_GROUPS = frozenset(("float16", "bfloat16"))
 _HOST_BYTES = 64 << 10
 """Of a row that a processor keeps near while it computes."""
 
+_HELD_BYTES = 64 << 10
+"""Of a row that 16 warps of an NVIDIA GPU hold in registers."""
+
+_WARP_BYTES = 4 << 10
+"""Of a row for each of these: 32 registers a lane, so that several blocks run at once."""
+
+_STEP_BYTES = 16 << 10
+"""Of a tile of a longer row."""
+
 
 def power_of_2(n: int) -> int:
     """The smallest power of two that is no less than a number, and 1 for 0.
@@ -42,6 +51,21 @@ def row_block(columns: int, size: int) -> int:
     known = record()
     room = _HOST_BYTES if known.on_host else known.program_shared // 4
     return min(power_of_2(columns), 1 << (room // size).bit_length() - 1)
+
+
+def held_row(columns: int, size: int) -> dict[str, int]:
+    """The options of a program that reads a row once where one tile is a whole row: the elements of
+    a tile, and the warps that hold it where these matter.
+
+    Args:
+        size: bytes of an element while it is computed with.
+    """
+    if record().name != "cuda":
+        return {"BLOCK": row_block(columns, size)}
+    block = power_of_2(columns)
+    if block * size > _HELD_BYTES:
+        block = _STEP_BYTES // size
+    return {"BLOCK": block, "num_warps": max(block * size // _WARP_BYTES, 1)}
 
 
 def multiprocessors() -> int:

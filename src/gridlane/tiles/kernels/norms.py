@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from gridlane.core.errors import ArgumentError
-from gridlane.tiles.kernels.blocks import row_block
+from gridlane.tiles.kernels.blocks import held_row, row_block
 from gridlane.tiles.kernels.operands import (
     FLOATS,
     Operand,
@@ -101,10 +101,13 @@ def _normalised(x: Any, weight: Any, bias: Any, out: Any, eps: float, centred: b
     if not target.size:
         return target.value
     source, rows = as_rows(source, target)
+    options = norm_options(source, rows)
+    options |= held_row(rows.shape[1], options["SUM"].primitive_bitwidth // 8)
+    options["WHOLE"] = options["BLOCK"] >= rows.shape[1]
     norm_rows[(rows.shape[0],)](
         source.value, value_of(scale), value_of(shift), rows.value, rows.shape[1],
         step_of(scale), step_of(shift), source.strides, rows.strides,
-        CENTRED=centred, EPS=float(eps), **norm_options(source, rows),
+        CENTRED=centred, EPS=float(eps), **options,
     )  # fmt: skip
     return target.value
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from gridlane.core.errors import ArgumentError
-from gridlane.tiles.kernels.blocks import row_block
+from gridlane.tiles.kernels.blocks import held_row, row_block
 from gridlane.tiles.kernels.operands import (
     FLOATS,
     Operand,
@@ -92,6 +92,8 @@ def _forward(x: Any, out: Any, axis: int, log: bool) -> Any:
         return target.value
     count, inner, (source, target), steps = _walk(own, source, target)
     columns, options = _options(source, target, own)
+    options |= held_row(columns, options["SUM"].primitive_bitwidth // 8)
+    options["WHOLE"] = options["BLOCK"] >= columns
     softmax_rows[(count,)](source.value, target.value, columns, inner, *steps, LOG=log, **options)
     return target.value
 
