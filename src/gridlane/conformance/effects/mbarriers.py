@@ -45,14 +45,17 @@ def _phases(kernel: Kernel) -> list[np.ndarray]:
         b.emit(mbarriers.MbarrierExpect(place, b.const(32, u32)))
     passed: list[Value] = []
 
-    def look() -> None:
+    def look(waits: bool = False) -> None:
+        """``waits``: the thread may wait for the phase of parity 1, which is complete. On a GPU a
+        wait may still go on behind the barrier: that for another phase has no certain answer."""
         b.emit(grid.Barrier())
         passed.extend(
-            b.value(mbarriers.MbarrierPassed(place, b.const(n, u32), True, n == 1)) for n in (0, 1)
+            b.value(mbarriers.MbarrierPassed(place, b.const(n, u32), True, waits and n == 1))
+            for n in (0, 1)
         )
         b.emit(grid.Barrier())
 
-    look()
+    look(waits=True)
     with b.if_(b.not_(first)):
         b.emit(mbarriers.MbarrierArrive(place, one, none))
     look()
@@ -65,7 +68,7 @@ def _phases(kernel: Kernel) -> list[np.ndarray]:
     look()
     state = b.value(mbarriers.MbarrierArrive(place, one, none))
     some = b.value(mbarriers.MbarrierPending(state))
-    look()
+    look(waits=True)
     passed.append(b.value(mbarriers.MbarrierPassed(place, state)))
     passed.append(b.lt(some, b.const(THREADS + 1, u32)))
     passed.append(b.eq(some, none))
