@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 import warnings
 
@@ -284,3 +285,47 @@ def test_what_the_deadline_stops_is_not_tried(folder, monkeypatch):
     tuned = cuda.tune(kinds, (x, out), space, grid=2, block=128, seconds=300)
     assert [each.state for each in tuned.tuning.trials] == [State.MEASURED, State.STOPPED]
     assert tuned.tuning.complete and not tuned.tuning.is_known
+
+
+@cuda.jit(debug=True)
+def raising(x, MODE):
+    if MODE == 1:
+        raise LookupError("of the program")
+    x[cuda.grid(1)] = 2
+
+
+def test_exceptions_of_kernels():
+    """Those of the program's, too."""
+    x = np.zeros(64)
+    tuned = cuda.tune(raising, (x,), {"MODE": [0, 1]}, grid=1, block=64, seconds=300)
+    assert [each.state for each in tuned.tuning.trials] == [State.MEASURED, State.FAILED]
+    assert "of the program" in tuned.tuning.trials[1].reason and not x.any()
+    with pytest.raises(LookupError, match="of the program"):
+        cuda.tune(raising, (x,), {"MODE": [1, 0]}, grid=1, block=64, seconds=300)
+
+
+def test_tunings_of_other_threads():
+    """A candidate that does not end is stopped in the thread that launched it."""
+    x, out = np.arange(256.0), np.zeros(256)
+    found = []
+
+    def run():
+        space = {"MODE": [0, 1]}
+        tuned = cuda.tune(kinds, (x, out), space, grid=2, block=128, seconds=300)
+        found.extend(each.state for each in tuned.tuning.trials)
+        tuned(x, out)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    assert found == [State.MEASURED, State.STOPPED] and (out == 2 * x).all()
+
+
+def test_launches_that_are_delayed():
+    """A tuning measures launches, so it is refused where they are delayed."""
+    pytest.importorskip("islpy")
+    from gridlane import compute
+
+    x = np.zeros(64)
+    with compute.fused(), pytest.raises(TuningError, match=r"inside of fused\(\)"):
+        cuda.tune(raising, (x,), {"MODE": [0, 1]}, grid=1, block=64)

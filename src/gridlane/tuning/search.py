@@ -322,7 +322,7 @@ class _Search:
                 self.saved.restore(whole=True)
                 return None
             state, reason = State.STOPPED, str(error)
-        except (GridlaneError, ValueError, TypeError, MemoryError) as error:
+        except Exception as error:  # a kernel may raise any
             reason = _line(error)
         self.saved.restore(whole=True)
         return Trial(candidate, state, math.inf, reason, estimate)
@@ -440,4 +440,4 @@ def typical(samples: Sequence[float]) -> float:
 def _line(error: BaseException) -> str:
     """The line of an error that has its reason."""
     lines = str(error).splitlines() or [type(error).__name__]
-    return lines[0]
+    return lines[0] or type(error).__name__

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from gridlane.core.frozen import frozen
+from gridlane.core.processors import available_processors
 from gridlane.core.version import VERSION
 from gridlane.launch.devices import family
 from gridlane.runtime.driver_cache import processor_name
@@ -91,9 +92,13 @@ def identity(device: Device) -> dict[str, str]:
     kind = family(device.name)[0]
     return {
         "kind": kind,
-        "hardware": str(facts.get("name") or processor_name()),
+        "hardware": str(facts.get("name") or _processor()),
         "driver": str(facts.get("driver") or facts.get("cuda_version") or platform.machine()),
     }
+
+
+def _processor() -> str:
+    return f"{processor_name()}, {available_processors()} threads"
 
 
 def digest_of(subject: Known) -> str:
