@@ -11,6 +11,7 @@ from gridlane.compute.freedom import Freedom
 from gridlane.compute.model import Nest
 from gridlane.compute.multiplication import multiplication_of
 from gridlane.compute.polyhedra import Polyhedra
+from gridlane.compute.reducing import reduction_of
 from gridlane.compute.scanning import scan_of
 from gridlane.compute.tensors import TensorType
 from gridlane.core.dtypes import DType
@@ -72,5 +73,5 @@ def _multiplication(
 
 
 RECOGNISERS: tuple[Recogniser, ...] = (
-    _multiplication, convolution_of, scan_of, attention_of, softmax_of, sort_of,
+    _multiplication, convolution_of, scan_of, reduction_of, attention_of, softmax_of, sort_of,
 )  # fmt: skip

@@ -29,7 +29,7 @@ CORES = 8
 """Fewer of a processor are slower than one that runs the loops."""
 MOST_ROWS = 32
 """Scans of more rows are loops, whose rows are threads."""
-_OPERATORS = {"+": "PLUS", "*": "MULTIPLIES", "min": "MINIMUM", "max": "MAXIMUM"}
+OPERATORS = {"+": "PLUS", "*": "MULTIPLIES", "min": "MINIMUM", "max": "MAXIMUM"}
 _NEUTRAL = {"+": 0, "*": 1}
 
 
@@ -63,10 +63,8 @@ class Scan:
         x, out = given[self.source], given[self.target]
         shape = tuple(x.shape)
         rows = reduce(lambda n, extent: n * extent, shape[:-1], 1)
-        device = current.device()
-        is_wide = not device.host_visible or device.limits.multiprocessors >= CORES
-        is_whole = shape == tuple(out.shape) and is_in_lines(x) and is_in_lines(out)
-        return is_wide and is_whole and shape[-1] >= SMALLEST and rows <= MOST_ROWS
+        is_plain = shape == tuple(out.shape) and is_in_lines(x) and is_in_lines(out)
+        return is_plain and is_wide() and shape[-1] >= SMALLEST and rows <= MOST_ROWS
 
     def run(self, given: dict[str, Any], out: Any) -> None:
         """Compute the result into the target."""
@@ -86,6 +84,12 @@ class Scan:
                 algorithms.inclusive_scan(
                     d_in=one, d_out=other, op=op, init_value=start, num_items=count
                 )
+
+
+def is_wide() -> bool:
+    """Whether the current device runs so many threads that they are faster than one in order."""
+    device = current.device()
+    return not device.host_visible or device.limits.multiprocessors >= CORES
 
 
 def scan_of(polyhedra: Polyhedra, types: dict[str, DType], freedom: Freedom) -> Scan | str:
@@ -119,7 +123,7 @@ def _of_variable(polyhedra: Polyhedra, types: dict[str, DType]) -> Scan | None:
     (name,), (start, one, other) = nest.variables, nest.statements
     adder, store = (one, other) if one.operator else (other, one)
     is_own = start.write.name == adder.write.name == name
-    if not is_own or adder.operator not in _OPERATORS or adder.loops != store.loops:
+    if not is_own or adder.operator not in OPERATORS or adder.loops != store.loops:
         return None
     value, loops = store.node.value, tuple([each.name for each in adder.loops])
     is_stored = isinstance(store.node, ast.Assign) and isinstance(value, ast.Name)
@@ -127,17 +131,17 @@ def _of_variable(polyhedra: Polyhedra, types: dict[str, DType]) -> Scan | None:
         return None
     if tuple([each.name for each in start.loops]) != loops[:-1]:
         return None
-    source = _only_element(nest, adder)
+    source = only_element(nest, adder)
     if source is None or {source.indices, store.write.indices} != {loops}:
         return None
-    first = _constant(nest, start.node.value) if isinstance(start.node, ast.Assign) else None
-    if first is None or not _is_whole(polyhedra, adder, store.write):
+    first = number_of(nest, start.node.value) if isinstance(start.node, ast.Assign) else None
+    if first is None or not is_whole(polyhedra, adder, store.write):
         return None
     is_exclusive, known = adder is other, types.get(name)
     if known is None or (known.is_integer and not float(first).is_integer()):
         return None
     begin = None if first == _NEUTRAL.get(adder.operator) and not is_exclusive else first
-    word, target = _OPERATORS[adder.operator], store.write.name
+    word, target = OPERATORS[adder.operator], store.write.name
     if source.name == target and is_exclusive:
         return None  # the element is gone before it is added
     return Scan(
@@ -154,7 +158,7 @@ def _of_elements(polyhedra: Polyhedra) -> Scan | None:
         return None
     before = *loops[:-1], f"({loops[-1]} - 1)"
     word, parts = operation_of(adder)
-    if word not in _OPERATORS or not all(isinstance(each, ast.Subscript) for each in parts):
+    if word not in OPERATORS or not all(isinstance(each, ast.Subscript) for each in parts):
         return None
     places = [nest.place(each) for each in parts]
     reads = [each for each in adder.reads if each.loc in places]
@@ -165,7 +169,7 @@ def _of_elements(polyhedra: Polyhedra) -> Scan | None:
     if len(known) != 1 or len(others) != 1 or others[0].indices != loops:
         return None
     source, target = others[0].name, adder.write.name
-    if not _is_whole(polyhedra, adder, adder.write, 1):
+    if not is_whole(polyhedra, adder, adder.write, 1):
         return None
     if source == target:
         is_scan = len(nest.statements) == 1
@@ -175,7 +179,7 @@ def _of_elements(polyhedra: Polyhedra) -> Scan | None:
         )
     if not is_scan:
         return None
-    return Scan(source, target, _OPERATORS[word], None, False, (target, nest.tensors[target]))
+    return Scan(source, target, OPERATORS[word], None, False, (target, nest.tensors[target]))
 
 
 def _is_first(
@@ -196,7 +200,7 @@ def _is_first(
     return _is_domain(polyhedra, statement, box)
 
 
-def _only_element(nest: Nest, adder: Statement) -> Access | None:
+def only_element(nest: Nest, adder: Statement) -> Access | None:
     """The element of a tensor that a statement adds, if it adds nothing else."""
     node, value = adder.node, adder.node.value
     if isinstance(node, ast.Assign):
@@ -212,12 +216,12 @@ def _only_element(nest: Nest, adder: Statement) -> Access | None:
     return next((each for each in adder.reads if each.loc == loc), None)
 
 
-def _constant(nest: Nest, node: ast.expr) -> float | None:
+def number_of(nest: Nest, node: ast.expr) -> float | None:
     match node:
         case ast.Constant(value=int() | float() as value):
             return value
         case ast.UnaryOp(op=ast.USub(), operand=inner):
-            value = _constant(nest, inner)
+            value = number_of(nest, inner)
             return None if value is None else -value
         case ast.Name(id=name) if name in nest.captured:
             return nest.captured[name]
@@ -225,7 +229,7 @@ def _constant(nest: Nest, node: ast.expr) -> float | None:
             return None
 
 
-def _is_whole(polyhedra: Polyhedra, statement: Statement, write: Access, first: int = 0) -> bool:
+def is_whole(polyhedra: Polyhedra, statement: Statement, write: Access, first: int = 0) -> bool:
     """Whether a statement's loops are those of all elements of a tensor, from one place on."""
     extents = polyhedra.nest.tensors[write.name].extents
     names = [each.name for each in statement.loops]
