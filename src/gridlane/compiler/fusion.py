@@ -87,6 +87,7 @@ class MemberCode:
             self._scalars, self.extents = self._shadow()
         ops = list(self._scalars.body.walk())
         self.size = len(ops)
+        self.reads_shared_size = any(isinstance(op, grid.DynamicSharedSize) for op in ops)
         self.approximate = any(op.approximate for op in ops) and not options.own_functions
         self.floats = frozenset(
             value.type for op in ops for value in op.results if getattr(value.type, "is_float", 0)

@@ -374,3 +374,27 @@ def test_nothing_was_submitted() -> None:
     with fused() as fusion:
         pass
     assert fusion.explain() == "no launches were submitted yet"
+
+
+@cuda.jit
+def turned(x, n):
+    part = cuda.shared.array(0, np.float32)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    part[t] = x[i]
+    cuda.syncthreads()
+    x[i] = part[31 - t] + part.size
+
+
+def test_blocks_share_memory_one_launch_after_the_other() -> None:
+    def run(x: Any) -> None:
+        for size in (128, 256, 256):
+            turned[4, 32, 0, size](x, 128)
+
+    start = np.arange(128, dtype=np.float32)
+    alone, together = cuda.to_device(start), cuda.to_device(start)
+    run(alone)
+    with fused() as fusion:
+        run(together)
+    assert alone.copy_to_host().tobytes() == together.copy_to_host().tobytes()
+    assert "it has shared memory of another size" in fusion.explain()
+    assert "turned, turned: one kernel, whose blocks wait in front of turned" in fusion.explain()

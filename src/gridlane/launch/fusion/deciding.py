@@ -170,6 +170,9 @@ class _Maker:
             return f"its grid is {shapes}, and theirs {first.launch.grid} of {first.block}", False
         if member.code.options != first.code.options:
             return "its options are others", False
+        sizes = {each.launch.shared for each in (*chosen, member)}
+        if len(sizes) > 1 and any(each.code.reads_shared_size for each in (*chosen, member)):
+            return "it has shared memory of another size", False
         if not first.code.has_shape_of(member.code):
             return "one is a program over tiles of other extents, or with other warps", False
         threads = first.code.extents or first.block
