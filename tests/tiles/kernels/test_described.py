@@ -193,6 +193,33 @@ def test_calls_of_groups_like_one_before(device, rng, launched):
     assert launched == ["groups", "described"]
 
 
+@pytest.mark.parametrize("apart", [None, "a", "b", "out", "residual", "scale_a"])
+def test_rows_of_one_product(device, rng, launched, monkeypatch, apart):
+    """Batches of a left factor alone are rows of it, if nothing is between them."""
+    counts: list[int] = []
+    own = products._multiply
+    monkeypatch.setattr(
+        products, "_multiply", lambda *args: counts.append(args[3].products) or own(*args)
+    )
+    shapes = {"a": 72, "out": 40, "residual": 40}
+    held = {
+        name: rng.integers(-3, 4, (2, 3, 12, columns)).astype(np.float16 if name == "a" else "f4")
+        for name, columns in shapes.items()
+    }
+    a, out, more = (
+        whole[:, :, :10] if name == apart else whole[:, :, :10].copy()
+        for name, whole in held.items()
+    )
+    b = rng.integers(-3, 4, (3, 72, 40) if apart == "b" else (72, 40)).astype(np.float16)
+    scale = np.arange(1, 11, dtype=np.float32) if apart == "scale_a" else np.float32(2)
+    scale_a = cuda.to_device(np.atleast_1d(scale)) if scale.shape else None
+    options = {"residual": more, "scale_a": scale_a, "out_dtype": "float32"}
+    kernels.matmul(a, b, out, **options)
+    want = exact.wide(a) @ exact.wide(b) * (scale[:, None] if scale.shape else 1) + more
+    np.testing.assert_array_equal(out, want)
+    assert counts == [1 if apart is None else 6]
+
+
 def test_batches_without_descriptors(device, rng, launched):
     """Matrices that begin at other places than multiples of 16 bytes."""
     a, b = factors(rng, 3 * 41, 64, 44)

@@ -16,9 +16,10 @@ from gridlane.passes.tiles.indices import (
     Coordinates,
     log2,
     source,
+    swapped,
     unflattened,
 )
-from gridlane.passes.tiles.state import DEVICE, State, Storage, swapped
+from gridlane.passes.tiles.state import DEVICE, State, Storage
 from gridlane.passes.tiles.widths import BYTES, Chunks
 
 _HELD = 16

@@ -7,13 +7,15 @@ arithmetic, and what lanes add to an address stays their number. Other indices a
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from gridlane.core.dtypes import i32, u32
 from gridlane.core.frozen import frozen
 from gridlane.ir.builder import Builder
 from gridlane.ir.ops import arith
 from gridlane.ir.values import Value
+
+_T = TypeVar("_T")
 
 
 @frozen
@@ -191,3 +193,13 @@ def reshaped(
         rest = iter(kept)
         return tuple([next(rest) if extent != 1 else ZERO for extent in into])
     return unflattened(b, flattened(b, at, shape), into)
+
+
+def swapped(each: tuple[_T, ...]) -> tuple[_T, ...]:
+    """With the last two exchanged.
+
+    >>> swapped((1, 2, 3))
+    (1, 3, 2)
+    """
+    *others, line, column = each
+    return (*others, column, line)

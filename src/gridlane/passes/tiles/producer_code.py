@@ -19,6 +19,7 @@ from gridlane.core.tensor_map import MOST_SPAN, SIZE, TensorMapUse
 from gridlane.ir.op import Op, clone_op
 from gridlane.ir.ops import arith, control, grid, memory, tile_memory
 from gridlane.ir.ops.mbarriers import MbarrierArrive, MbarrierInit, MbarrierPassed
+from gridlane.ir.ops.shared_matrix import ALIGN
 from gridlane.ir.ops.tensors import ProxyFence, TensorLoad
 from gridlane.ir.ops.warpgroups import WARPS, RegisterLimit
 from gridlane.ir.rewriting import Labels
@@ -34,7 +35,7 @@ from gridlane.passes.tiles.producers import (
     extra_threads,
     map_of,
 )
-from gridlane.passes.tiles.state import State, Storage
+from gridlane.passes.tiles.state import State, Storage, swizzle_of
 
 _SYMBOL = "tile.barriers"
 _GROUP = WARP * WARPS
@@ -155,8 +156,7 @@ class _Code:
         state, joint = self.state, self.producer.joint
         other = joint.get(op)
         if other is not None:
-            values = op.results[0], other.results[0]
-            site.rings[op], site.rings[other] = state.joint_rings(values, site.stages, life)  # type: ignore[index]  # a load
+            site.rings[op], site.rings[other] = _joint_rings(state, (op, other), site.stages, life)
         elif op not in joint.values():
             site.rings[op] = state.ring(op.results[0], False, site.stages, life)
 
@@ -368,6 +368,19 @@ class _Code:
             b.emit(ProxyFence())
             self.arrive(self.barrier(gate.barriers + 1))
             b.write(gate.ours, self.other(parity))
+
+
+def _joint_rings(
+    state: State, loads: tuple[Load, Load], stages: int, life: tuple[int, int]
+) -> tuple[Storage, Storage]:
+    """Rings of two tiles, of which each stage of the second is behind that of the first."""
+    first, second = (Storage(op.type, False, swizzle=swizzle_of(op.type, False)) for op in loads)
+    pitch = first.count + second.count
+    symbol = state.arrays.allot(first.type.element, stages * pitch, life, ALIGN)
+    for each in (first, second):
+        each.symbol, each.pitch = symbol, pitch
+    second.skip = first.count
+    return first, second
 
 
 def _nothing() -> None:

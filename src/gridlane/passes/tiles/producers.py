@@ -86,7 +86,7 @@ class Producer:
     sites: list[Site]
     ops: set[Op]
     gates: dict[Op, tuple[Param, ...]]
-    joint: dict[Op, Op]
+    joint: dict[Load, Load]
     products: dict[Op, Op]
 
     def site_of(self, op: Op) -> Site | None:
@@ -126,11 +126,11 @@ def producer_of(state: State) -> Producer | None:
     return Producer(sites, slice_.ops, _gates(placement, loads), joint, pairs)
 
 
-def _right(op: Op) -> Op:
+def _right(op: Op) -> Load:
     """The load of a product's right factor."""
     assert isinstance(op, tiles.TileDot)
     load = factor_of(op.rhs)[0].op
-    assert load is not None
+    assert isinstance(load, Load)
     return load
 
 

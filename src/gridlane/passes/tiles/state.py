@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
 
 from gridlane.core.dtypes import DType, b1, i32, u32
 from gridlane.core.errors import TargetError
@@ -32,6 +31,7 @@ from gridlane.passes.tiles.indices import (
     flattened,
     log2,
     quotient,
+    swapped,
     unflattened,
 )
 from gridlane.passes.tiles.layouts import Layout, is_same
@@ -42,8 +42,6 @@ from gridlane.passes.tiles.turns import Turns
 
 DEVICE = "device memory"
 """All memory that the program's pointers reach, as a resource."""
-
-_T = TypeVar("_T")
 
 PROGRAM = 1
 """The number of the barrier of the program's threads, where the block has more."""
@@ -259,22 +257,6 @@ class State:
         if ring.skip:
             start = self.b.add(start, self.b.const(ring.skip, i32))
         return replace(ring, start=start)
-
-    def joint_rings(
-        self, values: tuple[Value, Value], stages: int, life: tuple[int, int]
-    ) -> tuple[Storage, Storage]:
-        """Rings of two tiles, of which each stage of the second is behind that of the first."""
-        first, second = (
-            Storage(type_, False, swizzle=swizzle_of(type_, False))
-            for value in values
-            if isinstance(type_ := value.type, TileType)
-        )
-        pitch = first.count + second.count
-        symbol = self.arrays.allot(first.type.element, stages * pitch, life, ALIGN)
-        for each in (first, second):
-            each.symbol, each.pitch = symbol, pitch
-        second.skip = first.count
-        return first, second
 
     def variable_of(self, op: Op) -> Storage | None:
         """The memory of the variable that an op reads; None where it reads none."""
@@ -600,16 +582,6 @@ def swizzle_of(type_: TileType, turned: bool) -> int:
     """The bytes of the panels of a tile's lines."""
     assert isinstance(type_.element, DType)
     return min(128, type_.shape[-2 if turned else -1] * type_.element.size)
-
-
-def swapped(each: tuple[_T, ...]) -> tuple[_T, ...]:
-    """With the last two exchanged.
-
-    >>> swapped((1, 2, 3))
-    (1, 3, 2)
-    """
-    *others, line, column = each
-    return (*others, column, line)
 
 
 def refuse(op: Op, text: str) -> TargetError:

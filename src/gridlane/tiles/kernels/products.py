@@ -149,6 +149,9 @@ def matmul(
             f"{target}, with strides {target.strides}: its matrices are more than two steps apart; "
             "pass a contiguous array, and a contiguous residual"
         )
+    if _are_rows_of_one(batches, shape.m, epilogue):
+        left, made = (_as_rows(each, batches.products) for each in (left, made))
+        batches = Batches(1, 1, *[(0, 0, *each[2:]) for each in batches[2:]])
     launches = _multiply(left, right, made, batches, epilogue, split_k, persistent)
     if launches is not None and key is not None:
         prepared.remember(key, launches._replace(shape=shape.result))
@@ -344,6 +347,28 @@ def _batches(a: Operand, b: Operand, out: Operand, residual: Operand | None) -> 
         (one, other, *each.strides[-2:]) for one, other, each in zip(far, near, arrays, strict=True)
     ]
     return Batches(outer, inner, steps[0], steps[1], steps[2], steps[3] if residual else (0,) * 4)
+
+
+def _are_rows_of_one(batches: Batches, rows: int, epilogue: Epilogue) -> bool:
+    """Whether all products have one right factor, and the rows of all else follow each other: they
+    are one product of more rows."""
+    if batches.products == 1 or any(batches.b[:2]):
+        return False
+    if epilogue.scale_a is not None and epilogue.scale_a.shape:
+        return False
+    written = [batches.a, batches.out, *([batches.residual] if epilogue.residual else [])]
+    return all(
+        (batches.outer == 1 or outer == batches.inner * rows * row)
+        and (batches.inner == 1 or inner == rows * row)
+        for outer, inner, row, _ in written
+    )
+
+
+def _as_rows(array: Operand, count: int) -> Operand:
+    """So many matrices, whose rows follow each other, as one."""
+    *_, rows, columns = array.shape
+    strides = array.strides[-2:]
+    return Operand(array.name, array.value, (count * rows, columns), strides, array.dtype)
 
 
 def _batch_steps(array: Operand, batch: Sequence[int]) -> tuple[int, ...]:
