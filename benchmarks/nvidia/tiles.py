@@ -323,7 +323,7 @@ def rows_of(sides: Sides, name: str, rows: int, columns: int) -> Case:
     used = {"softmax": 0, "rms_norm": 1, "layer_norm": 2, "cross_entropy": 1}[name]
     runs = sides.launches(
         name, (rows,), out, (x, *others[:used], out, columns),
-        BLOCK=block, num_warps=_warps_of(name, block),
+        BLOCK=block, num_warps=_warps_of(block),
     )  # fmt: skip
     if sides.torch is not None:
         runs["torch.compile"] = _torchs_rows(sides.torch, name, x, others, columns)
@@ -333,10 +333,8 @@ def rows_of(sides: Sides, name: str, rows: int, columns: int) -> Case:
     return Case(runs, read if name == "cross_entropy" else 2 * read, "GB/s", exact, near)
 
 
-def _warps_of(name: str, block: int) -> int:
+def _warps_of(block: int) -> int:
     """The warps of a row, of both sides: the fastest of some."""
-    if name == "cross_entropy":
-        return 8
     return 16 if block > 8192 else max(1, block // 1024)
 
 
