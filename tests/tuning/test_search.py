@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from gridlane.launch import current
 from gridlane.tuning import store
 from gridlane.tuning.errors import Overran, Stuck, TuningError
 from gridlane.tuning.observing import observers, wishes
+from gridlane.tuning.pictures import svg
 from gridlane.tuning.results import State
 from gridlane.tuning.search import agree, tune, typical
 from gridlane.tuning.spaces import Space
@@ -38,7 +40,7 @@ def test_the_fastest_of_those_that_the_estimate_puts_first(monkeypatch):
     tried = [value(each.candidate) for each in tuning.trials]
     assert tried[:2] == [0, 9] and len(tried) == 5  # the plain one, then the estimate's best
     assert tuning.complete and not tuning.is_known and tuning.count == 10
-    assert tuning.plain.milliseconds == 7
+    assert tuning.plain.milliseconds == 7 and tuning.plain.estimate == 10
 
 
 def test_measurements_correct_the_estimate(monkeypatch):
@@ -54,6 +56,17 @@ def test_measurements_correct_the_estimate(monkeypatch):
     tried = [value(each.candidate) for each in tuning.trials]
     assert sum(each > 15 for each in tried) < 5
     assert tuning.best.milliseconds < 5
+
+
+def test_wrong_candidates_are_not_counted(monkeypatch):
+    """They, and candidates that do not run, are at most three for each that is measured."""
+    space = Space({"n": range(40)})
+    made = clock(monkeypatch, Made(lambda c: 1, lambda c: 1 + value(c) % 2))
+    tuning = tune(made, space, 300)
+    assert len(tuning.measured) == 8 and len(tuning.trials) > 8
+    made = clock(monkeypatch, Made(lambda c: 1, lambda c: 1 + (value(c) > 0)))
+    tuning = tune(made, space, 300, most=4)
+    assert len(tuning.measured) == 1 and len(tuning.trials) == 1 + 12
 
 
 def test_no_more_than_eight_are_measured(monkeypatch):
@@ -244,7 +257,7 @@ from gridlane import cuda
 def slow(x, N):
     i = cuda.grid(1)
     for n in range(200000):
-        x[i] = x[i] * 1.0000001 + N - N
+        x[i] = x[i] * 1.0000001 + N * 0
 
 x = np.ones(64)
 print("begin", flush=True)
@@ -372,7 +385,7 @@ def test_a_candidate_that_cannot_be_stopped(folder, monkeypatch, unstoppable):
     tuning = tune(made, TEN, 300, most=5)
     states = {value(each.candidate): each.state for each in tuning.trials}
     assert states[2] is State.STOPPED and TEN.at((2,)) not in made.launched
-    assert len(states) == 5 and tuning.best.candidate.named == {"n": 4}
+    assert len(states) == 6 and len(tuning.measured) == 5
 
 
 def test_a_plain_candidate_that_cannot_be_stopped(folder, monkeypatch, unstoppable):
@@ -404,4 +417,24 @@ def test_candidates_in_another_thread(folder, monkeypatch, unstoppable):
     interrupts.clear()
     tuning = tune(made, TEN, 300, most=5)
     states = {value(each.candidate): each.state for each in tuning.trials}
-    assert states == {n: State.FAILED if n == 1 else State.MEASURED for n in (0, 1, 2, 3, 4, 5)}
+    assert states.pop(1) is State.FAILED
+    assert len(states) == 5 and {*states.values()} == {State.MEASURED}
+
+
+def test_a_picture(monkeypatch):
+    """A bar for each candidate that was measured, as long as its time, and the estimates."""
+    made = clock(
+        monkeypatch,
+        Made(lambda c: 4.0 - value(c), lambda c: 1 + (value(c) == 2), estimate=lambda c: 8.0),
+    )
+    tuning = tune(made, Space({"n": range(4)}), 300)
+    picture = ElementTree.fromstring(svg([tuning]))
+    named = {each.tag.partition("}")[2]: [] for each in picture.iter()}
+    for each in picture.iter():
+        named[each.tag.partition("}")[2]].append(each)
+    bars = [float(each.get("width")) for each in named["rect"][1:]]
+    assert len(bars) == 3 and abs(bars[0] / bars[2] - 0.25) < 0.01 and bars[1] / bars[2] < 0.76
+    assert [each.get("fill") for each in named["rect"][1:]] == ["#54a24b", "#4c78a8", "#f58518"]
+    places = {each.get("x1") for each in named["line"]}
+    assert len(named["line"]) == 3 and len(places) == 1  # the estimate says that all are the same
+    assert "wrong: results are not those of the plain schedule" in "".join(picture.itertext())

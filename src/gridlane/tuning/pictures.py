@@ -40,7 +40,8 @@ def _tuning(tuning: Tuning, top: int) -> Iterator[str]:
     factor = _factor(tuning.plain) if tuning.trials else None
     for number, trial in enumerate(sorted(tuning.trials, key=lambda each: each.milliseconds)):
         yield from _row(trial, top + _HEAD + number * _ROW, scale, _colour(trial, best, tuning))
-        if factor is not None and math.isfinite(trial.estimate):
+        is_shown = trial.state is State.MEASURED and math.isfinite(trial.estimate)
+        if factor is not None and is_shown:
             x = _LEFT + min(trial.estimate * factor * scale, _WIDTH - _LEFT - 4)
             y = top + _HEAD + number * _ROW
             line = f'x1="{x:.1f}" x2="{x:.1f}" y1="{y}" y2="{y + _ROW - 6}"'

@@ -14,6 +14,8 @@ from gridlane.tuning.spaces import Candidate, Space
 
 _REACH = 0.4
 """Of a parameter's range: how far a measurement says something about others."""
+_BAD = 2.0
+"""How much slower than estimated a candidate counts that is wrong or does not run."""
 _DOUBT = 0.5
 """The weight of the estimate against one measurement beside it."""
 
@@ -73,7 +75,8 @@ class Ranking:
         if not pairs:
             return []
         mean = sum(value for _, value in pairs) / len(pairs)
-        return [(candidate, value - mean) for candidate, value in pairs]
+        bad = [(each.candidate, _BAD) for each in trials if each.state is not State.MEASURED]
+        return [*((candidate, value - mean) for candidate, value in pairs), *bad]
 
     def _score(self, candidate: Candidate, known: list[tuple[Candidate, float]]) -> float:
         total, weights = 0.0, _DOUBT

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -26,6 +27,8 @@ SECONDS = 30.0
 """The deadline where none is given."""
 MOST = 8
 """Candidates that are measured."""
+_OTHERS = 3
+"""Candidates that are wrong, or do not run, for each that is measured."""
 _SAMPLE_S = 0.3
 """Seconds of measuring one candidate."""
 _PATIENCE, _LEAST_S = 20.0, 0.5
@@ -219,7 +222,8 @@ class _Search:
             if not first or first[0].state is not State.MEASURED:
                 return [], False
             trials = [*first, *(each for each in trials if each is not first[0])]
-            enough = len(trials) >= self.most and data.get("most", 0) >= self.most
+            count = sum(each.state is State.MEASURED for each in trials)
+            enough = count >= self.most and data.get("most", 0) >= self.most
             return trials, bool(data.get("complete")) or enough
         except (ValueError, TypeError):
             return [], False
@@ -274,11 +278,13 @@ class _Search:
     def _others(self, first: Sequence[Candidate]) -> bool:
         """Try candidates, the most promising first; whether none is left to try."""
         ranking = Ranking(self.space, self.subject, first, self.left / 4)
+        plain = self.trials[0]
+        self.trials[0] = replace(plain, estimate=ranking.estimate(plain.candidate))
         tried = {each.candidate for each in self.trials}
         kinds = {self.subject.kind(each) for each in tried}
-        count = sum(each.state is not State.FAILED for each in self.trials)
-        failures = 0
-        while count < self.most and failures < 4 * self.most:
+        count = sum(each.state is State.MEASURED for each in self.trials)
+        others = len(self.trials) - count
+        while count < self.most and others < _OTHERS * self.most:
             candidate = ranking.next(self.trials, tried)
             if candidate is None:
                 return True
@@ -292,8 +298,8 @@ class _Search:
             trial = self._try(candidate, ranking.estimate(candidate))
             if trial is None:
                 return False
-            count += trial.state is not State.FAILED
-            failures += trial.state is State.FAILED
+            count += trial.state is State.MEASURED
+            others += trial.state is not State.MEASURED
             self.trials.append(trial)
             self._tell(trial)
         return True
