@@ -250,6 +250,33 @@ def scaled(x, y, by, n):
         y[i] = x[i] * by + y[i]
 
 
+CARRIED = """
+  %t: i32 = thread_idx x
+  %p: ptr<f32, global> = offset %x, %t
+  %w: f32 = load %p
+  write $s, %a
+  loop {{
+    %r: f32 = read $s
+    %m: f32 = mul %r, {factor} [fast=contract]
+    %s: f32 = add %m, %w [fast=contract]
+    write $s, %s
+    if %c {{
+      break
+    }}
+  }} step {{
+  }}"""
+
+
+@pytest.mark.parametrize(("factor", "certain"), [("%w", True), ("%a", False)])
+def test_first_iterations_may_be_the_same_in_all_threads(factor: str, certain: bool) -> None:
+    module = parse_module(KERNEL.format(body=CARRIED.format(factor=factor)))
+    if certain:
+        settle(module.kernel, splits_on_gpus, joined=True)
+    else:
+        with pytest.raises(Ambiguous):
+            settle(module.kernel, splits_on_gpus, joined=True)
+
+
 def test_values_that_are_the_same_in_all_threads_are_computed_as_alone() -> None:
     numbers = np.linspace(0.1, 3, 64).astype(np.float32)
     for by in numbers[:8]:

@@ -57,7 +57,8 @@ class Fusion:
         """The groups that were submitted so far, and why they are no larger, as text."""
         if not self._lines:
             return "no launches were submitted yet"
-        title = f"{self.launches} launches, {self.kernels} kernels"
+        counts = (self.launches, "launch", "es"), (self.kernels, "kernel", "s")
+        title = ", ".join([f"{n} {name}{more if n != 1 else ''}" for n, name, more in counts])
         return "\n".join([title, *self._lines])
 
     def __repr__(self) -> str:

@@ -220,10 +220,11 @@ class _Loads:
         self._note(kernel.body, [])
 
     def is_known(self, value: Value) -> bool:
-        """Whether a value depends on known loads alone, one of which is by the thread's index."""
-        loads = self.places.loads_of(value)
-        return loads.isdisjoint(self.unknown) and any(
-            self.places.is_indexed(load.pointer) for load in loads
+        """Whether a value depends on known loads alone, and in each iteration on one that is by the
+        thread's index."""
+        always = self.places.loads_of(value, carried=False)
+        return self.places.loads_of(value).isdisjoint(self.unknown) and any(
+            self.places.is_indexed(load.pointer) for load in always
         )
 
     def _note(self, region: Region, stored: list[Value]) -> None:

@@ -58,8 +58,12 @@ class Places:
                 self._indexed[value] = any(map(self.is_indexed, op.operands()))
         return self._indexed[value]
 
-    def loads_of(self, value: Value) -> set[memory.Load]:
-        """The loads that a value depends on, not those of addresses."""
+    def loads_of(self, value: Value, carried: bool = True) -> set[memory.Load]:
+        """The loads that a value depends on, not those of addresses.
+
+        Args:
+            carried: also by variables, of which a loop's first iteration has other values.
+        """
         loads, seen, waiting = set[memory.Load](), set[Value](), [value]
         while waiting:
             each = waiting.pop()
@@ -69,7 +73,7 @@ class Places:
             if isinstance(each.op, memory.Load):
                 loads.add(each.op)
             elif isinstance(each.op, memory.ReadVar):
-                waiting += self._writes[each.op.var]
+                waiting += self._writes[each.op.var] if carried else []
             else:
                 waiting += each.op.operands()
         return loads
