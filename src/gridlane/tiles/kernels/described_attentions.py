@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from gridlane.tiles.descriptors import TensorDescriptor
 from gridlane.tiles.kernels import described
+from gridlane.tiles.kernels.attention_calls import Call
 from gridlane.tiles.kernels.blocks import has_warpgroups, multiprocessors
 from gridlane.tiles.kernels.operands import Operand, index_type
 from gridlane.tiles.kernels.prepared import Launch, empty, over
 from gridlane.tiles.kernels.programs.described_attention import described_attention_tiles
-
-if TYPE_CHECKING:
-    from gridlane.tiles.kernels.attentions import Call
 
 _ROWS = 128
 """Queries of a tile: two warpgroups, which take turns."""
