@@ -294,25 +294,28 @@ class Compute:
             nest = self.nest
             given = dict(zip(nest.arguments, args, strict=True))
             program = self._program(shared_names(nest.tensors, given, self._written), plain)
-            library = None if plain else self._library[0]
-            results = [given[name] for name in self._written & {*nest.tensors}]
-            is_apart = not program.same and are_ahead(results)
-            by_library = library is not None and is_apart and library.is_large(given, extents)
+            library, run = None if plain or program.same else self._library[0], program.run
+            by_library = library is not None and self._is_for(library, given, extents)
             if self._is_checked:
                 check_device(self.metadata, self.hints, current.device(), self._loc, by_library)
-            run = program.run
             if library is not None and by_library:
                 run = partial(self._by_library, library)
             self._on_device(run, given, extents)
 
+    def _is_for(self, library: Library, given: dict[str, Any], extents: dict[str, int]) -> bool:
+        """Whether a library computes these arguments."""
+        results = [given[name] for name in self._written & {*self.nest.tensors}]
+        return are_ahead(results) and library.is_large(given, extents)
+
     def _device_by_size(self, args: tuple[Any, ...], extents: dict[str, int]) -> str:
         """The name of the device for arrays of their size."""
-        arrays = [
-            a for n, a in zip(self.nest.arguments, args, strict=True) if n in self.nest.tensors
-        ]
+        if self.threshold is None:
+            return self.device
+        pairs = zip(self.nest.arguments, args, strict=True)
+        arrays = [each for name, each in pairs if name in self.nest.tensors]
         device = current.name() if self.device == "auto" else self.device
         is_host = all(isinstance(each, np.ndarray) for each in arrays)
-        if self.threshold is None or not is_host or device == _HOST:
+        if not is_host or device == _HOST:
             return self.device
         names = {"host": _HOST, "device": device}
 
