@@ -110,6 +110,14 @@ UNCERTAIN = {
   %n: f32 = mul %w, %w [fast=contract]
   %s: f32 = add %m, %n [fast=contract]
   store %x, %s""",
+    "the opposite product in another sum": """
+  %m: f32 = mul %v, %a [fast=contract]
+  %s: f32 = add %m, %v [fast=contract]
+  %o: f32 = neg %v
+  %n: f32 = mul %a, %o [fast=contract]
+  %t: f32 = add %n, %a [fast=contract]
+  store %x, %s
+  store %x, %t""",
     "the same product, stored": """
   %m: f32 = mul %v, %a [fast=contract]
   %s: f32 = add %m, %v [fast=contract]

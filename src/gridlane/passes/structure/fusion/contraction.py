@@ -261,8 +261,19 @@ class _Numbers:
     def _set(self, value: Value, key: Hashable) -> None:
         self.numbers[value] = self.table.setdefault(key, len(self.table))
 
+    def _size(self, value: Value) -> Hashable:
+        """The number of a value without its sign."""
+        op = value.op
+        while isinstance(op, arith.Neg | arith.Abs):
+            value, op = op.value, op.value.op
+        if isinstance(op, arith.Const) and isinstance(op.value, float):
+            return "size", repr(op.type), repr(abs(op.value))
+        return self.numbers.get(value, id(value))
+
     def _note(self, op: Op) -> None:
         operands = tuple([self.numbers.get(value, id(value)) for value in op.operands()])
+        if isinstance(op, arith.Mul):  # compilers move signs behind products
+            operands = tuple([self._size(value) for value in op.operands()])
         if isinstance(op, memory.Store):
             self.stored[operands[0]] += 1
         if isinstance(op, memory.Load):
