@@ -191,3 +191,12 @@ def test_interp_agrees(scans):
     with gridlane.device("interp"):
         inclusive(x, out)
     assert (out == np.cumsum(x)).all()
+
+
+def test_tensors_of_torch_on_the_host(scans):
+    torch = pytest.importorskip("torch")
+    x, out = torch.arange(300, dtype=torch.int32), torch.zeros(300, dtype=torch.int32)
+    with gridlane.device("cpu"):
+        inclusive(x, out)
+    assert scans
+    assert (out == torch.cumsum(x, 0)).all()

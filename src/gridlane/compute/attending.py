@@ -12,7 +12,7 @@ from gridlane.compute.matching import Match, Mismatch, match
 from gridlane.compute.model import Nest
 from gridlane.compute.patterns import attentions, softmaxes, sorts
 from gridlane.compute.polyhedra import Polyhedra
-from gridlane.compute.sums import is_in_lines, turned
+from gridlane.compute.sums import in_memory, is_in_lines, turned
 from gridlane.compute.tensors import TensorType
 from gridlane.core.dtypes import DType, bf16, f16, f32, f64
 from gridlane.core.frozen import frozen
@@ -124,7 +124,7 @@ class Sort:
         """Sort into the target."""
         from gridlane import algorithms  # of nests with sorts alone
 
-        x, target = given[self.source], given[self.target]
+        x, target = in_memory(given[self.source]), in_memory(given[self.target])
         order = algorithms.SortOrder.DESCENDING if self.is_descending else (
             algorithms.SortOrder.ASCENDING
         )  # fmt: skip

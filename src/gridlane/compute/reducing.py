@@ -20,7 +20,7 @@ from gridlane.compute.scanning import (
     number_of,
     only_element,
 )
-from gridlane.compute.sums import is_in_lines
+from gridlane.compute.sums import in_memory, is_in_lines
 from gridlane.compute.tensors import TensorType
 from gridlane.core.dtypes import DType
 from gridlane.core.frozen import frozen
@@ -62,7 +62,7 @@ class Reduction:
         """Compute the results into the target."""
         from gridlane import algorithms  # of nests with reductions alone
 
-        x, target = given[self.source], given[self.target]
+        x, target = in_memory(given[self.source]), in_memory(given[self.target])
         start = np.dtype(str(x.dtype).removeprefix("torch.")).type(self.start)
         op = getattr(algorithms.OpKind, self.operator)
         for row in pairs(*map(range, x.shape[:-1])):

@@ -17,7 +17,7 @@ from gridlane.compute.freedom import Freedom
 from gridlane.compute.kinds import operation_of
 from gridlane.compute.model import Access, Nest, Statement
 from gridlane.compute.polyhedra import Polyhedra
-from gridlane.compute.sums import is_in_lines
+from gridlane.compute.sums import in_memory, is_in_lines
 from gridlane.compute.tensors import TensorType
 from gridlane.core.dtypes import DType
 from gridlane.core.frozen import frozen
@@ -70,7 +70,7 @@ class Scan:
         """Compute the result into the target."""
         from gridlane import algorithms  # of nests with scans alone
 
-        x, target = given[self.source], given[self.target]
+        x, target = in_memory(given[self.source]), in_memory(given[self.target])
         dtype = np.dtype(str(x.dtype).removeprefix("torch."))
         op, count = getattr(algorithms.OpKind, self.operator), x.shape[-1]
         start = None if self.start is None else dtype.type(self.start)

@@ -186,6 +186,12 @@ def are_ahead(arrays: list[Any]) -> bool:
     return True
 
 
+def in_memory(array: Any) -> Any:
+    """An array as the library of algorithms takes it: a tensor of the host as NumPy's."""
+    known = isinstance(array, np.ndarray) or hasattr(array, "__cuda_array_interface__")
+    return array if known or isinstance(array, DeviceNDArray) else np.asarray(array)
+
+
 def is_in_lines(array: Any) -> bool:
     """Whether the elements of each row follow each other."""
     if hasattr(array, "stride"):
