@@ -141,10 +141,11 @@ def tune(
         typer.Option("--child/--supervised", hidden=True, help="Whether it runs in this process."),
     ] = None,
 ) -> None:
-    """Run a program, and show its tunings: what cuda.tune, tiles.tune and others try.
+    """Run a program, and show what its tunings try.
 
-    What was found is kept, so that later runs of the program measure nothing (docs/tuning.md).
-    Everything after SCRIPT or -m MODULE belongs to the program.
+    These are calls of cuda.tune, tiles.tune and a loop nest's tune, and launches with
+    tiles.autotune. What was found is kept, so that later runs of the program measure nothing
+    (docs/tuning.md). Everything after SCRIPT or -m MODULE belongs to the program.
     """
     from gridlane.cli import run as running
     from gridlane.cli import tuning
