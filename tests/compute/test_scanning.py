@@ -124,7 +124,7 @@ def test_floats_are_the_users_wish(fastmath, scans):
     assert ("another order" in nest.explain()) is not fastmath
 
 
-@pytest.mark.parametrize("change", ["part", "backward", "other", "column", "twice", "before"])
+@pytest.mark.parametrize("change", WORDS)
 def test_what_stays_loops(change, scans):
     if change == "part":
 
@@ -155,6 +155,13 @@ def test_what_stays_loops(change, scans):
                 for i in range(N):
                     total += x[i, b]
                     out[i, b] = total
+    elif change == "index":
+
+        def body(x: Tensor[i32, "N"], out: Tensor[i32, "N"]):
+            total = 0
+            for i in range(N):
+                total += x[i]
+                out[i] = i
     elif change == "twice":
 
         def body(x: Tensor[i32, "N"], out: Tensor[i32, "N"]):

@@ -126,8 +126,14 @@ def _of_variable(polyhedra: Polyhedra, types: dict[str, DType]) -> Scan | None:
     if not is_own or adder.operator not in OPERATORS or adder.loops != store.loops:
         return None
     value, loops = store.node.value, tuple([each.name for each in adder.loops])
-    is_stored = isinstance(store.node, ast.Assign) and isinstance(value, ast.Name)
-    if not is_stored or store.write.name == name or not loops or adder.loops[-1].downward:
+    is_own = isinstance(value, ast.Name) and value.id == name
+    if (
+        not is_own
+        or not isinstance(store.node, ast.Assign)
+        or store.write.name == name
+        or not loops
+        or adder.loops[-1].downward
+    ):
         return None
     if tuple([each.name for each in start.loops]) != loops[:-1]:
         return None
