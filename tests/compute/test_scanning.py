@@ -124,6 +124,9 @@ def test_floats_are_the_users_wish(fastmath, scans):
     assert ("another order" in nest.explain()) is not fastmath
 
 
+WORDS = ["part", "backward", "other", "column", "twice", "before", "index"]
+
+
 @pytest.mark.parametrize("change", WORDS)
 def test_what_stays_loops(change, scans):
     if change == "part":
