@@ -1,7 +1,8 @@
 """Each of Triton's tutorials as a test, unmodified: ``xp_suites`` runs it; ``TRITON`` names the
 checkout.
 
-A tutorial's own comparisons are the test. Of its benchmarks one call of the smallest size of each
+A tutorial's own comparisons are the test. ``torch.cpu`` has streams, which do nothing, and gets the
+function that sets one. Of its benchmarks one call of the smallest size of each
 line runs: reference results of the largest sizes take PyTorch minutes on a processor.
 """
 
@@ -16,11 +17,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch  # type: ignore[import-not-found]  # pyright: ignore[reportMissingImports]
 
 from gridlane import tiles
 
 FOLDER = Path(os.environ["TRITON"]) / "python/tutorials"
 NAMES = [each.stem for each in sorted(FOLDER.glob("0[1-8]-*.py")) if not each.stem.endswith("-cpu")]
+
+
+def _set_stream(stream: Any) -> None:
+    """What ``torch.cuda.set_stream`` is, for the CPU."""
+
+
+if not hasattr(torch.cpu, "set_stream"):
+    torch.cpu.set_stream = _set_stream
 
 
 @pytest.fixture(autouse=True)

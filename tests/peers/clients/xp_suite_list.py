@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 _HERE = Path(__file__).parent
@@ -15,7 +15,7 @@ class Suite:
     """A suite whose tests pytest runs.
 
     Attributes:
-        title, text: its section of the page; the text may contain ``{commit}``.
+        title, text: its section of the page; the text may contain ``{commit}`` and ``{device}``.
         place: the environment variable that its plugin finds the checkout by.
         files: what pytest gets, each in a process of its own, from a checkout.
         folder: where pytest runs, in the checkout.
@@ -142,7 +142,33 @@ def _triton(checkout: Path) -> list[str]:
     return [*_CORE_PARTS, *[each for each in files if (checkout / "python/test" / each).exists()]]
 
 
+_GEMS_PARTS = {
+    "pointwise": "abs add addcmul atan2 clamp div eq erf exp floor_divide gelu isclose lerp "
+    "logical_xor pow rsqrt sigmoid silu sub tanh",
+    "reductions": "all amax any argmax max mean min prod std sum var_mean vector_norm",
+    "normalisations": "layer_norm log_softmax rms_norm softmax",
+    "places": "embedding flip gather index_select masked_fill one_hot scatter tril triu",
+    "products": "addmm mv outer",
+}
+"""Tests of FlagGems' operators, each group in a process of its own."""
+
+
+_ON_INTERP = {
+    "test_scaled_dot": "one element of thousands is beyond torch's tolerance, by cancellation: in "
+    "each case nearer to the exact sum than torch's",
+    "out of bounds": "the test itself stores out of bounds, which `interp` finds",
+    "test_print": "a scalar is printed once for a program, not for each thread, and floats with "
+    "all their digits",
+}
+"""Reasons on ``interp``, before those on ``cpu``."""
+
+
+def _gems(checkout: Path) -> list[str]:
+    return [*_GEMS_PARTS]
+
+
 _OF_TILES = {
+    "Timeout": "a test of more than 60 seconds",
     "Torch not compiled with CUDA|CUDA or other accelerator": "torch without CUDA",
     r"arith\.|tt\.|ttg\.|llvm\.|ub\.poison|'llir'|'ttgir'|'ptx'|lineinfo": "text of Triton's own "
     "intermediate languages",
@@ -150,7 +176,7 @@ _OF_TILES = {
     "test_print": "prints a tile as Triton's fork for CPUs does, in one piece",
     "test_scaled_dot": "one element of thousands is beyond torch's tolerance, by cancellation: off "
     "by at most 0.6 of 2**-24 of its terms' sum of sizes",
-    "fp8": "`float8e4b15`, and errors of GPUs that lack a float of 8 bits",
+    "fp8": "errors of GPUs that lack a float of 8 bits",
     "test_bessel": "Bessel functions",
     "test_int_annotation|test_constexpr|test_enable_fp_fusion|test_call|test_unroll": "text of "
     "Triton's own intermediate languages",
@@ -166,6 +192,65 @@ _OF_TILES = {
     "DID NOT RAISE ValueError": "a tensor of the CPU is no error here",
     "pytest's status|no end in": "ended with its file, by an import or the limit of time",
 }
+
+
+_LANGUAGE_SUITE = Suite(
+    "Triton's language",
+    "Triton's own tests of its language at {commit} (`python/test/unit/language`), on the "
+    "device `{device}`. `triton` is `gridlane.tiles`, with Triton's own `_internal_testing`; tests "
+    "that ask for a GPU of one kind skip themselves.",
+    place="TRITON",
+    files=_triton,
+    folder="python/test",
+    options=("-c", "/dev/null", "--rootdir", ".", "-p", "triton_standins", "--device", "cpu"),
+    environment={"PYTEST_TIMEOUT": "60"},
+    reasons=_OF_TILES,
+    subject="tiles",
+    parts={part: (_CORE, "-k", words) for part, words in _CORE_PARTS.items()},
+)
+_TUTORIALS = Suite(
+    "Triton's tutorials",
+    "The tutorials 01 to 08 at {commit}, unmodified, on the device `{device}`: their own "
+    "comparisons, and of each benchmark one call of the smallest size.",
+    place="TRITON",
+    files=_tutorials,
+    options=("-c", "/dev/null", "--rootdir", ".", "-p", "triton_standins"),
+    reasons={
+        "'Vulkan' backend": "makes tensors on torch's device of the backend's name, `vulkan`",
+        "out of resource": "its configuration under pytest needs 40 KiB of shared memory, of which "
+        "lavapipe has 32",
+        "no end in": "more than 300 seconds",
+        "unknown backend": "a library of CUDA's or ROCm's by its path, on a device of neither",
+        "measure_time_with_hooks": "an option of benchmarks that Triton's fork for CPUs added",
+    },
+    has_table=False,
+    subject="tiles",
+)
+_GEMS = Suite(
+    "FlagGems",
+    "[FlagGems](https://github.com/flagos-ai/FlagGems)' own tests of operators at {commit}, in "
+    "its quick mode, on the device `{device}`: the operators for NVIDIA, over tensors of the CPU, "
+    "beside torch's. A test that launches no program counts as skipped; those of big and large "
+    "shapes are left out, and those of `argmin`, which reads and writes beyond its arrays: "
+    "`interp` names the place.",
+    place="GEMS",
+    files=_gems,
+    options=(
+        *("-p", "gems_standins", "--quick", "--ref", "cpu", "-W", "ignore"),
+        *("-k", "not big_shape and not large"),
+    ),
+    environment={"PYTEST_TIMEOUT": "60"},
+    reasons={
+        "CUDA enabled|accelerator device": "torch without CUDA",
+        "Timeout": "a test of more than 60 seconds",
+        "pytest's status|no end in": "ended with its file, by an import or the limit of time",
+    },
+    subject="tiles",
+    parts={
+        name: tuple([f"tests/test_{each}.py" for each in operators.split()])
+        for name, operators in _GEMS_PARTS.items()
+    },
+)
 
 
 SUITES = {
@@ -220,35 +305,28 @@ SUITES = {
         environment={"SCIPY_ARRAY_API": "1"},
         has_table=False,
     ),
-    "triton": Suite(
-        "Triton's language",
-        "Triton's own tests of its language at {commit} (`python/test/unit/language`), on the "
-        "device `cpu`. `triton` is `gridlane.tiles`, with Triton's own `_internal_testing`; tests "
-        "that ask for a GPU of one kind skip themselves.",
-        place="TRITON",
-        files=_triton,
-        folder="python/test",
-        options=("-c", "/dev/null", "--rootdir", ".", "-p", "triton_standins", "--device", "cpu"),
-        reasons=_OF_TILES,
-        subject="tiles",
-        parts={part: (_CORE, "-k", words) for part, words in _CORE_PARTS.items()},
+    "triton": replace(
+        _LANGUAGE_SUITE,
+        text=_LANGUAGE_SUITE.text + " The tests of tensor descriptors ran a day before the others.",
     ),
-    "triton-tutorials": Suite(
-        "Triton's tutorials",
-        "The tutorials 01 to 08 at {commit}, unmodified, on the device `cpu`: their own "
-        "comparisons, and of each benchmark one call of the smallest size. On an NVIDIA H200 "
-        "(driver 580, 2026-11-29) 02 to 08 pass.",
-        place="TRITON",
-        files=_tutorials,
-        options=("-c", "/dev/null", "--rootdir", ".", "-p", "triton_standins"),
-        reasons={
-            "set_stream": "`torch.cpu.set_stream`, which torch lacks",
-            "unknown backend": "a library of CUDA's or ROCm's by its path, on a device of neither",
-            "measure_time_with_hooks": "an option of benchmarks that Triton's fork for CPUs added",
-        },
-        has_table=False,
-        subject="tiles",
+    "triton-on-interp": replace(
+        _LANGUAGE_SUITE,
+        title="Triton's language on interp",
+        text=_LANGUAGE_SUITE.text + " Tests skip less of it than of `cpu`, which they take for "
+        "Triton's fork.",
+        reasons={**_ON_INTERP, **_OF_TILES, **_ON_INTERP},
     ),
+    "triton-tutorials": replace(
+        _TUTORIALS,
+        text=_TUTORIALS.text + " On an NVIDIA H200 (driver 580, 2026-11-29) 02 to 08 pass.",
+    ),
+    "triton-tutorials-on-vulkan": replace(
+        _TUTORIALS,
+        title="Triton's tutorials on Vulkan",
+        text=_TUTORIALS.text + " The device is Mesa's lavapipe, a CPU.",
+    ),
+    "flag-gems": _GEMS,
+    "flag-gems-on-interp": replace(_GEMS, title="FlagGems on interp"),
     "triton-interpreter": Suite(
         "Triton's interpreter",
         "The same tests at {commit} in the interpreter of the installed Triton, 3.9.0 "

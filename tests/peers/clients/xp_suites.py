@@ -154,8 +154,12 @@ def _totals(files: dict[str, dict[str, int]]) -> tuple[int, int, int]:
     return counts["passed"], counts["failed"] + counts["ended"], counts["skipped"]
 
 
+def _words(suite: Suite, result: dict[str, Any]) -> str:
+    return suite.text.format(commit=result["commit"], device=result["device"])
+
+
 def _section(suite: Suite, result: dict[str, Any]) -> str:
-    text = f"\n## {suite.title}\n\n{suite.text.format(commit=result['commit'])}\n"
+    text = f"\n## {suite.title}\n\n{_words(suite, result)}\n"
     if result["reasons"]:
         text += "\n| tests | files | reason |\n|--:|---|---|\n"
     for words, counts in result["reasons"].items():
