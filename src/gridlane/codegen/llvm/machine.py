@@ -22,6 +22,8 @@ from gridlane.core.frozen import frozen
 from gridlane.core.options import Target
 from gridlane.core.processors import ARM, FAMILIES, LIBMVEC, X86
 
+ONE_LANE = '"one-lane"="true"'
+"""The attribute of kernels whose chunks have one lane, so that their loops are LLVM's to vectorise."""
 _TRIPLES = {X86: "x86_64-unknown-linux-gnu", ARM: "aarch64-unknown-linux-gnu"}
 
 
@@ -199,8 +201,8 @@ def _optimised(text: str, triple: str, processor: str, features: str, level: int
     module.data_layout = str(machine.target_data)
     # Level 0 would take longer, as the code generator then has four times the text to read.
     options = llvm.create_pipeline_tuning_options(speed_level=max(1, min(level, 2)))
-    # gridlane has already vectorised; LLVM's vectorisers would only cost time.
-    options.loop_vectorization = False
+    # gridlane has already vectorised what has several lanes; there LLVM's would only cost time.
+    options.loop_vectorization = level > 1 and ONE_LANE in text
     options.slp_vectorization = False
     options.loop_unrolling = True
     builder = llvm.create_pass_builder(machine, options)

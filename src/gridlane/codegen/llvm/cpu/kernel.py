@@ -31,7 +31,7 @@ from gridlane.codegen.llvm.cpu.layout import WARP, Layout, choose
 from gridlane.codegen.llvm.cpu.moves import stored_vectors
 from gridlane.codegen.llvm.cpu.plan import Planner
 from gridlane.codegen.llvm.cpu.shapes import Shapes
-from gridlane.codegen.llvm.machine import Machine
+from gridlane.codegen.llvm.machine import ONE_LANE, Machine
 from gridlane.codegen.llvm.outline import outlined
 from gridlane.codegen.llvm.text import Body, halves_as_bits, memory_name, scalar_name
 from gridlane.core import cpu_abi as abi
@@ -313,6 +313,8 @@ def _module_text(state: Emission, entry: str, functions: list[str], scratch: int
         f'nounwind "prefer-vector-width"="{width}" "min-legal-vector-width"="{width}" '
         '"no-trapping-math"="true"'
     )
+    if state.layout.lanes == 1:
+        attributes += f" {ONE_LANE}"
     head = [f'define void @"{entry}"({parameters}) #0 {{']
     by_mode = any(flushes(op) for op in state.shapes.places.order)
     if by_mode:

@@ -1,0 +1,55 @@
+"""Kernels of one lane: LLVM vectorises their loops, and those of no others."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.codegen.test_cpu_shapes import MACHINE, emitted
+
+import gridlane
+from gridlane import cuda
+from gridlane.codegen.llvm import machine
+from gridlane.codegen.llvm.machine import ONE_LANE
+
+DOUBLED = """var $k: i64
+%zero: i64 = const 0
+%one: i64 = const 1
+write $k, %zero
+loop {
+  %i: i64 = read $k
+  %ends: b1 = ge %i, %n
+  if %ends { break }
+  %from: ptr<f32, global> = offset %p, %i
+  %to: ptr<f32, global> = offset %q, %i
+  %v: f32 = load %from
+  %w: f32 = add %v, %v
+  store %to, %w
+} step {
+  %j: i64 = read $k
+  %next: i64 = add %j, %one
+  write $k, %next
+}"""
+
+
+@pytest.mark.parametrize(("threads", "is_vector"), [(1, True), (2, False)])
+def test_loops_are_vectors(threads, is_vector):
+    """Two threads have lanes, and one loop over them: both would be vectors of vectors."""
+    text = emitted(DOUBLED, block=(threads, 1, 1))
+    assert (ONE_LANE in text) == is_vector
+    made = machine.optimised_text(text, MACHINE, 2)
+    assert ("load <" in made and "vector.body" in made) == is_vector
+
+
+@pytest.mark.parametrize("n", [1, 7, 64, 133])
+def test_results(n):
+    @cuda.jit
+    def doubled(x, y, n):
+        for k in range(n):
+            y[k] = x[k] + x[k]
+
+    with gridlane.device("cpu"):
+        x, y = np.arange(200.0), np.zeros(200)
+        doubled[1, 1](x, y, n)
+        assert (y[:n] == 2 * x[:n]).all() and not y[n:].any()
+        doubled[1, 1](x, x[1:], n)  # each iteration reads what the one before has written
+    assert x[n] == 0.0 and (x[n + 1 :] == np.arange(n + 1.0, 200)).all()
