@@ -6,12 +6,15 @@ from dataclasses import replace
 
 from gridlane.compute.emission import Emitted, Emitter
 from gridlane.compute.polyhedra import Polyhedra
-from gridlane.compute.schedules import orders_of
+from gridlane.compute.schedules import bounded, in_strips, orders_of
 from gridlane.compute.strides import Rates
+from gridlane.compute.tiling import orders_of_tiles
 from gridlane.compute.typing import Typing
 
 SMALL = 4096
 """The extents up to which a kernel of one block runs in place of launches."""
+MOST_FOR_TILES = 40_000_000
+"""isl's operations for the loops of tiles, after which there are none; some seconds."""
 _BETTER = 0.9
 """Of the text's cost, which another order needs."""
 
@@ -28,6 +31,9 @@ def choose(polyhedra: Polyhedra, typing: Typing, rates: Rates) -> tuple[Emitted,
     if not _is_settled(text):
         for order in orders:
             found.append(Emitter(polyhedra, typing, order=order, rates=rates).emitted())
+        if rates.vector > 1:
+            found += _in_strips(polyhedra, typing, rates, found)
+        found += _tiled(polyhedra, typing, rates) if rates.vector > 1 else []
     chosen = text
     for each in sorted(found, key=lambda each: each.cost):
         if each.cost >= _BETTER * text.cost:
@@ -41,9 +47,30 @@ def choose(polyhedra: Polyhedra, typing: Typing, rates: Rates) -> tuple[Emitted,
         f"# not {each.order.name}: cost {each.cost:.3g}" for each in found if each is not chosen
     ]
     if small is not None and small.cost < _BETTER * chosen.cost:
-        lines.append(f"# up to {SMALL}, one block, {small.order.name}: cost {small.cost:.3g}")
+        lines.append(
+            f"# up to {SMALL}, {small.kernels[0].threads} threads, {small.order.name}: "
+            f"cost {small.cost:.3g}"
+        )
         chosen = replace(chosen, small=small)
     return chosen, "\n".join(lines) + "\n"
+
+
+def _in_strips(
+    polyhedra: Polyhedra, typing: Typing, rates: Rates, found: list[Emitted]
+) -> list[Emitted]:
+    """The kernels of orders whose parallel loops are in strips, where they are better so."""
+    orders = [in_strips(polyhedra, each.order, each.strips) for each in found if each.strips]
+    return [Emitter(polyhedra, typing, order=each, rates=rates).emitted() for each in orders]
+
+
+def _tiled(polyhedra: Polyhedra, typing: Typing, rates: Rates) -> list[Emitted]:
+    """The kernels of an order of tiles, if isl has them within a number of operations."""
+    for order in orders_of_tiles(polyhedra):
+        if polyhedra.keeps(order.map):
+            with bounded(most=MOST_FOR_TILES) as is_done:
+                emitted = Emitter(polyhedra, typing, order=order, rates=rates).emitted()
+            return [emitted] if is_done() else []
+    return []
 
 
 def _small(
@@ -54,6 +81,8 @@ def _small(
         return None
     orders = [each.order for each in {id(each): each for each in found}.values()]
     emitters = [Emitter(polyhedra, typing, False, each, rates, is_block=True) for each in orders]
+    if rates.vector > 1:
+        emitters += [Emitter(polyhedra, typing, False, o, rates, is_single=True) for o in orders]
     blocks = sorted([each.emitted() for each in emitters], key=lambda each: each.cost)
     return next((each for each in blocks if polyhedra.keeps(each.order.map)), None)
 

@@ -7,18 +7,29 @@ a kernel of one thread.
 
 from __future__ import annotations
 
+import math
 import re
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import field, replace
 
 import islpy as isl
 
 from gridlane.compute.expressions import BLOCK, FOR, IF, USER, python
 from gridlane.compute.polyhedra import Polyhedra
 from gridlane.compute.schedules import Order, text_order
-from gridlane.compute.strides import PROCESSOR, Rates, Stride, Strides, cost_of
+from gridlane.compute.strides import (
+    PROCESSOR,
+    Rates,
+    Stride,
+    Strides,
+    cost_of,
+    cost_of_tiles,
+    cost_of_walks,
+)
 from gridlane.compute.threads import WORD, Body, Lines
 from gridlane.compute.tree import Loop, children, depth_of, users, users_at
 from gridlane.compute.typing import Typing
+from gridlane.compute.walks import Walks
 from gridlane.core.frozen import frozen
 
 MOST_DIMENSIONS = 3
@@ -45,6 +56,7 @@ class KernelText:
         spans: the loops that are threads, x first.
         loops: names of the loops that are threads, in the function's text.
         threads: of its only block, where no loops are.
+        is_walk: each block has one thread, whose innermost loops are vectors.
     """
 
     name: str
@@ -53,6 +65,7 @@ class KernelText:
     spans: tuple[Span, ...]
     loops: tuple[str, ...]
     threads: int = 1
+    is_walk: bool = False
 
 
 @frozen
@@ -66,6 +79,7 @@ class Emitted:
         cost: of the launches and iterations.
         is_strided: threads next to each other access elements that are not.
         small: the same for small extents, by a kernel of one block.
+        strips: places of parallel loops in the order, of statements that are better in strips.
     """
 
     kernels: tuple[KernelText, ...]
@@ -75,6 +89,7 @@ class Emitted:
     cost: float
     is_strided: bool
     small: Emitted | None = None
+    strips: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 class Emitter:
@@ -85,6 +100,7 @@ class Emitter:
         order: the text's by default.
         rates: of the devices for which the cost is.
         is_block: loops around parallel ones run in a kernel of one block, with barriers.
+        is_single: one thread runs all loops of the order.
     """
 
     def __init__(
@@ -95,11 +111,14 @@ class Emitter:
         order: Order | None = None,
         rates: Rates = PROCESSOR,
         is_block: bool = False,
+        is_single: bool = False,
     ) -> None:
-        self.rates, self.is_block = rates, is_block
+        self.rates, self.is_block, self.is_single = rates, is_block, is_single
         self.order = order or text_order(polyhedra)
         self.strides = Strides(polyhedra, self.order)
         self.cost, self.is_strided = 0.0, False
+        self.strips: dict[str, int] = {}
+        self.tiled: dict[str, float] = {}  # the costs of statements in tiles
         self.polyhedra, self.typing, self.plain = polyhedra, typing, plain
         self.nest = polyhedra.nest
         self.statements = {each.name: each for each in self.nest.statements}
@@ -114,11 +133,12 @@ class Emitter:
         self.launch = "launch"
         while self.launch in names:
             self.launch += "_"
+        self.walks = Walks(polyhedra, self.order, self.strides, rates, self.letter)
 
     def emitted(self) -> Emitted:
         """The kernels and the host's function."""
         tree = self._tree()
-        if self.plain:
+        if self.plain or self.is_single:
             self._kernel([tree], [])
         else:
             self._host(tree)
@@ -135,6 +155,7 @@ class Emitter:
             self.order,
             self.cost,
             self.is_strided,
+            strips=self.strips,
         )
 
     def _tree(self) -> isl.AstNode:
@@ -158,11 +179,58 @@ class Emitter:
         else:
             band = self._band(node)
             if band:
-                self._kernel([band[-1].for_get_body()], band)
+                self._band_kernel(band)
                 return
             loop = Loop(node)
             self.host.add(f"for {loop.name} in {loop.range}:")
             self._nested(node.for_get_body(), loop.name)
+
+    def _band_kernel(self, band: list[isl.AstNode]) -> None:
+        """Add a kernel of parallel loops: its threads are lanes, or walk if that costs less."""
+        walk = self.walk_of(band)
+        if walk is None:
+            self._want_strips([band[-1].for_get_body()], band)
+            self._kernel([band[-1].for_get_body()], band)
+        else:
+            self._kernel(*walk)
+
+    def walk_of(
+        self, band: list[isl.AstNode]
+    ) -> tuple[list[isl.AstNode], list[isl.AstNode], float] | None:
+        """What threads walk through in parallel loops, which loops are threads, and the cost;
+        None where lanes cost less."""
+        inner = [band[-1].for_get_body()]
+        if self.rates.vector == 1 or self.is_block:
+            return None
+        if self.order.tiles:
+            return inner, band, 0.0
+        is_flat = depth_of(inner[0]) == 0
+        threads, nodes = (band[:-1], [band[-1]]) if is_flat else (band, inner)
+        if not threads or not self.walks.are_vectors(nodes):
+            return None
+        depth = max(map(depth_of, nodes))
+        depth -= any(self._dimension(Loop(each).name) in self.order.strips for each in threads)
+        walks = cost_of_walks(self.rates, len(self.outer), len(threads), depth, True)
+        walks *= self.walks.count(nodes)
+        return (nodes, threads, walks) if walks < self._cost_of_lanes(inner, band) else None
+
+    def _want_strips(self, nodes: list[isl.AstNode], band: list[isl.AstNode]) -> None:
+        """Note a parallel loop that would step along memory, were it innermost."""
+        if self.rates.vector == 1 or self.is_block:
+            return
+        inside = {name for each in nodes for name in users(each)}
+        loops, order = [Loop(each) for each in band], self._x_first(band, inside)
+        statements = [self.statements[each] for each in inside]
+        names = {a.name for s in statements for a in (s.write, *s.reads)}
+        x = loops[order[0]]
+        if (
+            max(map(depth_of, nodes))
+            and not names & {*self.nest.variables}
+            and self._rows(nodes, loops, order, inside) == 1
+            and Stride.MANY not in self.strides.strides(self._dimension(x.name), x.step, inside)
+            and x.step == 1
+        ):
+            self.strips |= dict.fromkeys(inside, self._dimension(x.name))
 
     def _siblings(self, nodes: list[isl.AstNode]) -> None:
         """Emit nodes in order: those next to each other that are a thread's are one kernel."""
@@ -213,6 +281,8 @@ class Emitter:
         if node.for_is_degenerate():
             return False
         dimension, names = self._dimension(Loop(node).name), set(users(node))
+        if self.order.tiles and dimension >= self.order.tiles:
+            return False  # a thread's
         return self.polyhedra.is_parallel(names, dimension, self.order.map, self.order.count)
 
     def _dimension(self, name: str) -> int:
@@ -228,20 +298,35 @@ class Emitter:
 
     # ---- a kernel
 
-    def _kernel(self, nodes: list[isl.AstNode], band: list[isl.AstNode]) -> None:
-        """Add a kernel of nodes, whose threads are the loops of the band around them."""
+    def _kernel(
+        self, nodes: list[isl.AstNode], band: list[isl.AstNode], walks: float | None = None
+    ) -> None:
+        """Add a kernel of nodes, whose threads are the loops of the band around them.
+
+        Args:
+            walks: the cost if its threads walk, each a block.
+        """
         inside = {name for each in nodes for name in users(each)}
         loops = [Loop(each) for each in band]
         depth = max(map(depth_of, nodes))
         deepest = {name for each in nodes for name in users_at(each, depth)}
         order = self._x_first(band, deepest)
+        if walks is not None:
+            order = [*reversed(range(len(band)))]
         spans = [self._span(loops[number], inside) for number in order]
-        self._add_cost(nodes, loops, order, deepest)
+        rows = 1 if walks is not None else self._rows(nodes, loops, order, inside)
+        if self.order.tiles:
+            self._add_tiles(nodes, loops)
+        elif walks is None:
+            self._add_cost(nodes, loops, order, deepest, rows)
+        else:
+            self.cost += walks
         if self.is_block:
             self._block_part(nodes, loops, spans, inside)
             return
-        body = Lines()
-        rows = self._rows(nodes, loops, order, inside)
+        body, typing = Lines(), self.typing
+        if self.rates.vector > 1 and not self.plain and (walks is not None or not loops):
+            self.typing = typing.checked()
         for place, number in enumerate(order):
             name, step = loops[number].name, loops[number].step
             if place == 1 and rows > 1:
@@ -254,6 +339,7 @@ class Emitter:
             self._threads_of_rows(nodes, loops[order[1]], others, inside, body, rows)
         else:
             self._threads(nodes, loops, inside, body)
+        self.typing = typing
         number = len(self.kernels)
         name = f"{self.nest.name}_{number}"
         text = "\n".join(body.lines or ["    pass"])
@@ -261,7 +347,8 @@ class Emitter:
         head = f"def {name}({', '.join(arguments)}):"
         text = f"{head}\n{text}\n"
         shown = tuple([self._loop_text(span, inside) for span in spans])
-        self.kernels.append(KernelText(name, text, arguments, tuple(spans), shown))
+        is_walk = walks is not None
+        self.kernels.append(KernelText(name, text, arguments, tuple(spans), shown, 1, is_walk))
         ranges = "".join(f"({each.first}, {each.last}, {each.step}), " for each in spans)
         given = "".join(f"{each}, " for each in arguments if not each.endswith("_first"))
         self.host.add(f"{self.launch}({number}, ({ranges}), ({given}))")
@@ -384,13 +471,44 @@ class Emitter:
         return sorted(range(len(band)), key=score, reverse=True)
 
     def _add_cost(
-        self, nodes: list[isl.AstNode], loops: list[Loop], order: list[int], deepest: set[str]
+        self,
+        nodes: list[isl.AstNode],
+        loops: list[Loop],
+        order: list[int],
+        deepest: set[str],
+        rows: int,
     ) -> None:
         x = loops[order[0]] if loops else None
         found = self.strides.strides(self._dimension(x.name), x.step, deepest) if x else []
         self.is_strided = self.is_strided or Stride.MANY in found
-        inner = max(map(depth_of, nodes))
-        self.cost += cost_of(self.rates, len(self.outer), len(loops), inner, found, self.is_block)
+        inner, rates, outer = max(map(depth_of, nodes)), self.rates, len(self.outer)
+        if not loops and rates.vector > 1 and not self.is_block:
+            cost = cost_of_walks(rates, outer, 0, inner, self.walks.are_vectors(nodes))
+            self.cost += self.walks.count(nodes) * cost
+            return
+        count = self.walks.count(nodes)
+        self.cost += count * cost_of(rates, outer, len(loops), inner, found, self.is_block, rows)
+
+    def _add_tiles(self, nodes: list[isl.AstNode], loops: list[Loop]) -> None:
+        """Add the cost of tiles. isl has kernels for parts of them, so that of a statement is the
+        least."""
+        depth, outer = self.polyhedra.depth, len(self.outer)
+        is_vector = self.walks.are_vectors(nodes)
+        cost = cost_of_tiles(self.rates, outer, len(loops), depth, is_vector)
+        for name in {name for each in nodes for name in users(each)}:
+            statement = self.statements[name]
+            if len(statement.loops) == depth and statement.write.name in self.nest.tensors:
+                self.tiled[name] = min(self.tiled.get(name, math.inf), cost)
+        self.cost = sum(self.tiled.values()) or math.inf
+
+    def _cost_of_lanes(self, nodes: list[isl.AstNode], band: list[isl.AstNode]) -> float:
+        depth = max(map(depth_of, nodes))
+        deepest = {name for each in nodes for name in users_at(each, depth)}
+        order, loops = self._x_first(band, deepest), [Loop(each) for each in band]
+        loop, inside = loops[order[0]], {name for each in nodes for name in users(each)}
+        found = self.strides.strides(self._dimension(loop.name), loop.step, deepest)
+        rows, count = self._rows(nodes, loops, order, inside), self.walks.count(nodes)
+        return count * cost_of(self.rates, len(self.outer), len(band), depth, found, rows=rows)
 
     def _span(self, loop: Loop, inside: set[str]) -> Span:
         """The values of a loop of all threads, whatever the other loops of the band are."""
@@ -410,11 +528,27 @@ class Emitter:
             points = points.set_dim_name(kind.param, place, f"{self.letter}{each}")
         place = dimension - sum(each < dimension for each in hosts)
         context = self.polyhedra.context
+        if self.order.tiles:
+            return self._span_of_tiles(loop, points, place)
         ends: list[str] = []
         for bound in (points.dim_min(place), points.dim_max(place)):
             build = isl.AstBuild.from_context(context)
             ends.append(python(build.expr_from_pw_aff(bound.coalesce())))
         return Span(loop.name, ends[0], ends[1], loop.step)
+
+    def _span_of_tiles(self, loop: Loop, points: isl.Set, place: int) -> Span:
+        """The same of a set around the values that has one part: threads test where they are."""
+        kind = isl.dim_type
+        points = points.remove_divs()
+        after = points.dim(kind.set) - place - 1
+        points = points.project_out(kind.set, place + 1, after).project_out(kind.set, 0, place)
+        hull = isl.Set.from_basic_set(points.remove_divs().simple_hull())
+        build = isl.AstBuild.from_context(self.polyhedra.context)
+        node = build.node_from_schedule_map(isl.UnionMap.from_map(hull.identity()))
+        while node.get_type() == IF:
+            node = node.if_get_then_node()
+        values = Loop(node)
+        return Span(loop.name, values.first, f"({values.end}) - 1", loop.step)
 
 
 _THREADS = ("cuda.grid(3)[0]", "cuda.grid(3)[1]", "cuda.grid(3)[2]")

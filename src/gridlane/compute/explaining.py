@@ -45,6 +45,10 @@ class _Outline(Emitter):
 
     def _show_loop(self, node: isl.AstNode, depth: int, on_host: bool) -> None:
         band = self._band(node) if on_host and not self._is_thread_code(node) else []
+        walk = self.walk_of(band) if band else None
+        if walk is not None:
+            self._show_walk(walk[1], depth)
+            return
         if band:
             self._show_threads(band, depth)
             return
@@ -69,6 +73,16 @@ class _Outline(Emitter):
             self._loop_line(node, inside, depth, f"threads along {axis}: {reason}")
             depth += 1
         self._show(band[-1].for_get_body(), depth, False)
+
+    def _show_walk(self, threads: list[isl.AstNode], depth: int) -> None:
+        """Show loops whose threads walk; those in them are vectors."""
+        inside = set(users(threads[-1]))
+        for number, node in enumerate(threads):
+            axis = _AXES[len(threads) - 1 - number]
+            reason = "no dependence; each walks along memory"
+            self._loop_line(node, inside, depth, f"threads along {axis}, a block each: {reason}")
+            depth += 1
+        self._show(threads[-1].for_get_body(), depth, False)
 
     def _loop_line(self, node: isl.AstNode, inside: set[str], depth: int, reason: str) -> None:
         loop = Loop(node)

@@ -35,6 +35,7 @@ class Polyhedra:
         self.depth = max(len(each.loops) for each in nest.statements)
         self._head = f"[{', '.join(nest.parameters)}] -> "
         self._domains: dict[str, isl.Set] = {}
+        self._kept: dict[int, tuple[isl.UnionMap, bool]] = {}
         self.private: dict[str, int] = {}
         for name in nest.variables if private else ():
             self.private[name] = self._privacy(name)
@@ -156,22 +157,32 @@ class Polyhedra:
 
     def keeps(self, orders: isl.UnionMap) -> bool:
         """Whether an order runs all iterations, and what they depend on before them."""
-        domain = _union_set([self.domain(each) for each in self.nest.statements])
-        if not domain.is_subset(orders.domain()):
-            return False
-        return bool(self.strict.is_subset(orders.lex_lt_union_map(orders)))
+        key = id(orders)
+        if key not in self._kept or self._kept[key][0] is not orders:
+            domain = _union_set([self.domain(each) for each in self.nest.statements])
+            is_whole = domain.is_subset(orders.domain())
+            later = orders.lex_lt_union_map(orders) if is_whole else None
+            self._kept[key] = orders, later is not None and bool(self.strict.is_subset(later))
+        return self._kept[key][1]
 
     def is_parallel(
-        self, names: set[str], dimension: int, orders: isl.UnionMap, count: int
+        self,
+        names: set[str],
+        dimension: int,
+        orders: isl.UnionMap,
+        count: int,
+        relaxed: bool = False,
     ) -> bool:
         """Whether no dependence among some statements is carried by a dimension of the order.
 
         Args:
             names: of the statements.
             orders: the time of each iteration, of ``count`` numbers.
+            relaxed: dependences of reductions among themselves do not count.
         """
         inside = _union_set([self.domain(s) for s in self.nest.statements if s.name in names])
-        among = self.strict.intersect_domain(inside).intersect_range(inside)
+        every = self.dependences if relaxed else self.strict
+        among = every.intersect_domain(inside).intersect_range(inside)
         moved = among.apply_domain(orders).apply_range(orders)
         one = [f"i{n}" for n in range(count)]
         other = [f"i{n}" if n < dimension else f"o{n}" for n in range(count)]
@@ -209,9 +220,20 @@ class Polyhedra:
             return False
         own = [each for each in statement.reads if self._memory(each) == self._memory(write)]
         names = {word for index in write.indices for word in _WORD.findall(index)}
-        return bool(own) and not names & moving and all(
-            each.name == write.name and each.indices == write.indices for each in own
-        )  # fmt: skip
+        if names & moving or not any(_is_same(each, write) for each in own):
+            return False
+        others = [e for e in own if e.name != write.name or not _is_same(e, write)]
+        return not any(self._can_meet(statement, each, moving) for each in others)
+
+    def _can_meet(self, statement: Statement, read: Access, moving: set[str]) -> bool:
+        """Whether a read may be of the element that is written, as some loops move."""
+        pairs = self.access(statement, statement.write).apply_range(
+            self.access(statement, read).reverse()
+        )
+        for number, loop in enumerate(statement.loops):
+            if loop.name not in moving:
+                pairs = pairs.intersect(self.map(_pairs(statement, statement, number)))
+        return not pairs.is_empty()
 
     # ---- variables
 
@@ -290,6 +312,12 @@ class Polyhedra:
     def _scalar(self, statement: Statement, name: str) -> isl.Map:
         text = f"{{ {self._tuple(statement)} -> {name}[] }}"
         return self.map(text).intersect_domain(self.domain(statement))
+
+    def same_iterations(self, one: Statement, other: Statement, depth: int) -> isl.Map:
+        """Pairs of iterations of two statements that are one iteration of the outermost loops."""
+        left = [f"i{n}" for n in range(len(one.loops))]
+        right = [f"i{n}" if n < depth else f"o{n}" for n in range(len(other.loops))]
+        return self.map(f"{{ {one.name}[{', '.join(left)}] -> {other.name}[{', '.join(right)}] }}")
 
     def _equal(self, users: list[Statement], number: int) -> isl.UnionMap:
         """Pairs of iterations with the same value of a common loop."""

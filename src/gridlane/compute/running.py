@@ -6,6 +6,7 @@ import inspect
 import math
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import cached_property, partial, update_wrapper
 from typing import Any, overload
 
@@ -125,7 +126,10 @@ class Compute:
 
     @cached_property
     def _typing(self) -> Typing:
-        return Typing(self.nest, self.nest.place, self._outside)
+        return self._typing_of(self.nest)
+
+    def _typing_of(self, nest: Nest) -> Typing:
+        return Typing(nest, nest.place, self._outside)
 
     @cached_property
     def _outside(self) -> dict[str, Any]:
@@ -138,15 +142,24 @@ class Compute:
         return self._chosen()[0]
 
     def _chosen(self) -> tuple[Emitted, str]:
-        rates = _rates()
+        rates = _rates(self)
         if rates not in self._orders and self._schedule is not None:
-            emitted = HandSchedule(self._polyhedra, self._schedule).emitted(self._typing, rates)
+            hand = HandSchedule(self._polyhedra, self._schedule)
+            emitted = hand.emitted(self._typing, rates.of_lanes)
             self._orders[rates] = emitted, f"# {emitted.order.name}\n"
         elif rates not in self._orders:
-            emitted, text = choose(self._polyhedra, self._typing, rates)
-            emitted = hinted(self._polyhedra, self._typing, rates, self.hints, emitted)
+            own = rates.of_lanes if self._has_lanes else rates
+            emitted, text = choose(self._polyhedra, self._typing, own)
+            emitted = hinted(self._polyhedra, self._typing, own, self.hints, emitted)
             self._orders[rates] = emitted, text
         return self._orders[rates]
+
+    @property
+    def _has_lanes(self) -> bool:
+        """Whether the user shapes threads, so that these are lanes of blocks."""
+        hints = self.hints
+        is_shaped = hints.vector_width > 1 or hints.unroll > 1 or hints.coalesced
+        return is_shaped or self.workgroup is not None
 
     @cached_property
     def _library(self) -> tuple[Library | None, tuple[str, ...]]:
@@ -164,11 +177,11 @@ class Compute:
         if rest is None:
             return None
         typing = Typing(rest, rest.place, self._outside)
-        return _Program(self, rest, typing, choose(Polyhedra(rest), typing, _rates())[0], {})
+        return _Program(self, rest, typing, choose(Polyhedra(rest), typing, _rates(self))[0], {})
 
     def _program(self, same: dict[str, str], plain: bool) -> _Program:
         """The kernels for arrays some of which are the same."""
-        rates = _rates()
+        rates = _rates(self)
         key = (tuple(sorted(same.items())) if not plain else (), plain, rates)
         if key not in self._programs:
             if plain:
@@ -176,11 +189,12 @@ class Compute:
             elif self._schedule is not None:
                 polyhedra = Polyhedra(self.nest, same) if same else self._polyhedra
                 hand = HandSchedule(polyhedra, self._schedule)
-                emitted = hand.emitted(self._typing, rates)
+                emitted = hand.emitted(self._typing, rates.of_lanes)
             elif same:
                 polyhedra = Polyhedra(self.nest, same)
-                emitted = choose(polyhedra, self._typing, rates)[0]
-                emitted = hinted(polyhedra, self._typing, rates, self.hints, emitted)
+                own = rates.of_lanes if self._has_lanes else rates
+                emitted = choose(polyhedra, self._typing, own)[0]
+                emitted = hinted(polyhedra, self._typing, own, self.hints, emitted)
             else:
                 emitted = self.emitted
             self._programs[key] = _Program(self, self.nest, self._typing, emitted, same)
@@ -244,7 +258,7 @@ class Compute:
             )
         self._bounds.check(self._values(args))
         with nullcontext() if self.device == "auto" else gridlane.device(self.device):
-            tuning, made = tuned(self, _rates(), args, seconds, most, tolerance)
+            tuning, made = tuned(self, _rates(self), args, seconds, most, tolerance)
         self._tuned[tuning.device, tuning.shapes] = made
         self._tuned_for.clear()
         return tuning
@@ -380,7 +394,8 @@ class Compute:
             self.hints, known.launch_bounds, known.max_registers, known.shared_bytes,
         )  # fmt: skip
         made._schedule = schedule_of(made._polyhedra, order, threads, vector, unroll or {})
-        HandSchedule(made._polyhedra, made._schedule).emitted(made._typing, _rates())
+        hand = HandSchedule(made._polyhedra, made._schedule)
+        hand.emitted(made._typing, _rates(made).of_lanes)
         return made
 
     def explain(self, *args: Any) -> str:
@@ -390,13 +405,16 @@ class Compute:
         Args:
             args: arguments for whose extents the roofline is; else these are 1024.
         """
-        rates = _rates()
+        rates = _rates(self)
         library, reasons = self._library
         emitted, choice = self._chosen()
         values = self._values(args) if args else default_values(self._polyhedra)
-        emitter = Emitter(self._polyhedra, self._typing, order=emitted.order, rates=rates)
+        own = rates.of_lanes if self._has_lanes else rates
+        emitter = Emitter(self._polyhedra, self._typing, order=emitted.order, rates=own)
         if self._schedule is not None:
-            emitter = HandSchedule(self._polyhedra, self._schedule).emitter(self._typing, rates)
+            emitter = HandSchedule(self._polyhedra, self._schedule).emitter(
+                self._typing, rates.of_lanes
+            )
         device = current.device()
         work = work_of(self._polyhedra, self._typing, values)
         parts = [f"# {self.nest.name}: {self.kind.value}, on {device.name}"]
@@ -410,9 +428,11 @@ class Compute:
         return "\n".join([*parts, *(each.text for each in kernels)])
 
 
-def _rates() -> Rates:
+def _rates(compute: Compute) -> Rates:
     """The costs of the current device."""
-    return PROCESSOR if current.device().host_visible else GPU
+    if not current.device().host_visible:
+        return GPU
+    return replace(PROCESSOR, sums=compute.fastmath)
 
 
 class _Program:
@@ -471,6 +491,8 @@ class _Program:
             kernel[(*shape, 0, self.compute.metadata.shared_bytes)](*args, *more)
 
     def _block(self, text: KernelText, counts: list[int]) -> tuple[int, ...]:
+        if text.is_walk:
+            return (1,) * len(counts)
         asked = self.compute.workgroup
         if asked is not None:
             return (*asked, 1, 1)[: len(counts)]

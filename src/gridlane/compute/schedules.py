@@ -8,15 +8,18 @@ has one variable, so these iterations may not interleave.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 
 import islpy as isl
 
+from gridlane.compute.bands import CHANGES
 from gridlane.compute.model import Statement
 from gridlane.compute.polyhedra import Polyhedra
 from gridlane.core.frozen import frozen
 
+STRIP = 128
+"""Iterations of a strip."""
 _MOST_OPERATIONS = 20_000_000
 """isl's operations for one order, after which there is none; about a second."""
 
@@ -29,11 +32,15 @@ class Order:
         name: what it is, for ``explain``.
         map: the time of each iteration: as many numbers for all statements.
         count: how many.
+        tiles: how many of its outermost numbers are of loops over tiles.
+        strips: numbers of loops over strips of parallel loops, which are innermost.
     """
 
     name: str
     map: isl.UnionMap
     count: int
+    tiles: int = 0
+    strips: frozenset[int] = frozenset()
 
 
 def text_order(polyhedra: Polyhedra) -> Order:
@@ -41,20 +48,45 @@ def text_order(polyhedra: Polyhedra) -> Order:
     return Order("the text's order", polyhedra.orders, 2 * polyhedra.depth + 1)
 
 
+def in_strips(polyhedra: Polyhedra, order: Order, wanted: Mapping[str, int]) -> Order:
+    """An order whose parallel loops are in strips: over strips in their places, and innermost.
+
+    Args:
+        wanted: the place of a loop for each statement that has one.
+    """
+    found: isl.UnionMap | None = None
+    for each in polyhedra.nest.statements:
+        domain = isl.UnionSet.from_set(polyhedra.domain(each))
+        if domain.is_empty():
+            continue
+        times = isl.Map.from_union_map(order.map.intersect_domain(domain))
+        ins = [f"i{n}" for n in range(order.count)]
+        outs, last = [*ins], "0"
+        if each.name in wanted:
+            place = wanted[each.name]
+            outs[place], last = f"floor(i{place}/{STRIP})", f"i{place}"
+        text = f"{{ [{', '.join(ins)}] -> [{', '.join([*outs, last])}] }}"
+        one = isl.UnionMap.from_map(times.apply_range(polyhedra.map(text)))
+        found = one if found is None else found.union(one)
+    assert found is not None
+    places = frozenset(wanted.values())
+    return Order(f"{order.name}, in strips", found, order.count + 1, strips=places)
+
+
 def orders_of(polyhedra: Polyhedra) -> Iterator[Order]:
     """Orders that should keep all dependences, that of the text first; see ``keeps``."""
     yield text_order(polyhedra)
-    scheduler = _Scheduler(polyhedra)
+    scheduler = Scheduler(polyhedra)
     if scheduler.is_one:
         return
     seen: list[isl.UnionMap] = []
     for is_apart in (False, True):
-        with _bounded(is_apart) as is_done:
+        with bounded(is_apart) as is_done:
             schedule = scheduler.schedule()
         if not is_done():
             continue
-        for word, change in _CHANGES.items():
-            with _bounded(is_apart) as is_done:
+        for word, change in CHANGES.items():
+            with bounded(is_apart) as is_done:
                 found = scheduler.order(schedule.map_schedule_node_bottom_up(change))
                 is_new = not any(found.map.is_equal(each) for each in seen)
             if is_done() and is_new:
@@ -64,14 +96,18 @@ def orders_of(polyhedra: Polyhedra) -> Iterator[Order]:
 
 
 @contextmanager
-def _bounded(is_apart: bool) -> Generator[Callable[[], bool]]:
+def bounded(
+    is_apart: bool = False, is_coincident: bool = True, most: int = _MOST_OPERATIONS
+) -> Generator[Callable[[], bool]]:
     """isl's options and the limit of its operations; the value says whether it was kept."""
     context, done = isl.DEFAULT_CONTEXT, [False]
     kept = context.get_schedule_serialize_sccs(), context.get_schedule_outer_coincidence()
     context.set_schedule_serialize_sccs(int(is_apart))
-    context.set_schedule_outer_coincidence(1)
+    context.set_schedule_outer_coincidence(int(is_coincident))
+    context.set_tile_scale_tile_loops(0)
+    context.set_tile_shift_point_loops(0)
     context.reset_operations()
-    context.set_max_operations(_MOST_OPERATIONS)
+    context.set_max_operations(most)
     try:
         yield lambda: done[0]
         done[0] = True
@@ -84,7 +120,7 @@ def _bounded(is_apart: bool) -> Generator[Callable[[], bool]]:
         context.set_schedule_outer_coincidence(kept[1])
 
 
-class _Scheduler:
+class Scheduler:
     """The statements of a nest in groups, and isl's constraints among them."""
 
     def __init__(self, polyhedra: Polyhedra) -> None:
@@ -115,8 +151,12 @@ class _Scheduler:
         constraints = constraints.set_validity(moved).set_coincidence(moved)
         return constraints.set_proximity(moved).compute_schedule()
 
-    def order(self, schedule: isl.Schedule) -> Order:
-        """The order of the statements: that of their groups, and in each that of the text."""
+    def order(self, schedule: isl.Schedule, apart: Mapping[int, int] | None = None) -> Order:
+        """The order of the statements: that of their groups, and in each that of the text.
+
+        Args:
+            apart: loops of groups, by their places, that are loops of their own.
+        """
         times = schedule.get_map()
         found: list[isl.Map] = []
         widths: list[int] = []
@@ -127,6 +167,9 @@ class _Scheduler:
             one = next((m for m in maps if m.get_tuple_name(isl.dim_type.in_) == wanted), None)
             if one is None:
                 continue  # its loops have no iteration
+            if apart is not None and number in apart:
+                one = one.insert_dims(isl.dim_type.out, apart[number], 1)
+                one = one.fix_val(isl.dim_type.out, apart[number], isl.Val(number))
             for each in group:
                 contraction = self.contraction.intersect_domain(
                     isl.UnionSet.from_set(self.polyhedra.domain(each))
@@ -165,63 +208,3 @@ def _groups(polyhedra: Polyhedra) -> list[tuple[list[Statement], int]]:
         least = min(rank, *(each[1] for each in joined))
         found = sorted([*others, (inside, least)])
     return [([statements[n] for n in numbers], rank) for numbers, rank in found]
-
-
-# ---- changes of bands, whose members may be in any order
-
-
-def _same(node: isl.ScheduleNode) -> isl.ScheduleNode:
-    return node
-
-
-def _members(node: isl.ScheduleNode) -> int:
-    """The members of a band whose loops may change places, else 0."""
-    if node.get_type() != isl.schedule_node_type.band or not node.band_get_permutable():
-        return 0
-    return int(node.band_n_member())
-
-
-def _parallel_first(node: isl.ScheduleNode) -> isl.ScheduleNode:
-    """Members that carry no dependence before the others."""
-    count = _members(node)
-    flags = [bool(node.band_member_get_coincident(n)) for n in range(count)]
-    wanted = sorted(range(count), key=lambda n: not flags[n])
-    return _with_members(node, wanted) if wanted != [*range(count)] else node
-
-
-def _turned(by: int) -> Callable[[isl.ScheduleNode], isl.ScheduleNode]:
-    """Another member first."""
-
-    def change(node: isl.ScheduleNode) -> isl.ScheduleNode:
-        count = _members(node)
-        if count < 2 or by >= count:
-            return node
-        return _with_members(node, [by, *(n for n in range(count) if n != by)])
-
-    return change
-
-
-def _wavefront(node: isl.ScheduleNode) -> isl.ScheduleNode:
-    """The sum of all members first: it carries every dependence that the band carries."""
-    count = _members(node)
-    if count < 2 or any(node.band_member_get_coincident(n) for n in range(count)):
-        return node
-    whole = node.band_get_partial_schedule()
-    total = whole.get_at(0)
-    for number in range(1, count):
-        total = total.add(whole.get_at(number))
-    return node.delete().insert_partial_schedule(whole.set_union_pw_aff(0, total))
-
-
-def _with_members(node: isl.ScheduleNode, order: list[int]) -> isl.ScheduleNode:
-    whole = node.band_get_partial_schedule()
-    changed = whole
-    for place, number in enumerate(order):
-        changed = changed.set_union_pw_aff(place, whole.get_at(number))
-    return node.delete().insert_partial_schedule(changed)
-
-
-_CHANGES: dict[str, Callable[[isl.ScheduleNode], isl.ScheduleNode]] = {
-    "": _same, ", parallel ones first": _parallel_first, ", the second first": _turned(1),
-    ", the third first": _turned(2), ", as wavefronts": _wavefront,
-}  # fmt: skip

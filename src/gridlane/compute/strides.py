@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import Enum
 
 import islpy as isl
@@ -14,6 +15,8 @@ from gridlane.core.frozen import frozen
 
 _EXTENT = 1024.0
 """A loop's iterations, where costs are compared."""
+_WALKS = 1.2
+"""How much faster a walk along memory is than lanes that step over it."""
 
 
 @frozen
@@ -28,6 +31,9 @@ class Rates:
         barrier: the cost of a barrier of a block.
         rows: iterations along y that a thread has at once, where its inner loops are the same.
         strided: what threads of one block cost more if their accesses are strided.
+        vector: iterations that a thread of its own block has at once, in loops that are vectors;
+            1 where threads are lanes only.
+        sums: sums of floats may be evaluated in any order.
     """
 
     launch: float
@@ -37,9 +43,16 @@ class Rates:
     barrier: float
     strided: float
     rows: int
+    vector: int = 1
+    sums: bool = False
+
+    @property
+    def of_lanes(self) -> Rates:
+        """The same where no threads walk."""
+        return replace(self, vector=1)
 
 
-PROCESSOR = Rates(2500.0, 64.0, 32, 8.0, 50.0, 21.0, 4)
+PROCESSOR = Rates(2500.0, 64.0, 32, 8.0, 50.0, 21.0, 4, 8)
 GPU = Rates(100.0, 16_384.0, 256, 256.0, 10.0, 3.0, 1)
 
 
@@ -118,6 +131,37 @@ def _single(deltas: isl.Set) -> list[int] | None:
     return values
 
 
+_TILED = _EXTENT / 32
+"""Tiles along a loop."""
+_TILES = 0.7
+"""What an iteration costs whose elements are in a cache."""
+_ROWS = 0.5
+"""What an iteration costs of which a thread has several at once."""
+
+
+def cost_of_walks(rates: Rates, outer: int, threads: int, inner: int, is_vector: bool) -> float:
+    """The cost of a kernel whose threads walk; see ``cost_of``."""
+    at_once = min(_EXTENT**threads, rates.at_once / rates.vector)
+    if is_vector:
+        at_once *= rates.vector * _WALKS
+    start = rates.launch if outer or threads else 0.0
+    streams = 2 if outer else 1
+    return _EXTENT**outer * (start + streams * _EXTENT ** (threads + inner) / at_once)
+
+
+def cost_of_tiles(rates: Rates, outer: int, threads: int, depth: int, is_vector: bool) -> float:
+    """The cost of a kernel whose threads walk through tiles; see ``cost_of``.
+
+    Args:
+        outer, threads: loops over tiles.
+        depth: of the nest.
+    """
+    at_once = min(_TILED**threads, rates.at_once / rates.vector)
+    at_once *= rates.vector * _WALKS if is_vector else 1
+    share = _TILES if depth > 2 else 1.0  # nothing is read twice
+    return _TILED**outer * rates.launch + share * _EXTENT**depth / at_once
+
+
 def cost_of(
     rates: Rates,
     outer: int,
@@ -125,6 +169,7 @@ def cost_of(
     inner: int,
     strides: Sequence[Stride],
     is_block: bool = False,
+    rows: int = 1,
 ) -> float:
     """The cost of a kernel, where every loop has as many iterations.
 
@@ -134,12 +179,14 @@ def cost_of(
         inner: loops of a thread.
         strides: of accesses along x.
         is_block: it is a part of a kernel of one block, with a barrier.
+        rows: iterations along y that a thread has at once.
     """
     share = strides.count(Stride.MANY) / len(strides) if strides else 0.0
     count = _EXTENT**threads
-    streams = 3 if outer and not inner else 1  # each launch reads and writes memory once more
+    streams = (2 if inner else 3) if outer else 1  # each launch reads and writes memory once more
     start, most, strided = rates.launch, rates.at_once, 3.0
     if is_block:
         streams, start, most, strided = 1, rates.barrier, rates.block_at_once, rates.strided
-    work = streams * count * _EXTENT**inner * (1 + strided * share) / min(count, most)
+    work = streams * count * _EXTENT**inner * (1 + strided * share / rows) / min(count, most)
+    work *= _ROWS if rows > 1 else 1
     return _EXTENT**outer * (start + work)

@@ -164,8 +164,6 @@ class Body:
         while any(each.startswith(name) for each in self.emitter.nest.names):
             name += "_"
         text = self.emitter.typing.assignment(statement, target).replace(target, name)
-        if statement.write.name in WORD.findall(text):
-            return False  # read by another text of the same index
         text, lines = self._cells(text), self.lines
         lines.add(f"if {loop.first} < {loop.end}:")
         lines.depth += 1

@@ -139,11 +139,16 @@ class Variants(Generic[C]):
             return original
         hints = replace(original.hints, vector_width=values["vector"], unroll=values["unroll"])
         made = original.with_choices(values["workgroup"], hints)
-        emitted = self.orders[values["order"]]
+        emitted, rates = self.orders[values["order"]], self.rates
+        if values["workgroup"] is not None or hints.vector_width > 1 or hints.unroll > 1:
+            rates = rates.of_lanes
         if values["order"] == CHOSEN and original._schedule is None:
-            emitted = choose(original._polyhedra, original._typing, self.rates)[0]
+            emitted = choose(original._polyhedra, original._typing, rates)[0]
+        elif original._schedule is None and rates != self.rates:
+            polyhedra, typing = original._polyhedra, original._typing
+            emitted = Emitter(polyhedra, typing, order=emitted.order, rates=rates).emitted()
         if original._schedule is None:
-            emitted = hinted(original._polyhedra, original._typing, self.rates, hints, emitted)
+            emitted = hinted(original._polyhedra, original._typing, rates, hints, emitted)
         made._orders[self.rates] = emitted, f"# {emitted.order.name}, by measurement\n"
         if values["order"] != CHOSEN:
             made.__dict__["_library"] = None, ("an order that was measured",)

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
+from copy import copy
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
+from gridlane.compute.affine import NotAffine, affine
 from gridlane.compute.model import Nest, Statement
 from gridlane.core.dtypes import DType, b1, f32, f64, from_numpy, i64
 from gridlane.core.errors import TypingError, UnsupportedError
@@ -44,6 +46,7 @@ class Typing:
     ) -> None:
         self.nest, self.place, self.outside = nest, place, outside
         self.variables: dict[str, Kind] = {}
+        self._is_checked = False
         while True:
             before = dict(self.variables)
             for each in nest.statements:
@@ -67,6 +70,13 @@ class Typing:
         assert value is not None
         before = self.variables.get(name)
         self.variables[name] = value if before is None else _promoted(before, value)
+
+    def checked(self) -> Typing:
+        """The same, whose texts have affine indices without a sign: none of them is negative, as
+        calls check, so none counts from the end."""
+        found = copy(self)
+        found._is_checked = True
+        return found
 
     # ---- statements
 
@@ -115,7 +125,7 @@ class Typing:
                 return self._name(name, node)
             case ast.Subscript(value=ast.Name(id=name)):
                 indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-                texts = [self.expression(each)[0] for each in indices]
+                texts = [self._index(each) for each in indices]
                 return f"{name}[{', '.join(texts)}]", self.nest.tensors[name].dtype
             case ast.BinOp(left=left, op=op, right=right):
                 return self._binary(node, op, self.expression(left), self.expression(right))
@@ -136,6 +146,18 @@ class Typing:
             case _:
                 word = type(node).__name__
                 raise UnsupportedError(f"an expression has no {word}", self.place(node))
+
+    def _index(self, node: ast.expr) -> str:
+        text = self.expression(node)[0]
+        if not self._is_checked or isinstance(node, ast.Constant):
+            return text
+        nest = self.nest
+        names = nest.names - {*nest.tensors, *nest.variables, *nest.captured}
+        try:
+            affine(node, dict(zip(names, names, strict=True)), nest.captured)
+        except NotAffine:
+            return text
+        return f"{NAMES['u64']}({text})"
 
     def _name(self, name: str, node: ast.expr) -> tuple[str, Kind]:
         if name in self.nest.variables:
