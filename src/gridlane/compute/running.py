@@ -17,6 +17,7 @@ from gridlane import cuda
 from gridlane.compute import kinds
 from gridlane.compute.checking import Bounds, shared_names
 from gridlane.compute.choosing import SMALL, choose
+from gridlane.compute.elements import without_copies
 from gridlane.compute.emission import Emitted, Emitter, KernelText
 from gridlane.compute.explaining import outline_of
 from gridlane.compute.freedom import Freedom
@@ -102,6 +103,7 @@ class Compute:
         self._is_checked = self.metadata != Metadata() or self.hints.async_copy
         self.threshold = Threshold() if compile_target == "heterogeneous" else None
         self.nest: Nest = apart(read(function))
+        self.nest = without_copies(self.nest, lambda nest: self._typing_of(nest).type_of)
         self._written = {each.write.name for each in self.nest.statements}
         self._programs: dict[Any, _Program] = {}
         self._orders: dict[Rates, tuple[Emitted, str]] = {}
