@@ -23,7 +23,7 @@ from gridlane.core.options import Target
 from gridlane.core.processors import ARM, FAMILIES, LIBMVEC, X86
 
 ONE_LANE = '"one-lane"="true"'
-"""The attribute of kernels whose chunks have one lane, so that their loops are LLVM's to vectorise."""
+"""The attribute of kernels whose chunks have one lane: LLVM vectorises their loops."""
 _TRIPLES = {X86: "x86_64-unknown-linux-gnu", ARM: "aarch64-unknown-linux-gnu"}
 
 
