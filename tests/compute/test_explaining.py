@@ -42,9 +42,19 @@ def test_loops_with_reasons():
 
 
 def test_loops_of_the_host_and_conditions():
-    (first,) = [each for each in lines(jacobi) if "_t:" in each]
+    of_lanes = compute(workgroup=(32,))(jacobi.function)
+    (first,) = [each for each in lines(of_lanes) if "_t:" in each]
     assert "the host, a launch each: it carries " in first and "from line" in first
     assert any(each.endswith("if not test: out[i] -= min(x[i, j], 2)") for each in lines(triangle))
+
+
+def test_threads_that_walk():
+    found = lines(jacobi)
+    assert any("# tiles: the host, a launch each: it carries " in each for each in found)
+    blocks = [each for each in found if "a block each: no dependence" in each]
+    assert [each.split("# ")[1][:24] for each in blocks] == [
+        "tiles: threads along y, ", "tiles: threads along x, "
+    ]  # fmt: skip
 
 
 def test_schedules_by_hand():

@@ -58,8 +58,9 @@ def choose(polyhedra: Polyhedra, typing: Typing, rates: Rates) -> tuple[Emitted,
 def _in_strips(
     polyhedra: Polyhedra, typing: Typing, rates: Rates, found: list[Emitted]
 ) -> list[Emitted]:
-    """The kernels of orders whose parallel loops are in strips, where they are better so."""
-    orders = [in_strips(polyhedra, each.order, each.strips) for each in found if each.strips]
+    """The kernels of the cheapest orders with parallel loops in strips, where those are better."""
+    cheap = sorted(found, key=lambda each: each.cost)[:2]
+    orders = [in_strips(polyhedra, each.order, each.strips) for each in cheap if each.strips]
     return [Emitter(polyhedra, typing, order=each, rates=rates).emitted() for each in orders]
 
 

@@ -86,8 +86,11 @@ class _Outline(Emitter):
 
     def _loop_line(self, node: isl.AstNode, inside: set[str], depth: int, reason: str) -> None:
         loop = Loop(node)
-        name = self._name(self._dimension(loop.name), loop, inside)
-        self._line(depth, f"for {loop.name} in {loop.range}:  # {name or 'no loop'}: {reason}")
+        dimension = self._dimension(loop.name)
+        name = self._name(dimension, loop, inside) or "no loop"
+        name = "strips" if dimension in self.order.strips else name
+        name = "tiles" if dimension < self.order.tiles else name
+        self._line(depth, f"for {loop.name} in {loop.range}:  # {name}: {reason}")
 
     def _name(self, dimension: int, loop: Loop, inside: set[str]) -> str:
         """The text's loops that a dimension is."""

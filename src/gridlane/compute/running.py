@@ -161,7 +161,8 @@ class Compute:
         """Whether the user shapes threads, so that these are lanes of blocks."""
         hints = self.hints
         is_shaped = hints.vector_width > 1 or hints.unroll > 1 or hints.coalesced
-        return is_shaped or self.workgroup is not None
+        is_bound = self.workgroup is not None or bool(self.metadata.launch_bounds)
+        return is_shaped or is_bound
 
     @cached_property
     def _library(self) -> tuple[Library | None, tuple[str, ...]]:

@@ -158,7 +158,7 @@ def cost_of_tiles(rates: Rates, outer: int, threads: int, depth: int, is_vector:
     """
     at_once = min(_TILED**threads, rates.at_once / rates.vector)
     at_once *= rates.vector * _WALKS if is_vector else 1
-    share = _TILES if depth > 2 else 1.0  # nothing is read twice
+    share = _TILES if depth > 2 else 4.0  # rows of tiles are short, and little is read twice
     return _TILED**outer * rates.launch + share * _EXTENT**depth / at_once
 
 
@@ -183,7 +183,8 @@ def cost_of(
     """
     share = strides.count(Stride.MANY) / len(strides) if strides else 0.0
     count = _EXTENT**threads
-    streams = (2 if inner else 3) if outer else 1  # each launch reads and writes memory once more
+    again = 3 if not inner else 2 if rates.vector > 1 else 1
+    streams = again if outer else 1  # each launch reads and writes memory once more
     start, most, strided = rates.launch, rates.at_once, 3.0
     if is_block:
         streams, start, most, strided = 1, rates.barrier, rates.block_at_once, rates.strided

@@ -82,14 +82,48 @@ class Body:
             self._branch(node)
         elif kind == FOR:
             loop = Loop(node)
-            if self._sum(node, loop):
-                return
-            self.lines.add(f"for {loop.name} in {loop.range}:")
-            self.lines.depth += 1
-            self.walk(node.for_get_body())
-            self.lines.depth -= 1
+            if self.row and self.row in WORD.findall(f"{loop.first} {loop.end}"):
+                self._loops_of_rows(node, loop)
+            else:
+                self._loop(node, loop)
         else:
             self._statement(node.user_get_expr())
+
+    def _loop(self, node: isl.AstNode, loop: Loop) -> None:
+        if self._sum(node, loop):
+            return
+        self.lines.add(f"for {loop.name} in {loop.range}:")
+        self.lines.depth += 1
+        self.walk(node.for_get_body())
+        self.lines.depth -= 1
+
+    def _loops_of_rows(self, node: isl.AstNode, loop: Loop) -> None:
+        """Emit a loop whose bounds differ among the rows: what each has in front, what all have,
+        and what each has behind."""
+        whole = self.rows
+        firsts = [self._in_row(loop.first, row) for row in whole]
+        ends = [self._in_row(loop.end, row) for row in whole]
+        if len(whole) == 1:
+            self._loop(node, loop.between(firsts[0], ends[0]))
+            return
+        most, least = firsts[0], ends[0]
+        for first, end in zip(firsts[1:], ends[1:], strict=True):
+            most, least = f"max({most}, {first})", f"min({least}, {end})"
+        start, stop = f"{loop.name}_first", f"{loop.name}_end"
+        self.lines.add(f"{start} = {most}")
+        self.lines.add(f"{stop} = max({start}, {least})")
+        for row, first, end in zip(whole, firsts, ends, strict=True):
+            self.rows = range(row, row + 1)
+            self._loop(node, loop.between(first, f"min({start}, {end})"))
+        self.rows = whole
+        self._loop(node, loop.between(start, stop))
+        for row, end in zip(whole, ends, strict=True):
+            self.rows = range(row, row + 1)
+            self._loop(node, loop.between(stop, end))
+        self.rows = whole
+
+    def _in_row(self, text: str, row: int) -> str:
+        return re.sub(rf"\b{self.row}\b", f"({self.row} + {row})", text) if row else text
 
     def _branch(self, node: isl.AstNode) -> None:
         self.lines.add(f"if {python(node.if_get_cond())}:")
@@ -103,7 +137,7 @@ class Body:
             self.lines.depth -= 1
 
     def can_have_rows(self, node: isl.AstNode, row: str) -> bool:
-        """Whether all iterations of a parallel loop run the same inner loops."""
+        """Whether iterations of a parallel loop run the same inner loops, but for their bounds."""
         kind = node.get_type()
         if kind == BLOCK:
             return all(self.can_have_rows(each, row) for each in children(node))
@@ -115,7 +149,8 @@ class Body:
         if kind == FOR:
             loop = Loop(node)
             is_same = row not in WORD.findall(f"{loop.first} {loop.end}")
-            return is_same and self.can_have_rows(node.for_get_body(), row)
+            is_plain = loop.step == 1 and not node.for_is_degenerate()
+            return (is_same or is_plain) and self.can_have_rows(node.for_get_body(), row)
         return False
 
     def _statement(self, call: isl.AstExpr) -> None:
@@ -135,9 +170,7 @@ class Body:
     def _set_loops(self, call: isl.AstExpr, statement: Statement, row: int) -> None:
         """Assign a statement's loops their values in a row."""
         for loop, text in self._indices(call, statement).items():
-            if row:
-                text = re.sub(rf"\b{self.row}\b", f"({self.row} + {row})", text)
-            self.lines.add(f"{loop.text} = {text}")
+            self.lines.add(f"{loop.text} = {self._in_row(text, row)}")
 
     def _of_row(self, text: str, row: int) -> str:
         """A text with the variables of a row."""

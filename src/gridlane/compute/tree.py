@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import islpy as isl
 
 from gridlane.compute.expressions import FOR, IF, USER, python
@@ -26,6 +28,12 @@ class Loop:
         self.end = last  # beyond the last value
         step = f", {self.step}" if self.step > 1 else ""
         self.range = f"range({self.first}, {last}{step})"
+
+    def between(self, first: str, end: str) -> Loop:
+        """The same loop with other bounds, of step 1."""
+        found = copy(self)
+        found.first, found.end, found.range = first, end, f"range({first}, {end})"
+        return found
 
 
 def children(node: isl.AstNode) -> list[isl.AstNode]:

@@ -101,6 +101,7 @@ class Variants(Generic[C]):
                 if time.monotonic() > end:
                     break
         self._made: dict[Hashable, C] = {}
+        self._chosen: dict[Rates, Emitted] = {}
 
     @cached_property
     def space(self) -> Space:
@@ -143,7 +144,9 @@ class Variants(Generic[C]):
         if values["workgroup"] is not None or hints.vector_width > 1 or hints.unroll > 1:
             rates = rates.of_lanes
         if values["order"] == CHOSEN and original._schedule is None:
-            emitted = choose(original._polyhedra, original._typing, rates)[0]
+            if rates not in self._chosen:
+                self._chosen[rates] = choose(original._polyhedra, original._typing, rates)[0]
+            emitted = self._chosen[rates]
         elif original._schedule is None and rates != self.rates:
             polyhedra, typing = original._polyhedra, original._typing
             emitted = Emitter(polyhedra, typing, order=emitted.order, rates=rates).emitted()

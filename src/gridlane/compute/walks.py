@@ -73,10 +73,23 @@ class Walks:
         dimension = int(loop.name[len(self.letter) :])
         if Stride.MANY in self.strides.strides(dimension, loop.step, names):
             return False
+        if self.rates.sums and self._is_sum(statements, dimension, loop.step):
+            return True
         place = names, dimension, self.order.map, self.order.count
         return self.polyhedra.is_parallel(*place) or (
             all(map(self._is_free, statements)) and self.polyhedra.is_parallel(*place, relaxed=True)
         )
+
+    def _is_sum(self, statements: list[Statement], dimension: int, step: int) -> bool:
+        """Whether all that a loop carries is a sum in one element."""
+        statement, *others = statements
+        node, name = statement.node, statement.name
+        if others or not isinstance(node, ast.AugAssign):
+            return False
+        if not isinstance(node.op, ast.Add | ast.Sub):
+            return False
+        moves = self.strides.moves(dimension, step, {name}).get(name, {})
+        return self.polyhedra.is_one_element(statement, {n for n, by in moves.items() if by})
 
     def _is_free(self, statement: Statement) -> bool:
         """Whether a reduction may be evaluated in any order, or none is."""
