@@ -13,6 +13,7 @@ import ctypes
 import math
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -20,13 +21,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tests.compute.polybench import PROGRAMS
-from tests.compute.polybench.inputs import Arrays, Program, copies
 
 import gridlane
-import results
 from gridlane.compute import Compute
-from timing import SETTLE_S, machine
+
+ROOT = Path(__file__).parents[1]
+if str(ROOT) not in sys.path:  # of a script it is the script's folder
+    sys.path.append(str(ROOT))
+
+from benchmarks import results  # noqa: E402
+from benchmarks.timing import SETTLE_S, machine  # noqa: E402
+from tests.compute.polybench import PROGRAMS  # noqa: E402
+from tests.compute.polybench.inputs import Arrays, Program, copies  # noqa: E402
 
 FLAGS = "-O3", "-march=native", "-ffast-math", "-fopenmp", "-shared", "-fPIC"
 GOAL, WORST = 0.7, 1.2
