@@ -122,26 +122,30 @@ class Exchanged:
         self.own: Any = owner.__dict__[name]
         self._wraps: dict[Layer, Wrap] = {}
         self._on: tuple[Layer, ...] = ()
-        self._methods: dict[tuple[Layer, ...], Any] = {(): self.own}
+        self._steps: dict[tuple[tuple[Layer, ...], Layer, bool], tuple[tuple[Layer, ...], Any]] = {}
+        """By the layers that are on and what is turned: the layers after that, and the method."""
 
     def layer(self, layer: Layer, wrap: Wrap) -> None:
         """Set what a layer does; it is off."""
         with _lock:
             self._wraps[layer] = wrap
-            self._methods = {(): self.own}
+            self._steps.clear()
 
     def turn(self, layer: Layer, on: bool) -> None:
         """Turn a layer on or off."""
         with _lock:
-            layers = {*self._on, layer} if on else {*self._on} - {layer}
-            self._on = tuple(sorted(layers))
-            method = self._methods.get(self._on)
-            if method is None:
-                method = self.own
-                for each in self._on:
-                    method = self._wraps[each](method)
-                self._methods[self._on] = method
+            step = self._steps.get((self._on, layer, on))
+            if step is None:
+                step = self._steps[self._on, layer, on] = self._step(layer, on)
+            self._on, method = step
             setattr(self.owner, self.name, method)
+
+    def _step(self, layer: Layer, on: bool) -> tuple[tuple[Layer, ...], Any]:
+        layers = tuple(sorted({*self._on, layer} if on else {*self._on} - {layer}))
+        method = self.own
+        for each in layers:
+            method = self._wraps[each](method)
+        return layers, method
 
 
 _methods: dict[tuple[type, str], Exchanged] = {}

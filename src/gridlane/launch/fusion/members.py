@@ -146,6 +146,7 @@ class Found:
 lock = threading.RLock()
 _codes: weakref.WeakKeyDictionary[Kernel, Any] = weakref.WeakKeyDictionary()
 _MOST = 512
+_PLAIN = frozenset((type(None), bool, int, float, complex, str, bytes, Buffer))
 
 
 def found_of(device: Any) -> Found:
@@ -187,13 +188,16 @@ def allocation(device: Device, address: int) -> tuple[int, int] | None:
 
 
 def is_own(keep: Any, device: Device) -> bool:
-    """Whether the objects of a launch are numbers and memory that the device has allocated."""
-    if keep is None or isinstance(keep, int | float | complex | str | bytes | Buffer):
+    """Whether the objects of a launch are numbers and memory that the device has allocated. Hot."""
+    if keep.__class__ in _PLAIN:
         return True
-    if isinstance(keep, tuple | list):
-        return all(is_own(each, device) for each in cast("tuple[Any, ...]", keep))
+    if isinstance(keep, (tuple, list)):
+        for each in cast("tuple[Any, ...]", keep):
+            if each.__class__ not in _PLAIN and not is_own(each, device):
+                return False
+        return True
     if isinstance(keep, Packed):  # views of other libraries' memory name no owner
         return not keep.address or allocation(device, keep.address) is not None
     if getattr(keep, "outside", None) is False:  # the storage of arrays of ``xp``
         return True
-    return isinstance(keep, np.generic)
+    return isinstance(keep, (np.generic, int, float, complex, str, bytes, Buffer))
