@@ -6,10 +6,10 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from xml.etree import ElementTree
 
 import pytest
+from tests.waiting import until
 
 PROGRAM = """\
 import sys
@@ -93,9 +93,8 @@ def test_an_interrupted_program_keeps_what_it_has(tmp_path, monkeypatch):
     words = [sys.executable, "-m", "gridlane", "tune", "p.py"]
     process = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
     kept = tmp_path / "cache" / "tuned"
-    while not any(kept.glob("[!.]*")):
-        assert process.poll() is None
-        time.sleep(0.05)
+    until(lambda: any(kept.glob("[!.]*")) or process.poll() is not None)
+    assert process.poll() is None
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate()
     assert process.returncode == 130 and "interrupted; a later run goes on" in errors
