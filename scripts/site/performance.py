@@ -75,6 +75,8 @@ TITLES = {
     "tiles": "Tile programs on the CPU beside NumPy and torch",
     "tiles_interpreter": "Tile programs beside Triton's interpreter",
     "polybench": "PolyBench as loop nests beside gcc",
+    "fusion": "Fused launches beside one kernel by hand",
+    "tuner": "The tuner beside a search of all schedules",
     "tests": "The tests",
 }
 """The sections of docs/figures.md, in order; other files follow under their names."""
