@@ -170,9 +170,8 @@ def _sums(
     row = _bits(state, _GROUP_BITS + across, down, whole).joined(BitIndex(), log2(rows) or 0)
     column = _bits(state, _GROUP_BITS, across, whole).joined(BitIndex(), log2(columns) or 0)
     layout, true, in_block = b.const(right.layout, u64), b.const(True, b1), columns // 2
-    turn = TurnCode(b, state.thread)
     if state.turns.has_first(op):
-        turn.begin()
+        TurnCode(b, state.thread).begin()
     b.emit(WarpgroupFence())
     for item in range(0, right.depth, depth_of(kinds[0])):
         second = right.start(state, column, item)
@@ -193,7 +192,7 @@ def _sums(
     if state.turns.has_first(op):
         return sums
     if state.turns.has_last(op):
-        turn.end()
+        TurnCode(b, state.thread).end()
     late, state.late = state.late, None
     if late is not None:
         late()
