@@ -1,9 +1,12 @@
-"""PolyBench's programs as loop nests beside gcc with OpenMP: ratios of times, their geometric mean.
+"""PolyBench's programs as loop nests beside gcc with OpenMP and numba's parallel njit: ratios of
+times, their geometric mean.
 
-    python benchmarks/polybench.py [NAME ...] [--record]
+    python benchmarks/polybench.py [NAME ...] [--suite DIR] [--record]
 
-Both run in turn in one process, with a pause between, on copies of the same arguments; a ratio is
-the median of those of the rounds. Results are compared first. Both may reassociate sums.
+All run in turn in one process, with a pause between, on copies of the same arguments; a ratio is
+the median of those of the rounds. Results are compared first. All may reassociate sums. numba is
+left out where it is not installed. ``--suite`` is a copy of npbench: its programs for NumPy and
+numba run once warm at the same sizes, in a process of their own, for at most a minute each.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +33,19 @@ ROOT = Path(__file__).parents[1]
 if str(ROOT) not in sys.path:  # of a script it is the script's folder
     sys.path.append(str(ROOT))
 
-from benchmarks import results  # noqa: E402
+from benchmarks import npbench, results  # noqa: E402
 from benchmarks.timing import SETTLE_S, machine  # noqa: E402
 from tests.compute.polybench import PROGRAMS  # noqa: E402
 from tests.compute.polybench.inputs import Arrays, Program, copies  # noqa: E402
 
 FLAGS = "-O3", "-march=native", "-ffast-math", "-fopenmp", "-shared", "-fPIC"
 GOAL, WORST = 0.7, 1.2
+
+
+try:
+    from benchmarks import polybench_numba as numba
+except ModuleNotFoundError:
+    numba = None
 
 
 def library(folder: Path) -> ctypes.CDLL:
@@ -73,49 +83,74 @@ def seconds(run: Callable[[], Any], values: Arrays, fresh: Arrays) -> float:
     return time.perf_counter() - start
 
 
-def compare(name: str, program: Program, loaded: ctypes.CDLL, rounds: int) -> float:
-    """Measure one program; returns the ratio of our time to gcc's."""
-    fresh = program.inputs(program.large)
-    ours, theirs = copies(fresh), copies(fresh)
-    nest = Compute(program.nest.function, fastmath=True)
-    runs = (lambda: nest(*ours.values())), of_c(program, loaded, theirs)
-    for run in runs:
-        run()
+def check(name: str, other: str, ours: Arrays, theirs: Arrays) -> None:
+    """End the run where results of a peer differ."""
     for key, value in ours.items():
         if isinstance(value, np.ndarray):
             scale = np.abs(theirs[key]).max()
             if not np.allclose(value, theirs[key], 1e-6, 1e-9 * scale):
-                raise SystemExit(f"{name}: {key} differs from the program in C")
+                raise SystemExit(f"{name}: {key} differs from that of {other}")
+
+
+def compare(name: str, program: Program, loaded: ctypes.CDLL, rounds: int) -> dict[str, float]:
+    """Measure one program; returns the ratios of our time to those of the peers."""
+    fresh = program.inputs(program.large)
+    ours, nest = copies(fresh), Compute(program.nest.function, fastmath=True)
+    runs: dict[str, tuple[Callable[[], Any], Arrays]] = {
+        "gridlane": (lambda: nest(*ours.values()), ours)
+    }
+    theirs = copies(fresh)
+    runs["gcc"] = of_c(program, loaded, theirs), theirs
+    if numba is not None:
+        function, others = numba.of(program.nest.nest.name), copies(fresh)
+        runs["numba"] = lambda: function(*others.values()), others
+    for run, _ in runs.values():
+        run()
+    for peer in list(runs)[1:]:
+        check(name, peer, ours, runs[peer][1])
     times = [
-        (seconds(runs[0], ours, fresh), seconds(runs[1], theirs, fresh)) for _ in range(rounds)
+        {key: seconds(run, values, fresh) for key, (run, values) in runs.items()}
+        for _ in range(rounds)
     ]
-    ratio = statistics.median(one / other for one, other in times)
-    medians = [statistics.median(each) * 1e3 for each in zip(*times, strict=True)]
-    print(f"{name:16}{medians[0]:10.2f} ms{medians[1]:10.2f} ms of gcc{ratio:8.2f}", flush=True)
-    results.add(name, "gridlane", medians[0], "ms")
-    results.add(name, "gcc", medians[1], "ms")
-    results.add(name, "gridlane to gcc", ratio, "ratio")
-    return ratio
+    ratios: dict[str, float] = {}
+    text = f"{name:16}"
+    for key in runs:
+        median = statistics.median(each[key] for each in times) * 1e3
+        results.add(name, key, median, "ms")
+        text += f"{median:10.2f} ms of {key}"
+    for key in list(runs)[1:]:
+        ratios[key] = statistics.median(each["gridlane"] / each[key] for each in times)
+        results.add(name, f"gridlane to {key}", ratios[key], "ratio")
+        text += f"{ratios[key]:8.2f}"
+    print(text, flush=True)
+    return ratios
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="programs; all by default")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--suite", type=Path, metavar="DIR", help="a copy of npbench")
     results.option(parser)
     options = parser.parse_args()
     print(machine())
+    names = options.names or list(PROGRAMS)
     with tempfile.TemporaryDirectory() as folder, gridlane.device("cpu"):
         loaded = library(Path(folder))
-        ratios = [
-            compare(name, PROGRAMS[name], loaded, options.rounds)
-            for name in options.names or PROGRAMS
-        ]
-    mean = math.exp(statistics.fmean(map(math.log, ratios)))
-    print(f"geometric mean {mean:.2f} (goal {GOAL}), worst {max(ratios):.2f} (goal {WORST})")
-    results.add("geometric mean", "gridlane to gcc", mean, "ratio")
+        ratios = [compare(name, PROGRAMS[name], loaded, options.rounds) for name in names]
+    for peer in ratios[0]:
+        each = [one[peer] for one in ratios]
+        mean = math.exp(statistics.fmean(map(math.log, each)))
+        goal = (f" (goal {GOAL})", f" (goal {WORST})") if peer == "gcc" else ("", "")
+        print(f"{peer}: geometric mean {mean:.2f}{goal[0]}, worst {max(each):.2f}{goal[1]}")
+        results.add("geometric mean", f"gridlane to {peer}", mean, "ratio")
+    if options.suite:
+        npbench.measure(options.suite, {name: PROGRAMS[name].large for name in names})
     version = subprocess.run(["gcc", "-dumpfullversion"], capture_output=True, text=True)
-    results.write("polybench", options.record, versions={"gcc": version.stdout.strip()})
+    versions = {"gcc": version.stdout.strip()}
+    if numba is not None:
+        versions["numba"] = metadata.version("numba")
+    results.write("polybench", options.record, versions=versions)
 
 
 if __name__ == "__main__":

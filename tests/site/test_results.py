@@ -21,7 +21,7 @@ from results import Figure, Hardware, Row  # noqa: E402
 
 HELPERS = (
     *("first_compile", "fit_fused", "fit_math", "object_code", "peer_process"),
-    *("ptx_by_numba", "simulator_programs", "tiles_interpreted", "tile_launches"),
+    *("npbench", "ptx_by_numba", "simulator_programs", "tiles_interpreted", "tile_launches"),
 )
 """Scripts without figures of their own: others start them, or they write code or a verdict."""
 
