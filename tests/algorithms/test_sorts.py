@@ -34,7 +34,7 @@ def numbers(count, dtype, seed=0):
 @pytest.mark.parametrize("large", [False, True])
 def test_one_sweep(monkeypatch, large):
     """On the CPU device, whose blocks make progress independently too, as on GPUs."""
-    monkeypatch.setattr(inner, "_makes_progress", lambda: True)
+    monkeypatch.setattr(inner, "_is_swept", lambda: True)
     monkeypatch.setattr(one_sweep, "_MOST_ITEMS", 2)  # of a thread: less code to compile
     if large:  # words that count more than 2**30 items
         monkeypatch.setattr(one_sweep, "SMALL_COUNT", 0)
@@ -51,7 +51,7 @@ def test_one_sweep(monkeypatch, large):
 
 def test_values_beyond_the_shared_memory_of_one_sweep(monkeypatch):
     """A tile of 256 values of 200 bytes is more than a block's 48 KiB."""
-    monkeypatch.setattr(inner, "_makes_progress", lambda: True)
+    monkeypatch.setattr(inner, "_is_swept", lambda: True)
     tiles = one_sweep.sort
     sorted_by_tiles = []
     monkeypatch.setattr(

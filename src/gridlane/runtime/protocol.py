@@ -19,7 +19,12 @@ Route = Literal["inline", "queued", "native"]
 
 @frozen
 class Limits:
-    """The limits of a launch."""
+    """The limits of a launch.
+
+    Attributes:
+        independent_blocks: whether a block that has begun goes on while others wait for it, so that
+            a block may wait for one that began before it.
+    """
 
     max_threads: int = 1024
     max_block: tuple[int, int, int] = (1024, 1024, 64)
@@ -28,6 +33,7 @@ class Limits:
     max_dynamic_shared: int = 227 * 1024
     warp_size: int = 32
     multiprocessors: int = 1
+    independent_blocks: bool = False
 
 
 @frozen

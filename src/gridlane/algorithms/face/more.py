@@ -240,7 +240,7 @@ def _prepare_top(
         zero = access(ConstantIterator(np.int64(0)))
         radix_sort(
             source, result, other, keys.item.dtype.kind, items, (0, word.size * 8), descending,
-            count, parts[-3:], zero, stream,
+            count, parts[2 * len(items) :], zero, stream,
         )  # fmt: skip
         move(result, sink, items, wanted, stream)
 

@@ -59,12 +59,12 @@ def _prepare(
     def launch(parts: list[Any], stream: Any) -> None:
         check_in_place(source, sink, name)
         scan(
-            access(source), access(sink), combine, item, access(start), given, inclusive, count,
-            parts[0], stream,
+            access(source), access(sink), (source.item, sink.item), combine, item, access(start),
+            given, inclusive, count, parts, stream,
         )  # fmt: skip
 
     key = (inclusive, source.kind, sink.kind, start.kind, given, combine.key)
-    return Prepared(key, (source, sink, start), scan_layout(item), launch)
+    return Prepared(key, (source, sink, start), scan_layout(item, combine, count), launch)
 
 
 _inclusive, _exclusive = partial(_prepare, True), partial(_prepare, False)

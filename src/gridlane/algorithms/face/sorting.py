@@ -263,7 +263,7 @@ def _prepare_radix(
         zero = access(ConstantIterator(np.int64(0)))
         sort_by_digits(
             source, sink, pairs_of(parts[: len(items)]), kind, items, (begin, end), descending,
-            count, parts[-3:], zero, stream,
+            count, parts[len(items) :], zero, stream,
         )  # fmt: skip
         swap(d_in_keys, d_in_values)
 

@@ -256,14 +256,22 @@ def scratch_of(count: int, items: list[ItemType]) -> tuple[tuple[int, ItemType],
     Args:
         items: the keys, and the values if there are any.
     """
-    total: ItemType = item_type(np.int64)
+    total, plus = _totals()
     states = one_sweep.states_of(count, items)
-    return (_COUNTS, total), *scan_layout(total).parts, states
+    return (_COUNTS, total), *scan_layout(total, plus, _COUNTS).parts, states
 
 
-def _makes_progress() -> bool:
-    """Whether a block may wait for one that began before it."""
-    return current.kind() == "cuda"
+def _totals() -> tuple[ItemType, Operator]:
+    """The type of counts, and the operator that adds them."""
+    total = item_type(np.int64)
+    return total, operator(OpKind.PLUS, 2, total)
+
+
+def _is_swept() -> bool:
+    """Whether sorts are by one sweep: where blocks may wait for earlier ones, and a block's threads
+    are no lanes of a processor's vectors, which parts of one thread outrun."""
+    device = current.device()
+    return device.limits.independent_blocks and not device.host_visible
 
 
 class _Way(NamedTuple):
@@ -325,9 +333,9 @@ def radix_sort(
     """
     if not count:
         return
-    counts, carries, states = scratch
+    counts, *scanned, states = scratch
     digit_of = _digit(ordered_bits(kind, items[0].size * 8), items[0].size * 8)
-    if _makes_progress() and one_sweep.fits(items):
+    if _is_swept() and one_sweep.fits(items):
         passes = _passes(*bits, one_sweep.BITS)
         stages = [source, *[sink if n % 2 else other for n in range(len(passes))]]
         last = last_key(kind, items[0].size * 8, descending)
@@ -336,8 +344,7 @@ def radix_sort(
         return
     is_whole = current.kind() == "cpu" and count <= _LEAST_PART
     way = _way_for(count)
-    total: ItemType = item_type(np.int64)
-    plus = operator(OpKind.PLUS, 2, total)
+    total, plus = _totals()
     before = source
     for n, (shift, width) in enumerate(_passes(*bits, way.bits)):
         after = sink if n % 2 else other
@@ -351,7 +358,8 @@ def radix_sort(
         shape = way.blocks, way.threads, stream
         counting[shape](before.keys.state, counts.state, *way.size, *word)
         number = (1 << width) * way.blocks
-        scan(counts, counts, plus, total, zero, True, False, number, carries, stream)
+        types = total, total
+        scan(counts, counts, types, plus, total, zero, True, False, number, scanned, stream)
         moving = way.moving(before.codes, after.codes, digit_of)
         moving[shape](*before.states, *after.states, counts.state, *way.size, *word)
         before = after

@@ -1,6 +1,8 @@
-"""Scans in two passes: blocks reduce their chunks, then scan them with the carry of those before.
+"""Scans. In one pass (``one_pass``) where the grouping of operands does not show in the results,
+and blocks may wait for earlier ones. Else in two: blocks reduce their chunks, then scan them with
+the carry of those before; the tree depends on the count alone.
 
-The operator is associative; it need not be commutative. The tree depends on the count alone.
+The operator is associative; it need not be commutative.
 """
 
 # pyright: reportMissingParameterType=false
@@ -8,16 +10,21 @@ The operator is associative; it need not be commutative. The tree depends on the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from gridlane import cuda
 from gridlane.algorithms.caching import cached
+from gridlane.algorithms.inner import one_pass
 from gridlane.algorithms.inner.launching import MOST_BLOCKS, SHARED_BYTES, kernel, threads_for
 from gridlane.algorithms.inner.scratch import Layout
-from gridlane.algorithms.item_types import ItemType
+from gridlane.algorithms.item_types import ItemType, item_type
 from gridlane.algorithms.operators import Operator
 from gridlane.algorithms.sequences import Access, Code
 from gridlane.cuda.kernels.dispatcher import Dispatcher
+from gridlane.launch import current
 
 _THREADS = 128
 _MOST_ITEMS = 8
@@ -146,26 +153,41 @@ def _scanning(
     return scan_chunks
 
 
-def scan_layout(item: ItemType) -> Layout:
-    """The temporary memory of ``scan``."""
-    return Layout(((MOST_BLOCKS, item),))
+def scan_layout(item: ItemType, op: Operator, count: int) -> Layout:
+    """The temporary memory of ``scan``, on any device."""
+    is_exact = one_pass.neutral_of(op, item) is not None
+    words = one_pass.words_of(count, item) if is_exact else 0
+    return Layout(((MOST_BLOCKS, item), (words, item_type(np.uint64))))
 
 
 def scan(
     source: Access,
     sink: Access,
+    given: tuple[ItemType | None, ItemType | None],
     op: Operator,
     item: ItemType,
     init: Access,
     use_init: bool,
     inclusive: bool,
     count: int,
-    carries: Access,
+    scratch: Sequence[Access],
     stream: Any,
 ) -> None:
     """Store the scan of ``source`` in ``sink``, with ``use_init`` after the item 0 of ``init``.
 
-    Values have the type ``item``. An exclusive scan uses an ``init``."""
+    Values have the type ``item``. An exclusive scan uses an ``init``.
+
+    Args:
+        given: the types of the sequences' items, where they have any.
+        scratch: the memory of ``scan_layout``.
+    """
+    is_exact = one_pass.neutral_of(op, item) is not None
+    if is_exact and count and current.device().limits.independent_blocks:
+        one_pass.scan(
+            source, sink, given, op, item, init, use_init, inclusive, count, scratch[1], stream
+        )
+        return
+    carries = scratch[0]
     threads, items = _shape(item)
     tiles = -(-count // (threads * items))
     if not tiles:

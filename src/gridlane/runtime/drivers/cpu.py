@@ -168,7 +168,7 @@ class CpuDevice(HostDevice):
         super().__init__(HostResource())
         self._registered = DeviceMemory(self.memory.resource)
         self._allocations = Allocations(self.memory, self._pinned, self._registered)
-        self.limits = Limits(multiprocessors=available_processors())
+        self.limits = Limits(multiprocessors=available_processors(), independent_blocks=True)
 
     def copy(self, target: int, source: int, size: int) -> None:
         """Copy bytes; the ranges may overlap."""

@@ -93,7 +93,7 @@ class InterpDevice(HostDevice):
     """One address space; one kernel runs at a time."""
 
     name = "interp"
-    limits = Limits(multiprocessors=1)
+    limits = Limits(multiprocessors=1, independent_blocks=True)
     host_visible = False
 
     def __init__(self) -> None:

@@ -369,6 +369,7 @@ def _limits(facts: dict[str, int]) -> Limits:
         max_dynamic_shared=facts["MAX_SHARED_MEMORY_PER_BLOCK_OPTIN"],
         warp_size=facts["WARP_SIZE"],
         multiprocessors=facts["MULTIPROCESSOR_COUNT"],
+        independent_blocks=True,
     )
 
 
