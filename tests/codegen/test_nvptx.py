@@ -71,6 +71,7 @@ LEAST = {
     **{"atomic_cas_pair": 90, "mma": 80, "mma-f64-f64-16-8-f64": 90},
     **dict.fromkeys(CLUSTERS, 90),
     **{"warpgroup_mma": 89, "tensor_load": 1000, "tensor_store": 1000, "tensor_reduce": 1000},
+    "tensor_multicast": 1000,
 }
 """The compute capability that ops, or cases of them, need; 1000: the cases are refused."""
 

@@ -13,7 +13,7 @@ from gridlane.conformance.kernels import Kernel
 from gridlane.core.dtypes import DType, b1, f32, i32, u8, u32, u64
 from gridlane.core.errors import TargetError
 from gridlane.core.tensor_map import Element, TensorMap
-from gridlane.ir.ops import grid, memory, tensors, warpgroups
+from gridlane.ir.ops import clusters, grid, memory, tensors, warpgroups
 from gridlane.ir.ops.atomic import AtomicKind
 from gridlane.ir.ops.mbarriers import MbarrierArrive, MbarrierInit, MbarrierPassed
 from gridlane.ir.ops.products import Factor
@@ -153,3 +153,31 @@ def test_a_description_in_other_memory_is_refused() -> None:
         ptx_of(boxes(Space.GENERIC), "sm_90")
     with pytest.raises(TargetError, match=r"tensor_load needs compute capability 9\.0"):
         ptx_of(boxes(), "sm_80")
+
+
+def spread() -> Module:
+    """Each block of a cluster of two copies a box to both, and releases the peer's."""
+    kernel = Kernel()
+    b = kernel.builder
+    map_ = kernel.param(pointer(u64, Space.GLOBAL))
+    box = b.recast(shared(kernel, 1024), pointer(u8, Space.SHARED))
+    kernel.module.globals["bar"] = Global("bar", u64, 1, Space.SHARED, 8)
+    bar = b.value(memory.GlobalAddress("bar", pointer(u64, Space.SHARED)))
+    zero, other = b.const(0, i32), b.sub(b.const(1, i32), b.value(clusters.ClusterRank()))
+    b.emit(clusters.ClusterSync())
+    b.emit(clusters.TensorMulticast(box, map_, bar, b.const(3, u32), (zero, zero)))
+    b.emit(clusters.MbarrierArrivePeer(bar, b.cast(other, u32), b.const(1, u32)))
+    b.emit(clusters.ClusterSync())
+    kernel.module.cluster = 2
+    return kernel.module
+
+
+def test_copies_to_blocks_of_a_cluster(tmp_path: Path) -> None:
+    text = ptx_of(spread(), "sm_90a")
+    assert ".reqnctapercluster 2" in text
+    assert "complete_tx::bytes.multicast::cluster [" in text
+    assert "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there]" in text
+    if PTXAS is not None:
+        checked_by_ptxas([text], "sm_90a", tmp_path)
+    with pytest.raises(TargetError, match=r"needs compute capability 9\.0"):
+        ptx_of(spread(), "sm_80")

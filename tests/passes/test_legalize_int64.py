@@ -14,7 +14,7 @@ from gridlane.conformance import cases, effects
 from gridlane.conformance.special import grid_of
 from gridlane.core.dtypes import FLOATS, i32, i64, u64
 from gridlane.core.errors import TargetError
-from gridlane.ir.families import MBARRIERS, TENSORS, TILES
+from gridlane.ir.families import CLUSTERS, MBARRIERS, TENSORS, TILES
 from gridlane.ir.ops import arith, atomic, control, memory
 from gridlane.ir.values import Module
 from gridlane.passes.legalise.int64 import WORDS, legalize_int64
@@ -40,7 +40,7 @@ def is_wide_atomic(op) -> bool:
 ALL_CASES = [c for c in [*cases.arithmetic(), *effects.effects()] if has_wide(c)]
 ATOMICS = [c for c in ALL_CASES if any(map(is_wide_atomic, ops_of(c.module)))]
 # Languages of words read no clock, have no atomics of 128 bits and no mbarriers.
-REFUSED = {"machine", "atomic_cas_pair", "peer_address", *MBARRIERS, *TENSORS}
+REFUSED = {"machine", "atomic_cas_pair", *CLUSTERS, *MBARRIERS, *TENSORS}
 CASES = [c for c in ALL_CASES if c not in ATOMICS and c.op not in REFUSED | TILES]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gridlane.ir.op import Op
+from gridlane.ir.ops.clusters import ClusterSync
 from gridlane.ir.ops.grid import Barrier, BarrierArrive, RunOthers
 
 
@@ -13,7 +14,7 @@ def may_take_turns(ops: Sequence[Op]) -> bool:
     until it waits, and the next one goes on. Barriers are then places where a warp waits until all
     do, which barriers of some threads and what these are lowered to, reductions, are not."""
     meets = [op for op in ops if op.barrier or isinstance(op, BarrierArrive)]
-    return all(isinstance(op, Barrier | RunOthers) for op in meets)
+    return all(isinstance(op, Barrier | ClusterSync | RunOthers) for op in meets)
 
 
 def takes_turns(ops: Sequence[Op]) -> bool:

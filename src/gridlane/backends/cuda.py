@@ -81,7 +81,7 @@ BACKEND = Backend(
     },
     refused=tuple(
         (name, ".*", "the description of a tensor is in global memory")
-        for name in ("tensor_load", "tensor_store", "tensor_reduce")
+        for name in ("tensor_load", "tensor_store", "tensor_reduce", "tensor_multicast")
     ),
     program_warps=32,
     program_shared=48 << 10,

@@ -27,9 +27,9 @@ _MBARRIER = (
 )
 
 SHADERS = {
-    **dict.fromkeys(sorted(MBARRIERS), _MBARRIER),
+    **dict.fromkeys((*sorted(MBARRIERS), "mbarrier_arrive_peer"), _MBARRIER),
     **dict.fromkeys(
-        ("tensor_load", "tensor_store", "tensor_reduce"),
+        ("tensor_load", "tensor_store", "tensor_reduce", "tensor_multicast"),
         "it has no mbarriers, which copies of boxes of tensors need; copy the elements in loops",
     ),
     "run_others": "its threads run in no order that lets one wait for others in a loop; let all "

@@ -240,6 +240,7 @@ def copied(module: Module) -> Module:
     copy.stack_holds_addresses = module.stack_holds_addresses
     copy.program_warps = module.program_warps
     copy.program_stages = module.program_stages
+    copy.program_cluster, copy.cluster = module.program_cluster, module.cluster
     copy.own_dynamic = module.own_dynamic
     copy.extra_threads = module.extra_threads
     copy.tensor_maps = module.tensor_maps

@@ -44,7 +44,16 @@ from gridlane.interp.naming import array_of
 from gridlane.interp.parting import resume_all
 from gridlane.interp.poison import Poison, has_undefined
 from gridlane.interp.shadow import ShadowMemory
-from gridlane.interp.state import Block, Frame, Launch, Shape, Tracker, Unwanted, warps_of
+from gridlane.interp.state import (
+    Block,
+    Frame,
+    Launch,
+    Shape,
+    SharedMemory,
+    Tracker,
+    Unwanted,
+    warps_of,
+)
 from gridlane.interp.values import Array, Lanes, filled, merged, numpy_of
 from gridlane.interp.warp_scheduler import run_by_turns, warps_take_turns
 from gridlane.ir.op import Op
@@ -151,9 +160,15 @@ def _run_blocks(launch: Launch, params: list[int | float | bool]) -> None:
     if waits_for_grid(launch.module):
         Meeting(launch, lambda index: run_block(launch, index, params)).run(indices)
         return
-    for index in indices:
+    size = launch.module.cluster
+    if launch.grid[0] % size:
+        raise KernelError(
+            f"launch of {launch.module.kernel.name}: clusters of {size} blocks in a grid of "
+            f"{launch.grid}"
+        )
+    for first in range(0, len(indices), size):
         launch.check(launch.module.kernel.loc)
-        run_block(launch, index, params)
+        run_cluster(launch, indices[first : first + size], params)
 
 
 def _three(shape: Shape | int | tuple[int, ...]) -> Shape:
@@ -200,10 +215,12 @@ def _global(launch: Launch, name: str) -> int:
 
 def run_block(launch: Launch, index: Shape, params: list[int | float | bool]) -> None:
     """Run one block."""
-    memory = launch.memory
-    own = {name: _global(launch, name) for name in _globals_in(launch.module, Space.SHARED)}
-    shared = [*own.values()]
-    shared.append(memory.allocate(launch.dynamic_shared, "dynamic shared memory", POISON))
+    run_cluster(launch, [index], params)
+
+
+def run_cluster(launch: Launch, indices: list[Shape], params: list[int | float | bool]) -> None:
+    """Run the blocks of a cluster, by their ranks."""
+    memory, allocated = launch.memory, list[int]()
     kernel, count = launch.module.kernel, warps_of(launch.shape)
 
     def run_threads(block: Block) -> None:
@@ -220,13 +237,25 @@ def run_block(launch: Launch, index: Shape, params: list[int | float | bool]) ->
                     memory.free(address)
 
     try:
-        if count > 1 and launch.turns:
-            warps = [Block(launch, index, shared[-1], own, warp) for warp in range(count)]
-            run_by_turns(warps, run_threads)
+        shared = list[SharedMemory]()
+        for _ in indices:
+            own = {name: _global(launch, name) for name in _globals_in(launch.module, Space.SHARED)}
+            dynamic = memory.allocate(launch.dynamic_shared, "dynamic shared memory", POISON)
+            allocated += [*own.values(), dynamic]
+            shared.append(SharedMemory(own, dynamic))
+        apart = range(count) if count > 1 and launch.turns else (None,)
+        blocks = list[Block]()
+        for rank, (index, own) in enumerate(zip(indices, shared, strict=True)):
+            for warp in apart:
+                block = Block(launch, index, own.dynamic, own.arrays, warp)
+                block.cluster, block.rank = tuple(shared), rank
+                blocks.append(block)
+        if len(blocks) > 1:
+            run_by_turns(blocks, run_threads)
         else:
-            run_threads(Block(launch, index, shared[-1], own))
+            run_threads(blocks[0])
     finally:
-        for address in shared:
+        for address in allocated:
             memory.free(address)
 
 

@@ -83,6 +83,11 @@ def _arrive(
     return _each(frame, mask, pointer, change)
 
 
+def arrive(frame: Frame, mask: Array, pointer: Array, count: Array) -> None:
+    """Count arrivals at the barrier of each active lane."""
+    _each(frame, mask, pointer, lambda lane, state: state.after(int(count[lane]), 0))
+
+
 def _expect(
     frame: Frame, op: mbarriers.MbarrierExpect, mask: Array, pointer: Array, bytes_: Array
 ) -> None:

@@ -75,6 +75,26 @@ class Launch:
             )
 
 
+class SharedMemory(NamedTuple):
+    """The shared memory of a block: the addresses of its static arrays by symbol, and of what is as
+    large as a launch says, whose name is ""."""
+
+    arrays: dict[str, int]
+    dynamic: int
+
+    def start(self, name: str) -> int:
+        """The address of an array."""
+        return self.arrays[name] if name else self.dynamic
+
+    def place_of(self, address: int, launch: Launch) -> tuple[str, int] | None:
+        """The array that an address is in, and the bytes from its start."""
+        sizes = {name: launch.module.globals[name].size for name in self.arrays}
+        for name, size in {**sizes, "": launch.dynamic_shared}.items():
+            if 0 <= address - self.start(name) < size:
+                return name, address - self.start(name)
+        return None
+
+
 class Block:
     """A block: its lanes, full warps of them, of which ``threads`` are threads. Where warps take
     turns it is one of them, and ``wait`` lets the others run.
@@ -85,7 +105,8 @@ class Block:
     the last such barrier; ``arrived`` has the threads that wait at none of the numbered barriers
     and count there. ``frames`` are the calls under way, ``parted`` the lanes that wait at a barrier
     of the grid for others of the block to end, ``arrays`` the local arrays of calls that such lanes
-    have not left.
+    have not left. ``cluster`` is the shared memory of the blocks of its cluster by their ranks, of
+    which ``rank`` is its own.
     """
 
     def __init__(
@@ -115,6 +136,8 @@ class Block:
         self.arrays: set[int] = set()
         self.copies = Copies(self.lanes)
         self.wait: Callable[[Op], None] | None = None
+        self.cluster: tuple[SharedMemory, ...] = (SharedMemory(shared, dynamic_shared),)
+        self.rank = 0
 
     def thread(self, lane: int) -> Shape:
         """The 3-d index of the thread on a lane."""

@@ -83,6 +83,17 @@ def _load(
     *coordinates: Array,
 ) -> None:
     memory, bytes_ = frame.block.launch.memory, np.zeros(len(mask), np.uint32)
+    for lane, places, values in loaded(frame, mask, start, map_, coordinates):
+        memory.scatter(places, values)
+        bytes_[lane] = values.nbytes
+    complete(frame, mask, barrier, bytes_)
+
+
+def loaded(
+    frame: Frame, mask: Array, start: Array, map_: Array, coordinates: tuple[Array, ...]
+) -> Iterator[tuple[int, Array, Array]]:
+    """Each active lane, with the places of its box in shared memory and the elements for them."""
+    memory = frame.block.launch.memory
     for lane, box in _boxes(frame, mask, start, map_, coordinates):
         inner = int(coordinates[0][lane]) * box.of.element.size
         if box.of.swizzle == SWIZZLES[128] and inner % ALIGN:
@@ -95,9 +106,7 @@ def _load(
             finite = (values & np.uint32(0x7F800000)) != 0x7F800000
             nearest = (values + np.uint32(0x1000)) & np.uint32(0xFFFFE000)
             values = np.where(finite & box.inside, nearest, values)
-        memory.scatter(box.shared, values)
-        bytes_[lane] = values.nbytes
-    complete(frame, mask, barrier, bytes_)
+        yield lane, box.shared, values
 
 
 def _store(

@@ -1,7 +1,9 @@
-"""Run the warps of a block by turns, where some wait in loops for others.
+"""Run the warps of a block by turns, where some wait in loops for others, and the blocks of a
+cluster.
 
 One warp runs at a time, in order, until it waits: at ``run_others`` for its next turn, at a barrier
-until all warps that have not ended wait at it, and at one of the grid until all blocks do.
+until all warps of its block that have not ended wait at it, and at one of the cluster or of the
+grid until all of these do.
 """
 
 from __future__ import annotations
@@ -12,8 +14,9 @@ from gridlane.analysis.warp_scheduling import takes_turns
 from gridlane.core.errors import KernelError
 from gridlane.core.source import describe
 from gridlane.interp.cooperative import Seat
-from gridlane.interp.state import Block
+from gridlane.interp.state import Block, Shape
 from gridlane.ir.op import Op
+from gridlane.ir.ops.clusters import ClusterSync
 from gridlane.ir.ops.grid import Barrier, GridSync
 from gridlane.ir.values import Module
 
@@ -24,7 +27,8 @@ def warps_take_turns(module: Module) -> bool:
 
 
 def run_by_turns(warps: list[Block], run: Callable[[Block], None]) -> None:
-    """Run the warps of a block to their ends.
+    """Run the warps of a block, or of the blocks of a cluster, to their ends; each is a ``Block``,
+    also a whole block in lockstep.
 
     Raises:
         KernelError: they wait at different barriers, or one of them has failed.
@@ -46,8 +50,9 @@ def run_by_turns(warps: list[Block], run: Callable[[Block], None]) -> None:
 
 
 def _round(running: list[Seat], block: Block) -> None:
-    """Run each warp that does not wait at a barrier, or all, until it waits or ends."""
-    ready = [seat for seat in running if not isinstance(seat.waiting, Barrier | GridSync)]
+    """Run each warp that does not wait at a barrier, or all of a block or of the cluster which wait
+    at one, until it waits or ends."""
+    ready = _ready(running)
     if not ready:
         _check(running)
         if isinstance(running[0].waiting, GridSync) and block.launch.meet is not None:
@@ -56,6 +61,21 @@ def _round(running: list[Seat], block: Block) -> None:
         seat.turn()
         if seat.error is not None:
             raise seat.error
+
+
+def _ready(running: list[Seat]) -> list[Seat]:
+    """Those that need not wait for other blocks."""
+    blocks: dict[Shape, list[Seat]] = {}
+    for seat in running:
+        blocks.setdefault(seat.index, []).append(seat)
+    ready: list[Seat] = []
+    for seats in blocks.values():
+        free = [s for s in seats if not isinstance(s.waiting, Barrier | ClusterSync | GridSync)]
+        if not free and all(isinstance(seat.waiting, Barrier) for seat in seats):
+            _check(seats)
+            free = seats
+        ready += free
+    return ready
 
 
 def _check(running: list[Seat]) -> None:

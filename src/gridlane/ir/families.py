@@ -18,7 +18,10 @@ PAIRS = frozenset(("atomic_cas_pair",))
 
 COOPERATIVE = frozenset(("grid_sync",))
 
-CLUSTERS = frozenset(("cluster_rank", "cluster_size", "cluster_sync", "peer_address"))
+CLUSTERS = frozenset((
+    "cluster_rank", "cluster_size", "cluster_sync", "peer_address", "mbarrier_arrive_peer",
+    "tensor_multicast",
+))
 
 PARTS = frozenset(("barrier_part", "barrier_arrive"))
 

@@ -18,7 +18,7 @@ from gridlane.conformance.module_runner import assert_same, run_on
 from gridlane.core.errors import TargetError
 from gridlane.core.options import KernelOptions, Target
 from gridlane.frontends.ptx import parse_ptx
-from gridlane.ir.families import MBARRIERS, WARPGROUPS
+from gridlane.ir.families import CLUSTERS, MBARRIERS, WARPGROUPS
 from gridlane.ir.types import PointerType
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
@@ -52,7 +52,7 @@ def cases() -> Iterator[Case]:
 @pytest.mark.parametrize("case", list(cases()), ids=str)
 def test_an_op_by_its_ptx(case):
     try:
-        is_newer = case.op in WARPGROUPS | MBARRIERS
+        is_newer = case.op in WARPGROUPS | MBARRIERS | CLUSTERS
         target = Target("cuda", processor="sm_90a" if is_newer else "sm_80")
         text = compiler.text(case.module, target, "asm", KernelOptions())
     except TargetError:

@@ -1,4 +1,4 @@
-"""Cases of clusters, each of one block: no device but cuda has larger ones."""
+"""Cases of clusters, each of one block: no device but cuda launches larger ones."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from gridlane.conformance.cases import Case
 from gridlane.conformance.effects.making import THREADS, case, out
 from gridlane.conformance.kernels import Kernel
-from gridlane.core.dtypes import i32, u32, u64
-from gridlane.ir.ops import clusters, grid, memory
+from gridlane.core.dtypes import b1, i32, u32, u64
+from gridlane.ir.ops import clusters, grid, mbarriers, memory
 from gridlane.ir.types import Space, pointer
 from gridlane.ir.values import Global
 
@@ -58,3 +58,22 @@ def of_one_block() -> Iterator[Case]:
         return [out(i32), out(i32)]
 
     yield case("peer_address", "", across)
+    yield case("mbarrier_arrive_peer", "", _arrived)
+
+
+def _arrived(kernel: Kernel) -> list[np.ndarray]:
+    """All threads arrive at the mbarrier of a peer, which is their own, twice each."""
+    b = kernel.builder
+    kernel.module.globals["bar"] = Global("bar", u64, 1, Space.SHARED, 8)
+    bar = b.value(memory.GlobalAddress("bar", pointer(u64, Space.SHARED)))
+    zero, one = b.const(0, u32), b.const(1, u32)
+    with b.if_(b.eq(kernel.local, b.const(0, i32))):
+        b.emit(mbarriers.MbarrierInit(bar, b.const(3 * THREADS, u32)))
+    for count in (one, b.const(2, u32)):
+        b.emit(grid.Barrier())
+        kernel.store(b.value(mbarriers.MbarrierPassed(bar, zero, True)))
+        b.emit(grid.Barrier())
+        b.emit(clusters.MbarrierArrivePeer(bar, zero, count))
+    b.emit(grid.Barrier())
+    kernel.store(b.value(mbarriers.MbarrierPassed(bar, zero, True)))
+    return [out(b1) for _ in range(3)]

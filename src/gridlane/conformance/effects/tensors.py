@@ -15,6 +15,7 @@ from gridlane.core.tensor_map import SIZE, Element, TensorMap
 from gridlane.ir.op import Op
 from gridlane.ir.ops import grid, memory, tensors
 from gridlane.ir.ops.atomic import AtomicKind
+from gridlane.ir.ops.clusters import TensorMulticast
 from gridlane.ir.ops.mbarriers import MbarrierArrive, MbarrierInit, MbarrierPassed
 from gridlane.ir.ops.shared_matrix import ALIGN
 from gridlane.ir.types import Space, pointer
@@ -81,6 +82,7 @@ def copies_of_boxes() -> Iterator[Case]:
     """Boxes inside, and in part outside of tensors."""
     for tensor in TENSORS:
         yield case("tensor_load", tensor.label, _loading(tensor))
+        yield case("tensor_multicast", tensor.label, _loading(tensor, True))
         yield case("tensor_store", tensor.label, _storing(tensor, None))
     for element in (Element.U32, Element.I64):
         tensor = _tensor(element, (12, 7), (8, 4), (0, 0), (6, 5), swizzle=3)
@@ -126,9 +128,10 @@ def _given(tensor: _Tensor) -> np.ndarray:
     return words & np.uint32(0x3FBF3FBF)
 
 
-def _loading(tensor: _Tensor) -> Callable[[Kernel], list[np.ndarray]]:
+def _loading(tensor: _Tensor, multicast: bool = False) -> Callable[[Kernel], list[np.ndarray]]:
     def fill(kernel: Kernel) -> list[np.ndarray]:
-        """One thread copies; all store what shared memory has then."""
+        """One thread copies; all store what shared memory has then. ``multicast``: to the blocks
+        of a cluster, which is one."""
         b = kernel.builder
         start, map_, corner = _begun(kernel, tensor, kernel.array(u32))
         kernel.module.globals["bar"] = Global("bar", u64, 1, Space.SHARED, 8)
@@ -137,7 +140,10 @@ def _loading(tensor: _Tensor) -> Callable[[Kernel], list[np.ndarray]]:
             b.emit(MbarrierInit(bar, b.const(1, u32)))
             b.emit(MbarrierArrive(bar, b.const(1, u32), b.const(tensor.bytes, u32), True))
             box = b.recast(start, pointer(u8, Space.SHARED))
-            b.emit(tensors.TensorLoad(box, map_, bar, tuple(corner)))
+            if multicast:
+                b.emit(TensorMulticast(box, map_, bar, b.const(1, u32), tuple(corner)))
+            else:
+                b.emit(tensors.TensorLoad(box, map_, bar, tuple(corner)))
         b.emit(grid.Barrier())
         kernel.store(b.value(MbarrierPassed(bar, b.const(0, u32), True)))
         own = kernel.array(u32)

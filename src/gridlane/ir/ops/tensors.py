@@ -61,13 +61,14 @@ REDUCTIONS: dict[AtomicKind, tuple[tuple[Element, DType], ...]] = {
 """The elements that a reduction has, and the type that it computes in."""
 
 
-def _check(op: TensorLoad | TensorStore | TensorReduce) -> None:
-    good = element_of(op, op.box) is u8 and space_of(op.box) is Space.SHARED
-    op.require(good, f"{op.box.type}: a box begins at a pointer to u8 in shared memory")
-    op.require(element_of(op, op.map) is u64, f"{op.map.type}: a description is a pointer to u64")
-    rank = len(op.coordinates)
+def check_box(op: Op, box: Value, map_: Value, coordinates: tuple[Value, ...]) -> None:
+    """Verify the operands that are a box in shared memory, a description and coordinates."""
+    good = element_of(op, box) is u8 and space_of(box) is Space.SHARED
+    op.require(good, f"{box.type}: a box begins at a pointer to u8 in shared memory")
+    op.require(element_of(op, map_) is u64, f"{map_.type}: a description is a pointer to u64")
+    rank = len(coordinates)
     op.require(1 <= rank <= tensor_map.MOST_DIMENSIONS, f"a tensor has no {rank} dimensions")
-    op.require(all(v.type is i32 for v in op.coordinates), "coordinates are i32")
+    op.require(all(v.type is i32 for v in coordinates), "coordinates are i32")
 
 
 @operation("tensor_load")
@@ -81,7 +82,7 @@ class TensorLoad(Op):
     coordinates: tuple[Value, ...]
 
     def check(self, scope: Scope) -> None:
-        _check(self)
+        check_box(self, self.box, self.map, self.coordinates)
         check_barrier(self, self.bar)
 
     def expand(self, b: Builder) -> tuple[Value, ...]:
@@ -123,7 +124,7 @@ class TensorStore(Op):
     coordinates: tuple[Value, ...]
 
     def check(self, scope: Scope) -> None:
-        _check(self)
+        check_box(self, self.box, self.map, self.coordinates)
 
     def expand(self, b: Builder) -> tuple[Value, ...]:
         def copy(place: Value, there: Value, inside: Value, kind: DType) -> None:
@@ -147,7 +148,7 @@ class TensorReduce(Op):
     coordinates: tuple[Value, ...]
 
     def check(self, scope: Scope) -> None:
-        _check(self)
+        check_box(self, self.box, self.map, self.coordinates)
         self.require(self.kind in REDUCTIONS, f"no reduction of tensors is {self.kind.value}")
 
     def expand(self, b: Builder) -> tuple[Value, ...]:

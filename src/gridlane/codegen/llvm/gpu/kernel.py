@@ -148,7 +148,7 @@ def _attributes(state: Emission) -> str:
     attributes = ["nounwind"]
     if state.options.fastmath:
         attributes.append('"denormal-fp-math-f32"="preserve-sign"')
-    return " ".join(attributes + state.overlay.attributes(state.options))
+    return " ".join(attributes + state.overlay.attributes(state.options, state.module.cluster))
 
 
 def _globals(state: Emission) -> list[str]:

@@ -57,8 +57,12 @@ class Overlay(ABC):
         """A kernel's name in a form that the target allows."""
 
     @abstractmethod
-    def attributes(self, options: KernelOptions) -> list[str]:
-        """Attributes of a kernel's function, in addition to those for every target."""
+    def attributes(self, options: KernelOptions, cluster: int) -> list[str]:
+        """Attributes of a kernel's function, in addition to those for every target.
+
+        Args:
+            cluster: the blocks along x that run at once.
+        """
 
     @abstractmethod
     def module_flags(self, options: KernelOptions) -> list[str]:

@@ -1,10 +1,12 @@
-"""Clusters of blocks: their numbers, their barrier, the shared memory of others; from compute
-capability 9.0 on."""
+"""Clusters of blocks: their numbers, their barrier, the shared memory of others, its mbarriers and
+copies to it; from compute capability 9.0 on."""
 
 from __future__ import annotations
 
 from gridlane.codegen.llvm.gpu.emission import Emission
+from gridlane.codegen.llvm.gpu.nvptx.mbarriers import place_in_tensor
 from gridlane.codegen.llvm.gpu.nvptx.overlay import emits, require, special
+from gridlane.codegen.llvm.gpu.nvptx.warpgroups import assembly, shared_address
 from gridlane.ir.op import Op
 from gridlane.ir.ops import clusters
 
@@ -40,3 +42,30 @@ def peer_address(state: Emission, op: clusters.PeerAddress) -> None:
     arguments = [("ptr", place), ("i32", state.name(op.rank))]
     there = body.call("ptr", "llvm.nvvm.mapa", arguments)
     state.set(op.results[0], body.op(f"ptrtoint ptr {there} to i64"))
+
+
+@emits(clusters.MbarrierArrivePeer)
+def arrive_peer(state: Emission, op: clusters.MbarrierArrivePeer) -> None:
+    """Emit mapa of the mbarrier, and mbarrier.arrive there."""
+    require(state, 90, op, _WHAT)
+    arguments = [("i32", shared_address(state, op.pointer))]
+    arguments += [("i32", state.name(value)) for value in (op.rank, op.count)]
+    text = (
+        "{ .reg .b32 there; mapa.shared::cluster.u32 there, $0, $1; "
+        "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there], $2; }"
+    )
+    assembly(state, text, (), arguments)
+
+
+@emits(clusters.TensorMulticast)
+def multicast(state: Emission, op: clusters.TensorMulticast) -> None:
+    """Emit cp.async.bulk.tensor to shared memory of several blocks."""
+    operand, arguments = place_in_tensor(state, op, 3)
+    ends = [("i32", shared_address(state, each)) for each in (op.box, op.bar)]
+    ends.append(("i32", state.name(op.blocks)))
+    text = (
+        "{ .reg .b16 blocks; cvt.u16.u32 blocks, $2; "
+        f"cp.async.bulk.tensor.{len(op.coordinates)}d.shared::cluster.global.tile"
+        f".mbarrier::complete_tx::bytes.multicast::cluster [$0], {operand}, [$1], blocks; }}"
+    )
+    assembly(state, text, (), [*ends, *arguments])

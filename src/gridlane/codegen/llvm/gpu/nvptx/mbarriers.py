@@ -8,7 +8,7 @@ from gridlane.codegen.llvm.gpu.nvptx.overlay import capability_of, emits, requir
 from gridlane.codegen.llvm.gpu.nvptx.warpgroups import assembly, shared_address
 from gridlane.core.errors import TargetError
 from gridlane.ir.op import Op
-from gridlane.ir.ops import mbarriers, tensors
+from gridlane.ir.ops import clusters, mbarriers, tensors
 from gridlane.ir.ops.memory import space_of
 from gridlane.ir.types import Space
 from gridlane.ir.values import Value
@@ -82,8 +82,10 @@ def pending(state: Emission, op: mbarriers.MbarrierPending) -> None:
 # --- copies
 
 
-def _place(
-    state: Emission, op: tensors.TensorLoad | tensors.TensorStore | tensors.TensorReduce, first: int
+def place_in_tensor(
+    state: Emission,
+    op: tensors.TensorLoad | tensors.TensorStore | tensors.TensorReduce | clusters.TensorMulticast,
+    first: int,
 ) -> tuple[str, list[Argument]]:
     """The operand of a tensor and the arguments in it, whose numbers begin with ``first``.
 
@@ -112,7 +114,7 @@ def _place(
 @emits(tensors.TensorLoad)
 def load(state: Emission, op: tensors.TensorLoad) -> None:
     """Emit cp.async.bulk.tensor to shared memory."""
-    operand, arguments = _place(state, op, 2)
+    operand, arguments = place_in_tensor(state, op, 2)
     ends = [("i32", shared_address(state, op.box)), _bar(state, op.bar)]
     text = (
         f"cp.async.bulk.tensor.{len(op.coordinates)}d.shared::cluster.global.tile"
@@ -136,7 +138,7 @@ def reduce(state: Emission, op: tensors.TensorReduce) -> None:
 def _out(
     state: Emission, op: tensors.TensorStore | tensors.TensorReduce, name: str, kind: str
 ) -> None:
-    operand, arguments = _place(state, op, 1)
+    operand, arguments = place_in_tensor(state, op, 1)
     text = (
         f"{name}.{len(op.coordinates)}d.global.shared::cta{kind}.tile.bulk_group {operand}, [$0];"
     )
