@@ -8,8 +8,14 @@ from tests.codegen.test_cpu_shapes import MACHINE, emitted
 
 import gridlane
 from gridlane import cuda
+from gridlane.backends import backend
 from gridlane.codegen.llvm import machine
+from gridlane.codegen.llvm.cpu import emit_kernel
 from gridlane.codegen.llvm.machine import ONE_LANE
+from gridlane.compiler import pipeline
+from gridlane.compiler.layout import lay_out
+from gridlane.ir.parser import parse_module
+from gridlane.ir.verifier import verify
 
 DOUBLED = """var $k: i64
 %zero: i64 = const 0
@@ -53,3 +59,15 @@ def test_results(n):
         assert (y[:n] == 2 * x[:n]).all() and not y[n:].any()
         doubled[1, 1](x, x[1:], n)  # each iteration reads what the one before has written
     assert x[n] == 0.0 and (x[n + 1 :] == np.arange(n + 1.0, 200)).all()
+
+
+def test_loops_of_one_thread_are_work_for_several_cores():
+    """Blocks of one thread run what other blocks have threads for."""
+    text = f"kernel @k(%p: ptr<f32, global>, %q: ptr<f32, global>, %n: i64) {{\n{DOUBLED}\n}}"
+    works: list[int] = []
+    for block in ((1, 1, 1), (2, 1, 1)):
+        module = parse_module(text)
+        verify(module)
+        pipeline.run(module, backend("cpu"))
+        works.append(emit_kernel(module, lay_out(module.kernel)[0], block, MACHINE).work)
+    assert works[0] > 3 * works[1]

@@ -9,8 +9,9 @@ import pytest
 from tests.compute.polybench import PROGRAMS
 
 import gridlane
-from gridlane.compute import Tensor, compute, f64, grid, i32, parallel, running
-from gridlane.compute.choosing import choose
+from gridlane.compute import Tensor, compute, f64, grid, i32, parallel
+from gridlane.compute.choosing import SMALL, choose
+from gridlane.compute.programs import Program
 from gridlane.compute.schedules import orders_of, text_order
 from gridlane.compute.strides import GPU, PROCESSOR
 
@@ -36,7 +37,9 @@ def test_wavefronts():
     rng = np.random.default_rng(4)
     one, other = rng.integers(0, 4, 37, dtype=np.int32), rng.integers(0, 4, 53, dtype=np.int32)
     best, wanted = np.zeros((37, 53), np.int32), np.zeros((37, 53), np.int32)
-    program = running._Program(alignment, alignment.nest, alignment._typing, emitted, {})
+    program = Program(
+        alignment.nest, alignment._typing, emitted, {}, alignment.metadata, alignment.fastmath
+    )
     program.run({"one": one, "other": other, "best": best}, {"M": 37, "N": 53})
     for i in range(1, 37):
         for j in range(1, 53):
@@ -176,12 +179,12 @@ def waves(x: Tensor[f64, "N"], y: Tensor[f64, "N"], times: int):
             x[i] = y[i]
 
 
-@pytest.mark.parametrize("size", [2, 33, 1000, running.SMALL, running.SMALL + 1])
+@pytest.mark.parametrize("size", [2, 33, 1000, SMALL, SMALL + 1])
 def test_sizes_around_one_block(size):
     emitted = emitted_for(waves, PROCESSOR.of_lanes)
     assert emitted.small is not None
     x, y = np.zeros(size), np.zeros(size)
-    program = running._Program(waves, waves.nest, waves._typing, emitted, {})
+    program = Program(waves.nest, waves._typing, emitted, {}, waves.metadata, waves.fastmath)
     program.run({"x": x, "y": y, "times": 20}, {"N": size, "times": 20})
     assert (x == np.minimum(np.arange(size), 20)).all()
 

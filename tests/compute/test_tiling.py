@@ -10,9 +10,10 @@ from tests.compute.random_nests import SIZE, TENSORS, random_text
 from tests.compute.test_random_nests import arrays, function_of
 
 import gridlane
-from gridlane.compute import compute, running, tiling
+from gridlane.compute import compute, tiling
 from gridlane.compute.choosing import MOST_FOR_TILES
 from gridlane.compute.emission import Emitter
+from gridlane.compute.programs import Program
 from gridlane.compute.schedules import bounded
 from gridlane.compute.strides import PROCESSOR
 from gridlane.compute.tiling import orders_of_tiles
@@ -31,7 +32,7 @@ def tiled(nest, polyhedra):
             with bounded(most=MOST_FOR_TILES) as is_done:
                 emitted = Emitter(polyhedra, nest._typing, order=order, rates=PROCESSOR).emitted()
             if is_done():
-                yield running._Program(nest, nest.nest, nest._typing, emitted, {})
+                yield Program(nest.nest, nest._typing, emitted, {}, nest.metadata, nest.fastmath)
 
 
 @pytest.mark.parametrize("name", SIZES)

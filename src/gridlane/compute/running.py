@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
@@ -16,29 +15,30 @@ import gridlane
 from gridlane import cuda
 from gridlane.compute import kinds
 from gridlane.compute.checking import Bounds, shared_names
-from gridlane.compute.choosing import SMALL, choose
+from gridlane.compute.choosing import choose
 from gridlane.compute.elements import without_copies
-from gridlane.compute.emission import Emitted, Emitter, KernelText
+from gridlane.compute.emission import Emitted, Emitter
 from gridlane.compute.explaining import outline_of
 from gridlane.compute.freedom import Freedom
 from gridlane.compute.hand import HandSchedule, Schedule, schedule_of
 from gridlane.compute.heterogeneous import Threshold, copies, fastest
 from gridlane.compute.hinted import hinted
 from gridlane.compute.hints import Hints
+from gridlane.compute.known import Known, Steps, key_of
 from gridlane.compute.libraries import Library, library_of
 from gridlane.compute.metadata import Metadata, check_device, metadata_of
 from gridlane.compute.model import Nest
 from gridlane.compute.polyhedra import Polyhedra
+from gridlane.compute.programs import Program
 from gridlane.compute.reading import read
 from gridlane.compute.roofline import default_values, roofline_line, work_of
 from gridlane.compute.strides import GPU, PROCESSOR, Rates
 from gridlane.compute.sums import are_ahead, sums_array
 from gridlane.compute.tensors import bind
 from gridlane.compute.tuning import shapes_of, tuned
-from gridlane.compute.typing import CONVERSIONS, NAMES, Typing
+from gridlane.compute.typing import Typing
 from gridlane.compute.webs import apart
 from gridlane.core.errors import ArgumentError, LaunchError
-from gridlane.core.generated_text import function_of
 from gridlane.core.source import Loc
 from gridlane.launch import current
 from gridlane.profiler.peaks import peaks
@@ -47,12 +47,8 @@ from gridlane.tuning.results import Tuning
 from gridlane.tuning.schedules import exact_key
 from gridlane.tuning.search import MOST, SECONDS
 
-_MOST_BLOCKS = 65535
-"""Blocks along y and z that every device has."""
-_THREADS = 256
 _HOST = "cpu"
 _Run = Callable[[dict[str, Any], dict[str, int]], None]
-_SCOPE = {"cuda": cuda, "math": math, **CONVERSIONS}
 
 
 class Compute:
@@ -105,7 +101,8 @@ class Compute:
         self.nest: Nest = apart(read(function))
         self.nest = without_copies(self.nest, lambda nest: self._typing_of(nest).type_of)
         self._written = {each.write.name for each in self.nest.statements}
-        self._programs: dict[Any, _Program] = {}
+        self._programs: dict[Any, Program] = {}
+        self._known = Known()
         self._orders: dict[Rates, tuple[Emitted, str]] = {}
         self._schedule: Schedule | None = None
         self._tuned: dict[tuple[str, str], Compute] = {}
@@ -174,15 +171,16 @@ class Compute:
         return library_of(self._polyhedra, types, freedom)
 
     @cached_property
-    def _rest(self) -> _Program | None:
+    def _rest(self) -> Program | None:
         """What reads the sums of the library."""
         rest = self._library[0].rest if self._library[0] is not None else None
         if rest is None:
             return None
         typing = Typing(rest, rest.place, self._outside)
-        return _Program(self, rest, typing, choose(Polyhedra(rest), typing, _rates(self))[0], {})
+        emitted = choose(Polyhedra(rest), typing, _rates(self))[0]
+        return Program(rest, typing, emitted, {}, self.metadata, self.fastmath)
 
-    def _program(self, same: dict[str, str], plain: bool) -> _Program:
+    def _program(self, same: dict[str, str], plain: bool) -> Program:
         """The kernels for arrays some of which are the same."""
         rates = _rates(self)
         key = (tuple(sorted(same.items())) if not plain else (), plain, rates)
@@ -200,7 +198,9 @@ class Compute:
                 emitted = hinted(polyhedra, self._typing, own, self.hints, emitted)
             else:
                 emitted = self.emitted
-            self._programs[key] = _Program(self, self.nest, self._typing, emitted, same)
+            self._programs[key] = Program(
+                self.nest, self._typing, emitted, same, self.metadata, self.fastmath
+            )
         return self._programs[key]
 
     def __call__(self, *args: Any) -> None:
@@ -214,10 +214,25 @@ class Compute:
             if made is not None:
                 made._run_untuned(args)
                 return
-        self._run(args, plain=False)
+        self._run_known(args)
 
     def _run_untuned(self, args: tuple[Any, ...]) -> None:
-        self._run(args, plain=False)
+        self._run_known(args)
+
+    def _run_known(self, args: tuple[Any, ...]) -> None:
+        """Compute by the launches of an equal call before, or by the host's function."""
+        is_here = self.device == "auto"
+        key = key_of(current.device() if is_here else self.device, args)
+        steps = self._known.get(key)
+        if steps is None:
+            self._run(args, plain=False, key=key)
+        elif is_here:
+            for step in steps:
+                step.run(args)
+        else:
+            with gridlane.device(self.device):
+                for step in steps:
+                    step.run(args)
 
     def _measured(self, args: tuple[Any, ...]) -> Compute | None:
         """The function of the schedule that was measured to be the fastest for such arguments; None
@@ -297,14 +312,26 @@ class Compute:
         whole = {name: int(given[name]) for name, kind in nest.scalars.items() if kind.is_integer}
         return {**whole, **bind(nest.tensors, {n: given[n] for n in nest.tensors}, whole)}
 
-    def _run(self, args: tuple[Any, ...], plain: bool) -> None:
+    def _run(
+        self, args: tuple[Any, ...], plain: bool, key: tuple[Hashable, ...] | None = None
+    ) -> None:
+        """Compute.
+
+        Args:
+            key: of the call, whose launches are kept.
+        """
         extents = self._values(args)
         self._bounds.check(extents)
         name = self.device if plain else self._device_by_size(args, extents)
-        self._run_on(name, args, extents, plain)
+        self._run_on(name, args, extents, plain, key if self.threshold is None else None)
 
     def _run_on(
-        self, name: str, args: tuple[Any, ...], extents: dict[str, int], plain: bool
+        self,
+        name: str,
+        args: tuple[Any, ...],
+        extents: dict[str, int],
+        plain: bool,
+        key: tuple[Hashable, ...] | None = None,
     ) -> None:
         """Compute on a device of a name, or on the one that is in use."""
         with nullcontext() if name == "auto" else gridlane.device(name):
@@ -317,7 +344,12 @@ class Compute:
                 check_device(self.metadata, self.hints, current.device(), self._loc, by_library)
             if library is not None and by_library:
                 run = partial(self._by_library, library)
-            self._on_device(run, given, extents)
+            if key is None or library is not None or not current.device().host_visible:
+                self._on_device(run, given, extents)
+                return
+            steps = Steps(nest.arguments)
+            program.run(given, extents, steps)
+            self._known.keep(key, steps)
 
     def _is_for(self, library: Library, given: dict[str, Any], extents: dict[str, int]) -> bool:
         """Whether a library computes these arguments."""
@@ -436,99 +468,6 @@ def _rates(compute: Compute) -> Rates:
     if not current.device().host_visible:
         return GPU
     return replace(PROCESSOR, sums=compute.fastmath)
-
-
-class _Program:
-    """Kernels of a nest, compiled at their first launch.
-
-    Attributes:
-        same: the arrays for which it is, by tensors that are the same array as another one.
-    """
-
-    def __init__(
-        self,
-        compute: Compute,
-        nest: Nest,
-        typing: Typing,
-        emitted: Emitted,
-        same: dict[str, str],
-    ) -> None:
-        self.compute, self.nest, self.typing = compute, nest, typing
-        self.emitted, self.same = emitted, same
-        scope = {**_SCOPE, **nest.captured}
-        jit = cuda.jit(fastmath=compute.fastmath, **compute.metadata.options)
-        self.kernels = [jit(function_of(k.text, k.name, scope)) for k in emitted.kernels]
-        self.host = function_of(emitted.host, "host", {})
-        self.small: _Program | None = None
-        if emitted.small is not None and compute.workgroup is None:
-            self.small = _Program(compute, nest, typing, emitted.small, same)
-
-    def run(self, given: dict[str, Any], extents: dict[str, int]) -> None:
-        if self.small is not None and max(extents.values(), default=0) <= SMALL:
-            self.small.run(given, extents)
-            return
-        values = dict(given)
-        for name in self.emitted.cells:
-            kind = CONVERSIONS[NAMES[str(self.typing.type_of(name))]]
-            values[f"{name}_cell"] = cuda.to_device(np.zeros(1, kind))
-        self.host(self._launch, **{**values, **extents})
-
-    def _launch(
-        self, number: int, spans: tuple[tuple[int, int, int], ...], args: tuple[Any, ...]
-    ) -> None:
-        """Launch a kernel over all values of its loops, by several grids if one is too large."""
-        counts = [(last - first) // step + 1 for first, last, step in spans]
-        if any(count < 1 for count in counts):
-            return
-        text, kernel = self.emitted.kernels[number], self.kernels[number]
-        block = self._block(text, counts)
-        blocks = [-(-count // extent) for count, extent in zip(counts, block, strict=True)]
-        firsts = [first for first, _, _ in spans]
-        grids = [(blocks, firsts)]
-        for axis in (1, 2):
-            grids = [part for each in grids for part in _split(*each, axis, block, spans)]
-        for blocks, firsts in grids:
-            values = {f"{s.name}_first": n for s, n in zip(text.spans, firsts, strict=True)}
-            more = [values[name] for name in text.arguments if name.endswith("_first")]
-            shape = tuple(blocks) or (1,), block or (text.threads,)
-            kernel[(*shape, 0, self.compute.metadata.shared_bytes)](*args, *more)
-
-    def _block(self, text: KernelText, counts: list[int]) -> tuple[int, ...]:
-        if text.is_walk:
-            return (1,) * len(counts)
-        asked = self.compute.workgroup
-        if asked is not None:
-            return (*asked, 1, 1)[: len(counts)]
-        if not counts:
-            return ()
-        most = min(_THREADS, *self.compute.metadata.launch_bounds[:1] or (_THREADS,))
-        x = min(most, max(32, 1 << (counts[0] - 1).bit_length()))
-        others = [1] * (len(counts) - 1)
-        if others and not current.device().host_visible:
-            x = min(x, 32)
-            others[0] = min(most // x, 1 << (counts[1] - 1).bit_length())
-        return (x, *others)
-
-
-def _split(
-    blocks: list[int],
-    firsts: list[int],
-    axis: int,
-    block: tuple[int, ...],
-    spans: tuple[tuple[int, int, int], ...],
-) -> list[tuple[list[int], list[int]]]:
-    """Grids whose blocks along an axis are as few as devices have."""
-    if axis >= len(blocks) or blocks[axis] <= _MOST_BLOCKS:
-        return [(blocks, firsts)]
-    found: list[tuple[list[int], list[int]]] = []
-    step = _MOST_BLOCKS * block[axis] * spans[axis][2]
-    for start in range(0, blocks[axis], _MOST_BLOCKS):
-        count = min(_MOST_BLOCKS, blocks[axis] - start)
-        moved = firsts[axis] + start // _MOST_BLOCKS * step
-        fewer, later = [*blocks], [*firsts]
-        fewer[axis], later[axis] = count, moved
-        found.append((fewer, later))
-    return found
 
 
 @overload

@@ -495,7 +495,7 @@ class Blocks:
         body.branch(start)
         body.start(done)
         del self.masks[outer:]
-        state.work += (state.work - work) * (flow.ASSUMED_TRIPS - 1)
+        state.work += (state.work - work) * (flow.assumed_trips(state) - 1)
 
     def _holder_place(self) -> Placed:
         """Scratch that holds the lanes that enter a loop or scope."""

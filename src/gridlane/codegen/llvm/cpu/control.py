@@ -24,8 +24,9 @@ from gridlane.ir.values import Region
 _SMALL = 10
 """The most pure ops that are cheaper to run for all lanes than to branch around."""
 
-ASSUMED_TRIPS = 16
-"""The trip count that the estimate of a kernel's work assumes for a loop."""
+ASSUMED_TRIPS, ALONE_TRIPS = 16, 64
+"""The trip counts that the estimate of work assumes for a loop, and for one of a block of one
+thread, which runs what other blocks have threads for."""
 
 _MAX_COPIES = 1
 """The deepest nesting of copies without masks, each of which doubles the code."""
@@ -322,7 +323,12 @@ def _loop(state: Emission, op: control.Loop) -> None:
     _open(state, done)
     leaving.arrive(state, (op, "breaks"))
     state.mask = before
-    state.work += (state.work - work) * (ASSUMED_TRIPS - 1)
+    state.work += (state.work - work) * (assumed_trips(state) - 1)
+
+
+def assumed_trips(state: Emission) -> int:
+    """The trip count that the estimate of work assumes for a loop."""
+    return ALONE_TRIPS if state.layout.lanes == 1 else ASSUMED_TRIPS
 
 
 def _repeat(state: Emission, head: str) -> None:

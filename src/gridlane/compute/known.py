@@ -1,0 +1,118 @@
+"""Launches of calls that have been made before: the same arrays and numbers have the same ones."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gridlane.core.frozen import frozen
+from gridlane.launch.geometry import address_of
+
+_MOST_STEPS = 4096
+"""Launches of one call that are kept."""
+_MOST = 16_384
+"""Launches that are kept of all calls of a function."""
+
+
+def key_of(device: Hashable, args: tuple[Any, ...]) -> tuple[Hashable, ...] | None:
+    """What the launches of a call depend on: where arrays are, their shapes, and whole numbers.
+
+    Args:
+        device: where it runs.
+
+    Returns:
+        None if an argument is no array of NumPy's, nor a number of Python's.
+    """
+    parts: list[Hashable] = [device]
+    for each in args:
+        kind = each.__class__
+        if kind is np.ndarray:
+            parts.append((address_of(each), each.shape, each.strides, each.dtype))
+        elif kind is int:
+            parts.append(each)
+        elif kind is float:
+            parts.append(kind)  # its value is a kernel's alone
+        else:
+            return None
+    return tuple(parts)
+
+
+@frozen
+class Step:
+    """A launch.
+
+    Attributes:
+        kernel: what ``cuda.jit`` made.
+        where: the grid, block, stream and shared bytes.
+        places: of its arguments among those of the call, or -1.
+        values: of the others.
+    """
+
+    kernel: Any
+    where: tuple[Any, ...]
+    places: tuple[int, ...]
+    values: tuple[Any, ...]
+
+    def run(self, args: tuple[Any, ...]) -> None:
+        """Launch it with the arguments of a call."""
+        pairs = zip(self.places, self.values)
+        given = [value if place < 0 else args[place] for place, value in pairs]
+        self.kernel[self.where](*given)
+
+
+class Steps:
+    """The launches of a call, as they are made.
+
+    Args:
+        names: of the call's arguments.
+
+    Attributes:
+        is_whole: whether the same launches are those of every such call.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.places = {name: place for place, name in enumerate(names)}
+        self.steps: list[Step] = []
+        self.is_whole = True
+
+    def add(
+        self, kernel: Any, where: tuple[Any, ...], names: Sequence[str], values: tuple[Any, ...]
+    ) -> None:
+        """Add a launch; ``names`` are those of the values."""
+        if not self.is_whole:
+            return
+        if len(self.steps) == _MOST_STEPS:
+            self.refuse()
+            return
+        places = tuple([self.places.get(name, -1) for name in names])
+        others = tuple([v if p < 0 else None for p, v in zip(places, values, strict=True)])
+        self.steps.append(Step(kernel, where, places, others))
+
+    def refuse(self) -> None:
+        """Keep none of them."""
+        self.is_whole = False
+        self.steps.clear()
+
+
+class Known:
+    """The launches of a function's calls."""
+
+    def __init__(self) -> None:
+        self._steps: dict[tuple[Hashable, ...], tuple[Step, ...]] = {}
+        self._count = 0
+
+    def get(self, key: tuple[Hashable, ...] | None) -> tuple[Step, ...] | None:
+        """The launches of a call, if it is known."""
+        return None if key is None else self._steps.get(key)
+
+    def keep(self, key: tuple[Hashable, ...], steps: Steps) -> None:
+        """Keep the launches of a call."""
+        if not steps.is_whole:
+            return
+        if self._count + len(steps.steps) + 1 > _MOST:
+            self._steps.clear()
+            self._count = 0
+        self._steps[key] = tuple(steps.steps)
+        self._count += len(steps.steps) + 1

@@ -1,0 +1,134 @@
+"""Kernels of a nest, compiled at their first launch, and their launches."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gridlane import cuda
+from gridlane.compute.choosing import SMALL
+from gridlane.compute.emission import Emitted, KernelText
+from gridlane.compute.known import Steps
+from gridlane.compute.metadata import Metadata
+from gridlane.compute.model import Nest
+from gridlane.compute.typing import CONVERSIONS, NAMES, Typing
+from gridlane.core.generated_text import function_of
+from gridlane.launch import current
+
+_MOST_BLOCKS = 65535
+"""Blocks along y and z that every device has."""
+_THREADS = 256
+_SCOPE = {"cuda": cuda, "math": math, **CONVERSIONS}
+
+
+class Program:
+    """Kernels of a nest, compiled at their first launch.
+
+    Attributes:
+        same: the arrays for which it is, by tensors that are the same array as another one.
+    """
+
+    def __init__(
+        self,
+        nest: Nest,
+        typing: Typing,
+        emitted: Emitted,
+        same: dict[str, str],
+        metadata: Metadata,
+        fastmath: bool,
+    ) -> None:
+        self.nest, self.typing, self.metadata = nest, typing, metadata
+        self.emitted, self.same = emitted, same
+        scope = {**_SCOPE, **nest.captured}
+        jit = cuda.jit(fastmath=fastmath, **metadata.options)
+        self.kernels = [jit(function_of(k.text, k.name, scope)) for k in emitted.kernels]
+        self.host = function_of(emitted.host, "host", {})
+        self.small: Program | None = None
+        if emitted.small is not None and metadata.workgroup is None:
+            self.small = Program(nest, typing, emitted.small, same, metadata, fastmath)
+
+    def run(
+        self, given: dict[str, Any], extents: dict[str, int], steps: Steps | None = None
+    ) -> None:
+        """Run the host's function.
+
+        Args:
+            steps: gets the launches.
+        """
+        if self.small is not None and max(extents.values(), default=0) <= SMALL:
+            self.small.run(given, extents, steps)
+            return
+        values = dict(given)
+        for name in self.emitted.cells:
+            kind = CONVERSIONS[NAMES[str(self.typing.type_of(name))]]
+            values[f"{name}_cell"] = cuda.to_device(np.zeros(1, kind))
+        if steps is not None and self.emitted.cells:
+            steps.refuse()  # the cells are of one call
+        self.host(partial(self._launch, steps), **{**values, **extents})
+
+    def _launch(
+        self,
+        steps: Steps | None,
+        number: int,
+        spans: tuple[tuple[int, int, int], ...],
+        args: tuple[Any, ...],
+    ) -> None:
+        """Launch a kernel over all values of its loops, by several grids if one is too large."""
+        counts = [(last - first) // step + 1 for first, last, step in spans]
+        if any(count < 1 for count in counts):
+            return
+        text, kernel = self.emitted.kernels[number], self.kernels[number]
+        block = self._block(text, counts)
+        blocks = [-(-count // extent) for count, extent in zip(counts, block, strict=True)]
+        firsts = [first for first, _, _ in spans]
+        grids = [(blocks, firsts)]
+        for axis in (1, 2):
+            grids = [part for each in grids for part in _split(*each, axis, block, spans)]
+        for blocks, firsts in grids:
+            values = {f"{s.name}_first": n for s, n in zip(text.spans, firsts, strict=True)}
+            more = [values[name] for name in text.arguments if name.endswith("_first")]
+            shape = tuple(blocks) or (1,), block or (text.threads,)
+            where = *shape, 0, self.metadata.shared_bytes
+            kernel[where](*args, *more)
+            if steps is not None:
+                steps.add(kernel, where, text.arguments, (*args, *more))
+
+    def _block(self, text: KernelText, counts: list[int]) -> tuple[int, ...]:
+        if text.is_walk:
+            return (1,) * len(counts)
+        asked = self.metadata.workgroup
+        if asked is not None:
+            return (*asked, 1, 1)[: len(counts)]
+        if not counts:
+            return ()
+        most = min(_THREADS, *self.metadata.launch_bounds[:1] or (_THREADS,))
+        x = min(most, max(32, 1 << (counts[0] - 1).bit_length()))
+        others = [1] * (len(counts) - 1)
+        if others and not current.device().host_visible:
+            x = min(x, 32)
+            others[0] = min(most // x, 1 << (counts[1] - 1).bit_length())
+        return (x, *others)
+
+
+def _split(
+    blocks: list[int],
+    firsts: list[int],
+    axis: int,
+    block: tuple[int, ...],
+    spans: tuple[tuple[int, int, int], ...],
+) -> list[tuple[list[int], list[int]]]:
+    """Grids whose blocks along an axis are as few as devices have."""
+    if axis >= len(blocks) or blocks[axis] <= _MOST_BLOCKS:
+        return [(blocks, firsts)]
+    found: list[tuple[list[int], list[int]]] = []
+    step = _MOST_BLOCKS * block[axis] * spans[axis][2]
+    for start in range(0, blocks[axis], _MOST_BLOCKS):
+        count = min(_MOST_BLOCKS, blocks[axis] - start)
+        moved = firsts[axis] + start // _MOST_BLOCKS * step
+        fewer, later = [*blocks], [*firsts]
+        fewer[axis], later[axis] = count, moved
+        found.append((fewer, later))
+    return found

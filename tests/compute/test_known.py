@@ -1,0 +1,107 @@
+# ruff: noqa: F821  # extents are names that annotations define
+"""Calls whose launches are kept: equal ones launch them again, and others do not."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import gridlane
+from gridlane.compute import Tensor, compute, f64
+from gridlane.compute.known import Known, Steps, key_of
+from gridlane.core.errors import ArgumentError
+
+
+def nest():
+    @compute
+    def scaled(x: Tensor[f64, "N"], out: Tensor[f64, "N"], by: float, last: int):
+        for i in range(N):
+            out[i] = by * x[i]
+        for i in range(last):
+            out[i] += 1.0
+
+    return scaled
+
+
+def expected(x, by, last):
+    return np.array([by * v + 1.0 if i < last else by * v for i, v in enumerate(x)])
+
+
+@pytest.mark.parametrize("device", ["cpu", "interp"])
+def test_calls_that_differ(device):
+    scaled = nest()
+    with gridlane.device(device):
+        for n in (3, 8):
+            for by in (2.0, -0.0, 0.0):
+                for last in (0, 2, n):
+                    x, out = np.arange(float(n)), np.zeros(n)
+                    for _ in range(3):
+                        scaled(x, out, by, last)
+                        assert out.tobytes() == expected(x, by, last).tobytes()
+                        x += 1.0
+
+
+def test_an_equal_call_is_checked_once(monkeypatch):
+    scaled = nest()
+    x, out = np.arange(5.0), np.zeros(5)
+    with gridlane.device("cpu"):
+        scaled(x, out, 2.0, 3)
+        monkeypatch.setattr(type(scaled), "_run", lambda *_, **__: pytest.fail("it is known"))
+        scaled(x, out, 3.0, 3)
+        assert (out == expected(x, 3.0, 3)).all()
+        with pytest.raises(pytest.fail.Exception):
+            scaled(x, out, 3.0, 4)
+        with pytest.raises(pytest.fail.Exception):
+            scaled(x[:4], out[:4], 3.0, 3)
+
+
+def test_arrays_at_the_same_place_that_share_memory():
+    scaled = nest()
+    memory = np.arange(8.0)
+    with gridlane.device("cpu"):
+        scaled(memory[:4], memory[4:], 2.0, 0)
+        with pytest.raises(ArgumentError, match="share memory"):
+            scaled(memory[:4], memory[3:7], 2.0, 0)
+        with pytest.raises(ArgumentError, match="reach index"):
+            scaled(memory[:4], memory[4:], 2.0, 5)
+        assert memory.tolist() == [0.0, 1.0, 2.0, 3.0, 0.0, 2.0, 4.0, 6.0]
+
+
+def test_arrays_are_not_kept_alive():
+    scaled = nest()
+    out = np.zeros(4)
+    with gridlane.device("cpu"):
+        x = np.arange(4.0)
+        alive = weakref.ref(x)
+        scaled(x, out, 2.0, 1)
+        del x
+        gc.collect()
+        assert alive() is None
+
+
+def test_keys():
+    a = np.zeros((4, 4))
+    assert key_of("cpu", (a, 1, 2.0)) == key_of("cpu", (a, 1, 3.0))
+    others = [(a[:, :3], 1, 2.0), (a.T[:3], 1, 2.0), (a, 2, 2.0), (a, 1, 2), (a.view("i8"), 1, 2.0)]
+    for other in others:
+        assert key_of("cpu", other) != key_of("cpu", (a, 1, 2.0))
+    assert key_of("other", (a, 1, 2.0)) != key_of("cpu", (a, 1, 2.0))
+    for other in [(a, True), (a, np.int64(1)), (a.view(np.matrix),), ([1.0],)]:
+        assert key_of("cpu", other) is None
+
+
+def test_what_is_kept_is_bounded():
+    known = Known()
+    for number in range(40):
+        steps = Steps(["a"])
+        for _ in range(1000):
+            steps.add(None, (), ("a", "c0"), (None, number))
+        known.keep((number,), steps)
+    assert sum(map(len, known._steps.values())) <= 16_384
+    assert known.get((39,)) is not None and known.get((0,)) is None
+    for _ in range(4097):
+        steps.add(None, (), ("a", "c0"), (None, 0))
+    assert not steps.is_whole and not steps.steps
