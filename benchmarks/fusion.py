@@ -1,4 +1,5 @@
 """A chain of ten launches in ``compute.fused()``, one kernel by hand, and the launches alone.
+``captured``: the same as a graph of ``cuda.capture(fused=True)``, which is launched again.
 
 ``in place``: ten kernels that change one array. ``two arrays``: the kernels read one array and
 write the other, in turn. ``ten arrays``: each kernel writes an array of its own, and so does the
@@ -36,19 +37,19 @@ def main() -> None:
     results.option(parser)
     args = parser.parse_args()
     os.environ["GRIDLANE_DEVICE"] = args.device  # before gridlane is imported
-    print(f"{'elements':>10} {'chain':<11}{'by hand':>10}{'fused':>10}{'alone':>10}{'ratio':>8}")
+    titles = ("by hand", "fused", "captured", "alone", "fused/", "captured/")
+    print(f"{'elements':>10} {'chain':<11}" + "".join(f"{each:>10}" for each in titles))
     for elements in args.elements:
         for name, runs in cases(elements).items():
             times = timing.interleaved(runs, args.rounds, args.repeats)
-            hand, fused, alone = times["by hand"], times["fused"], times["alone"]
             case = f"{name}, {elements} elements"
             for of, value in times.items():
                 results.add(case, of, value, "ms")
-            results.add(case, "fused to by hand", fused / hand, "ratio")
-            print(
-                f"{elements:>10} {name:<11}{hand:>10.3f}{fused:>10.3f}{alone:>10.3f}"
-                f"{fused / hand:>8.3f}"
-            )
+            ratios = [times[of] / times["by hand"] for of in ("fused", "captured")]
+            results.add(case, "fused to by hand", ratios[0], "ratio")
+            results.add(case, "captured to by hand", ratios[1], "ratio")
+            shown = [times[of] for of in ("by hand", "fused", "captured", "alone")] + ratios
+            print(f"{elements:>10} {name:<11}" + "".join(f"{each:>10.3f}" for each in shown))
     results.write("fusion", args.record, args.device)
 
 
@@ -68,6 +69,15 @@ def cases(elements: int) -> dict[str, dict[str, Callable[[], None]]]:
         for k in range(CHAIN):
             step[blocks, THREADS](arrays[k], arrays[k + 1], scales[k], elements)
 
+    def captured(arrays: list[object]) -> Callable[[], None]:
+        stream = cuda.stream()
+        cuda.synchronize()
+        with cuda.capture(stream, fused=True) as graph:
+            for k in range(CHAIN):
+                step[blocks, THREADS, stream](arrays[k], arrays[k + 1], scales[k], elements)
+        whole = graph.instantiate()
+        return lambda: whole.launch(stream)
+
     def together(arrays: list[object]) -> None:
         with fused() as fusion:
             chain(arrays)
@@ -85,13 +95,16 @@ def cases(elements: int) -> dict[str, dict[str, Callable[[], None]]]:
         runs: dict[str, Callable[[], object]] = {
             "by hand": lambda arrays=arrays, count=count: by_hand(hands[count], arrays),
             "fused": lambda arrays=arrays: together(arrays),
+            "captured": captured(arrays),
             "alone": lambda arrays=arrays: chain(arrays),
         }
         outcomes = set()
         for run in runs.values():
             for each in own:
                 each.copy_to_device(start)
+            cuda.synchronize()
             run()
+            cuda.synchronize()
             outcomes.add(b"".join(each.copy_to_host().tobytes() for each in own))
         if len(outcomes) != 1:
             sys.exit(f"{name}: the ways differ")

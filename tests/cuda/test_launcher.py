@@ -388,3 +388,79 @@ def test_device_arrays_carry_what_a_launch_reads():
     key, packed = array.__gridlane_launch__
     assert key is array._key and struct.unpack("<5q", packed) == (array.address, 3, 4, 16, 4)
     assert array[1:].__gridlane_launch__[1] == array[1:].__gridlane_packed__
+
+
+# ---- launches that a thread delays
+
+
+NUMBERS = (8, 4, 20, 4)
+"""Offsets and sizes of what is passed on beside the key."""
+
+
+@pytest.fixture
+def delaying(cls):
+    """A launcher that appends, the lists of this thread, and what it submits."""
+    key = object()
+    matchers = (
+        (ARRAY, Array, key, 0, 8),
+        (REAL, None, None, 8, 4),
+        (INTEGER, None, None, 12, 8),
+        (NUMBER, np.float32, None, 20, 4),
+    )
+    launch = made(cls, Driver(), (), 0)
+    launch._forget()
+    launch._install(matchers, 24, 0, 0, (0,) * 6, 0, 0, 0, 0, None, "form", NUMBERS)
+    array, calls = Array(key, b"abcdefgh"), []
+    packed = array.__gridlane_launch__[1]
+    lists = [], [], [], {packed: packed}, 3, lambda: calls.append(len(lists[2]))
+    cls._record(lists)
+    yield launch, array, lists, calls
+    cls._record(None)
+
+
+def test_launches_are_appended(delaying):
+    launch, array, (keys, numbers, launches, *_), calls = delaying
+    first = array, 1.5, 7, np.float32(2.5)
+    launch(*first)
+    launch(array, -1.0, -7, np.float32(0))
+    block = b"abcdefgh" + bytes(4) + (7).to_bytes(8, "little") + bytes(4)
+    assert keys[:2] == ["form", block] and keys[2] == "form" and keys[3] != block
+    assert [np.frombuffer(each, np.float32)[0] for each in numbers] == [1.5, 2.5, -1.0, 0.0]
+    assert launches[0] == first and len(launches) == 2
+    assert not calls and not launch.slow
+
+
+def test_appended_launches_are_submitted_at_the_most(delaying):
+    launch, array, _, calls = delaying
+    for n in range(3):
+        launch(array, 1.0, n, np.float32(1))
+    assert calls == [3]
+
+
+def test_what_is_not_appended_is_launched_slowly(cls, delaying):
+    launch, array, (keys, numbers, launches, own, *_), _ = delaying
+    other = Array(array.__gridlane_launch__[0], bytes(bytearray(b"abcdefgh")))  # equal, not known
+    launch(other, 1.0, 7, np.float32(1))
+    own.clear()
+    launch(array, 1.0, 7, np.float32(1))
+    cls._record(None)
+    launch(array, 1.0, 7, np.float32(1))
+    assert len(launch.slow) == 3 and not keys and not numbers and not launches
+
+
+@pytest.mark.parametrize("cls", CLASSES[1:], indirect=True)
+def test_a_place_outside_of_the_block_is_refused(cls, delaying):
+    launch, _, (keys, numbers, launches, *_), _ = delaying
+    launch._forget()
+    matchers = ((INTEGER, None, None, 0, 8),)
+    launch._install(matchers, 8, 0, 0, (0,) * 6, 0, 0, 0, 0, None, "form", (0, 8, 4, 8))
+    with pytest.raises(ValueError, match="not the place of a number"):
+        launch(1)
+    assert not keys and not numbers and not launches
+
+
+@pytest.mark.parametrize("cls", CLASSES[1:], indirect=True)
+@pytest.mark.parametrize("lists", [(), ([], [], [], {}, 1), ([], [], (), {}, 1, len), 5])
+def test_lists_that_are_none_are_refused(cls, lists):
+    with pytest.raises(ValueError, match="not the lists"):
+        cls._record(lists)

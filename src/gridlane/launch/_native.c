@@ -15,7 +15,7 @@
 
 #include "_external_arrays.h"
 
-#define INTERFACE 7 /* as in launcher.py: a build of another source is not used */
+#define INTERFACE 8 /* as in launcher.py: a build of another source is not used */
 #define MOST_PROFILES 32
 #define MOST_OVER 256 /* of a tile program, which has one launcher for all grids */
 #define MOST_PARAMETERS 4096 /* bytes, the least that every device takes */
@@ -72,7 +72,7 @@ typedef struct {
     unsigned char *flag;        /* set at each launch */
     const unsigned char *sound; /* 0 once this must not be used any more */
     PyObject *keep;             /* what the code and the stream belong to */
-    PyObject *target;           /* launches in place of `launch`, or NULL */
+    PyObject *target;           /* launches in place of `launch`, or NULL; see _recording.h */
     PyObject *result;           /* of a call of a tile program */
     PyObject *streams;          /* returns what replaces `stream`, or NULL */
     Constant *constants;        /* the matchers of constants, which most profiles differ by */
@@ -238,6 +238,8 @@ static int run(Profile *profile, unsigned char *block, const unsigned *grid, voi
     return code;
 }
 
+#include "_recording.h"
+
 /* The call by the first profile that fits; NULL without an exception where none does. */
 static PyObject *call_profile(Launcher *self, PyObject *args)
 {
@@ -249,6 +251,8 @@ static PyObject *call_profile(Launcher *self, PyObject *args)
         if (profile->gaps) /* no bytes of the stack go to a device */
             memset(block, 0, profile->size);
         int fits = matches(profile, PySequence_Fast_ITEMS(args), PyTuple_GET_SIZE(args), block);
+        if (fits > 0 && profile->target != NULL && self->names == NULL)
+            fits = record(profile, args, block);
         if (fits <= 0) {
             release(profile);
             if (fits < 0)
@@ -258,6 +262,10 @@ static PyObject *call_profile(Launcher *self, PyObject *args)
         if (n && n < self->count && self->profiles[n] == profile) {
             memmove(self->profiles + 1, self->profiles, n * sizeof(Profile *));
             self->profiles[0] = profile;
+        }
+        if (profile->target != NULL && self->names == NULL) {
+            release(profile);
+            return submit_where_full();
         }
         int code = run(profile, block, profile->geometry, profile->stream);
         release(profile);
@@ -526,6 +534,8 @@ static PyObject *launcher_select(PyObject *nothing, PyObject *number)
 static PyMethodDef launcher_methods[] = {
     {"_select", (PyCFunction)launcher_select, METH_O | METH_STATIC,
      "Say which device this thread uses, -1 for the default one."},
+    {"_record", (PyCFunction)launcher_record, METH_O | METH_STATIC,
+     "Set what this thread's delayed launches are appended to; see launcher.py."},
     {"_install", (PyCFunction)launcher_install, METH_VARARGS, "Add a profile; see launcher.py."},
     {"_forget", (PyCFunction)launcher_forget, METH_NOARGS, "Drop every profile."},
     {"_name", (PyCFunction)launcher_name, METH_VARARGS, "Set the names of a tile program's launch."},

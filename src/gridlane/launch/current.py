@@ -18,7 +18,7 @@ from gridlane.runtime.protocol import Device
 _thread = threading.local()
 _numbers: weakref.WeakKeyDictionary[Device, int] = weakref.WeakKeyDictionary()
 """A number for each chosen device; launchers identify devices by it."""
-_fusing: weakref.WeakKeyDictionary[Device, int] = weakref.WeakKeyDictionary()
+_delaying: weakref.WeakKeyDictionary[Device, int] = weakref.WeakKeyDictionary()
 """Numbers for threads that delay their launches, whose launchers call no driver."""
 _next = itertools.count()
 
@@ -99,16 +99,38 @@ def choose(chosen: Device | None) -> Device | None:
 def _select() -> None:
     """Select this thread's launchers."""
     chosen: Device | None = getattr(_thread, "device", None)
-    if fusing():
-        launcher.select(_fusing.setdefault(device(), next(_next)))
+    by = delays()
+    if by is not None:
+        here = device()
+        is_own = here is by.device
+        launcher.select(by.number if is_own else delaying_number(here))
+        launcher.record(by.lists if is_own else None)
     elif chosen is None or _is_first(chosen):
         launcher.select(-1)
     else:
         launcher.select(_numbers.setdefault(chosen, next(_next)))
 
 
+def delaying_number(device: Device) -> int:
+    """The number of launchers of threads that delay their launches on a device."""
+    return _delaying.setdefault(device, next(_next))
+
+
 class Delays(Protocol):
-    """What delays launches: ``launch.fusion.Fusion``."""
+    """What delays launches: ``launch.fusion.Fusion``.
+
+    Attributes:
+        device: of the launches that it delays.
+        number: ``delaying_number`` of the device.
+    """
+
+    device: Device
+    number: int
+
+    @property
+    def lists(self) -> tuple[Any, ...] | None:
+        """What launchers append launches to; see ``launcher``. None if they do not."""
+        ...
 
     def append(self, stream: Any, kernel: Any, launch: tuple[Any, ...], /) -> bool:
         """Delay a launch; False if it is launched by the caller."""
@@ -132,6 +154,8 @@ def fusing() -> bool:
 def delay(by: Delays | None) -> None:
     """Delay this thread's launches from now on, or launch at once again."""
     _thread.delays = by
+    if by is None:
+        launcher.record(None)
     _select()
 
 

@@ -26,6 +26,12 @@ driver refuses, and so has not launched, goes to ``_failed(code, args)`` (withou
 the grid is the call's, as the slow path follows), and one with keywords to
 ``_launch_by_name(args, keywords)``. A subclass has these methods.
 
+A thread that delays its launches sets ``_record`` to (keys, numbers, launches, own, most, submit).
+A profile with a target then appends the target and the parameter block to keys, the arguments to
+launches. Its result is the offsets and sizes of numbers, which go to the second list; the block has
+zeros there. It matches no array whose packed bytes are not the very object that the dict own has
+for them. At ``most`` launches it calls ``submit``. Without a record such a profile matches nothing.
+
 launcher_tiles.py has what launches of tile programs need beside this.
 """
 
@@ -47,7 +53,7 @@ from gridlane.launch.launcher_tiles import FIT, PARTS, Names, Over, selects
 MOST_PROFILES = 32
 MOST_OVER = 256
 """Of a tile program, which has one launcher for all grids."""
-INTERFACE = 7
+INTERFACE = 8
 """That of the native launcher with this file; it changes with the arguments of any of its methods,
 and with what a matcher wants."""
 
@@ -132,7 +138,9 @@ class PythonLauncher:
             here(*args)
             return
         profile, block = self._matching(args)
-        if profile is not None:
+        if profile is not None and profile[7]:
+            _submit_where_full()
+        elif profile is not None:
             code = _run(profile, block, profile[3])
             if code:
                 self._failed(code, args)
@@ -147,11 +155,18 @@ class PythonLauncher:
             block = _block(profile[0], profile[1], values) if profile[5][0] else None
             if block is None:
                 continue
+            if profile[7] and self._names is None and not _recorded(profile, block, values):
+                continue
             if number:
                 rest = [other for other in self._profiles if other is not profile]
                 self._profiles = [profile, *rest]
             return profile, block
         return None, bytearray()
+
+    @staticmethod
+    def _record(lists: tuple[Any, ...] | None) -> None:
+        """Set what this thread's delayed launches are appended to."""
+        _thread.record = lists
 
     def here(self) -> Any:
         """The same launch on the device that this thread has selected."""
@@ -221,6 +236,31 @@ class PythonLauncher:
 
     def _failed(self, code: int, args: tuple[Any, ...] | None) -> None:
         raise NotImplementedError
+
+
+def _recorded(profile: tuple[Any, ...], block: bytearray, args: Sequence[Any]) -> bool:
+    """Append a launch to this thread's lists; False where none are recorded here."""
+    lists = getattr(_thread, "record", None)
+    if lists is None:
+        return False
+    keys, numbers, launches, own = lists[:4]
+    for (kind, *_), value in zip(profile[0], args):
+        if kind == ARRAY:
+            packed = value.__gridlane_launch__[1]
+            if own.get(packed) is not packed:
+                return False
+    for offset, size in zip(profile[8][::2], profile[8][1::2]):
+        numbers.append(bytes(block[offset : offset + size]))
+        block[offset : offset + size] = bytes(size)
+    keys += (profile[2], bytes(block[: profile[1]]))
+    launches.append(args)
+    return True
+
+
+def _submit_where_full() -> None:
+    lists = _thread.record
+    if lists is not None and len(lists[2]) >= lists[4]:
+        lists[5]()
 
 
 def _run(profile: tuple[Any, ...], block: bytearray, target: tuple[Any, ...]) -> int:
@@ -323,6 +363,11 @@ def _chosen() -> Any:
 
 
 Launcher: Any = _chosen()
+
+
+def record(lists: tuple[Any, ...] | None) -> None:
+    """Set what this thread's delayed launches are appended to; see above."""
+    Launcher._record(lists)
 
 
 def select(number: int) -> None:

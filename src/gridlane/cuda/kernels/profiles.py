@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from gridlane.core.compact import LIMIT
@@ -54,6 +55,31 @@ def native_profile(
         entry.sound,
         (entry.keep, launch.stream),
     )
+
+
+def delayed_profile(
+    launch: Launch, plan: Plan, args: tuple[Any, ...], given: tuple[Any, ...]
+) -> tuple[Any, ...] | None:
+    """The arguments of ``Launcher._install`` by which a launch is appended to those that a thread
+    delays; None if that needs more: on a user's stream, by kernels that can raise, where memory is
+    several buffers, and for other libraries' arrays. See ``native_profile``."""
+    from gridlane.launch.fusion.members import found_of  # not needed before the first block
+
+    artifact, device = plan.kernel.artifact, plan.device
+    if launch._own is not None or launch.stream.handle != 0 or artifact.raises or artifact.spins:
+        return None
+    if device.several_buffers is not None or any(a is not b for a, b in zip(args, given)):
+        return None
+    matchers: list[Matcher] = []
+    for number, value in enumerate(args):
+        test = matcher(plan.parameters, number, value, plan.variant.compact)
+        if test is None:
+            return None
+        matchers.append(test)
+    form = found_of(device).form_of(plan.kernel, launch.griddim, launch.sharedmem, True)
+    numbers = tuple(chain.from_iterable(form.numbers))
+    none = 0, 0, (0,) * 6, 0, 0, 0, 0
+    return tuple(matchers), artifact.param_bytes, *none, None, form, numbers
 
 
 def _matchers(

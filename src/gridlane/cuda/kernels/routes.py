@@ -17,7 +17,7 @@ from gridlane.core.compact import ANY, COARSE, MANY_BLOCKS, Variant
 from gridlane.core.device_errors import KernelStop
 from gridlane.core.frozen import frozen
 from gridlane.cuda.kernels.argument_types import KEYS
-from gridlane.cuda.kernels.profiles import native_profile
+from gridlane.cuda.kernels.profiles import delayed_profile, native_profile
 from gridlane.cuda.kernels.reading import Launch, Reading
 from gridlane.launch import compact, current
 from gridlane.launch.packing import Packer
@@ -175,10 +175,22 @@ ROUTES = {
 }
 
 
+# --- threads that delay their launches ---
+
+
+def _remember_delayed(
+    launch: Launch, key: Hashable, reading: Reading, args: Arguments, given: Arguments
+) -> None:
+    inline = reading.plan.device.route == "inline"
+    (_remember_inline if inline else _remember_queued)(launch, key, reading, args, given)
+    profile = delayed_profile(launch, reading.plan, args, given) if not reading.waits else None
+    if profile is not None:
+        launch._install(*profile)
+
+
 def route_of(device: Device) -> Route:
     """How this thread launches on a device."""
     route = ROUTES[device.route]
     if not current.fusing():
         return route
-    remember = _remember_inline if device.route == "inline" else _remember_queued
-    return Route(_later, route.variant, remember, route.prepare)
+    return Route(_later, route.variant, _remember_delayed, route.prepare)

@@ -2,40 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ContextDecorator
 from typing import Any
 
-from gridlane.core.source import UNKNOWN
-from gridlane.launch import current
+from gridlane.launch import current, launcher
 from gridlane.launch.fusion import seams
-from gridlane.launch.fusion.deciding import Decision, Group, decide
-from gridlane.launch.fusion.members import Delayed, allocation, found_of, is_own, lock
+from gridlane.launch.fusion.members import found_of, is_own
+from gridlane.launch.fusion.recipes import recipe_of
 from gridlane.runtime.protocol import Device
 
 MOST_DELAYED = 256
-"""The most launches of a queue; the next one submits it."""
-_MOST_DECISIONS = 256
+"""The most launches of a queue; the last one submits it."""
 _MOST_LINES = 1000
+_Lists = tuple[list[Any], list[bytes], list[Any], dict[bytes, bytes], int, Any]
 
 
 class Fusion:
     """The launches of a with block.
 
     Attributes:
-        launches: how many there were so far.
         kernels: how many kernels were submitted for them.
+        device: the device of the block.
+        number: see ``current.Delays``.
     """
 
     def __init__(self, device: Device) -> None:
-        self.launches = self.kernels = 0
-        self._device = device
-        self._delayed: list[Delayed] = []
+        self.kernels = self._submitted = 0
+        self.device, self._found = device, found_of(device)
+        self.number = self._found.number
         self._stream: Any = None
-        self._is_submitting = False
+        self._is_busy = False
         self._lines: list[str] = []
+        self._lists = self._empty()
 
     # ---- for the user
+
+    @property
+    def launches(self) -> int:
+        """How many there were so far."""
+        return self._submitted + len(self._lists[2])
 
     def flush(self) -> None:
         """Submit the launches so far, without waiting for them.
@@ -43,15 +48,26 @@ class Fusion:
         Raises:
             KernelError: a kernel stopped itself, if its work is done on return.
         """
-        if self._is_submitting or not self._delayed:
+        keys, numbers, launches, *_ = self._lists
+        if self._is_busy or not launches:
             return
-        launches, self._delayed = self._delayed, []
-        stream, self._stream = self._stream, None
-        self._is_submitting = True
+        self._is_busy = True
         try:
-            self._submit(launches, stream)
+            self._lists = self._empty()
+            self._record()
+            default = self.device.default_stream
+            stream = self._stream or default
+            if self._stream is not None:
+                self._stream = None
+                self._record()
+            self._submitted += len(launches)
+            recipe = recipe_of(self._found, (*keys, stream is default), numbers, launches, stream)
+            self.kernels += len(recipe.steps)
+            if len(self._lines) < _MOST_LINES:
+                self._lines += recipe.lines
+            recipe.submit(numbers, stream, launches)
         finally:
-            self._is_submitting = False
+            self._is_busy = False
 
     def explain(self) -> str:
         """The groups that were submitted so far, and why they are no larger, as text."""
@@ -62,89 +78,71 @@ class Fusion:
         return "\n".join([title, *self._lines])
 
     def __repr__(self) -> str:
-        return f"<fusion of {self.launches} launches, {len(self._delayed)} of them delayed>"
+        return f"<fusion of {self.launches} launches, {len(self._lists[2])} of them delayed>"
 
     # ---- for seams
 
+    @property
+    def lists(self) -> _Lists | None:
+        """See ``current.Delays``."""
+        return self._lists if self._stream is None else None
+
     def append(self, stream: Any, kernel: Any, launch: tuple[Any, ...]) -> bool:
         """Delay a launch; see ``current.Delays``."""
-        if self._is_submitting:
+        if self._is_busy:
             return False
-        if stream.device is not self._device:
+        if stream.device is not self.device:
             self.flush()
             return False
-        if self._stream is not None and stream is not self._stream:
+        default = self.device.default_stream
+        if self._lists[2] and stream is not (self._stream or default):
             self.flush()
         params, grid, shared, keep = launch
-        own = is_own(keep, self._device)
-        self._stream = stream
-        self._delayed.append(Delayed(kernel, params, grid, shared, keep, own))
-        self.launches += 1
+        own = is_own(keep, self.device)
+        form = self._found.form_of(kernel, grid, shared, own)
+        key, others = form.split(params)
+        self._add(stream, form, key, others, keep)
+        if own:
+            self._found.note_own(keep)
         # The caller of what may raise, or of memory that is not ours, sees its end on return.
-        if not own or kernel.artifact.raises or len(self._delayed) >= MOST_DELAYED:
+        full = len(self._lists[2]) >= MOST_DELAYED
+        if not own or kernel.artifact.raises or full:
             self.flush()
         return True
 
     # ---- details
 
-    def _submit(self, launches: list[Delayed], stream: Any) -> None:
-        decision = _decision(launches, self._device)
-        for group in decision.groups:
-            members = launches[group.first : group.first + group.count]
-            self._note(group, members)
-            self.kernels += 1
-            if group.code is None:
-                (only,) = members
-                stream.launch(only.kernel, only.params, *only.grid, only.shared, only.keep)
-                continue
-            code = group.code
-            params = code.pack([each.params for each in members])
-            grid = members[0].grid
-            plan = code.kernel.fitting(code.plan, grid, params)
-            keep = [each.keep for each in members]
-            plan.launch(grid, params, group.shared, stream, keep)
+    def _empty(self) -> _Lists:
+        """An empty queue: forms and parameter blocks in turn, the numbers that decide nothing, and
+        for each launch what it keeps alive. Launchers append to it; see launcher.py."""
+        return [], [], [], self._found.own, MOST_DELAYED, self.flush
 
-    def _note(self, group: Group, members: list[Delayed]) -> None:
-        """Note a group for ``explain``."""
-        if len(self._lines) >= _MOST_LINES:
-            return
-        names = ", ".join([each.name for each in members])
-        line = f"{names}: {'one kernel' if group.code else 'launched alone'}"
-        if group.barriers:
-            waits = ", ".join([members[each].name for each in group.barriers])
-            line += f", whose blocks wait in front of {waits}"
-        self._lines.append(line)
-        if group.why:
-            self._lines.append(f"  {group.why}")
+    def _record(self) -> None:
+        """Let launchers append this thread's launches, where they are on the default stream."""
+        if current.delays() is self:
+            launcher.record(self.lists if current.device() is self.device else None)
 
-
-def _decision(launches: list[Delayed], device: Device) -> Decision:
-    """What becomes of launches: as before, where the same ones were submitted once."""
-    from gridlane.compiler.depth import at_any_depth  # not needed before the first submission
-
-    found = found_of(device)
-    key = tuple(
-        [
-            (each.kernel, found.facts_of(each.kernel).decisive(each.params), *each.shape)
-            for each in launches
-        ]
-    )
-    with lock:
-        known = found.decisions.get(key)
-        if known is not None and all(
-            allocation(device, address) == own for address, own in known.ranges.items()
-        ):
-            found.decisions.move_to_end(key)
-            return known
-        decision = at_any_depth("a fused kernel", UNKNOWN, decide, launches, device)
-        found.decisions[key] = decision
-        while len(found.decisions) > _MOST_DECISIONS:
-            found.decisions.popitem(last=False)
-        return decision
+    def _add(self, stream: Any, form: Any, key: bytes, others: list[bytes], keep: Any) -> None:
+        """Add a launch as a whole, or, if a signal handler raises, not at all."""
+        keys, numbers, launches, *_ = self._lists
+        sizes = len(keys), len(numbers), len(launches)
+        self._is_busy = True
+        launcher.record(None)  # a handler's launches must not come in between
+        try:
+            keys += (form, key)
+            numbers += others
+            launches.append(keep)
+            self._stream = None if stream is self.device.default_stream else stream
+        except BaseException:
+            for each, size in zip((keys, numbers, launches), sizes, strict=True):
+                del each[size:]
+            raise
+        finally:
+            self._record()
+            self._is_busy = False
 
 
-@contextmanager
-def fused() -> Generator[Fusion]:
+class fused(ContextDecorator):  # noqa: N801  # it is a function to its users
     """Delay this thread's launches in the with block, and submit them at its end as few kernels.
 
     Consecutive launches become one kernel where each thread, or each block, touches its own part of
@@ -167,17 +165,24 @@ def fused() -> Generator[Fusion]:
     >>> x.copy_to_host().tolist(), fusion.kernels
     ([10.0, 10.0, 10.0, 10.0], 1)
     """
-    device, outer = current.device(), current.delays()
-    if outer is not None:
-        outer.flush()
-    fusion = Fusion(device)
-    seams.open_for(device)
-    current.delay(fusion)
-    try:
+
+    def __init__(self) -> None:
+        self._blocks: list[tuple[Fusion, Any]] = []
+
+    def __enter__(self) -> Fusion:
+        device, outer = current.device(), current.delays()
+        if outer is not None:
+            outer.flush()
+        fusion = Fusion(device)
+        seams.open_for(device)
+        self._blocks.append((fusion, outer))
+        current.delay(fusion)
+        return fusion
+
+    def __exit__(self, *error: object) -> None:
+        fusion, outer = self._blocks.pop()
         try:
-            yield fusion
-        finally:
             fusion.flush()
-    finally:
-        current.delay(outer)
-        seams.close_for(device)
+        finally:
+            current.delay(outer)
+            seams.close()

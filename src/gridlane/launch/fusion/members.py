@@ -6,14 +6,15 @@ import struct
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from gridlane.launch import current
 from gridlane.launch.kernel import Kernel, Origin, origin_of
-from gridlane.launch.parameters import Packed, code_of, struct_of
+from gridlane.launch.parameters import Packed, code_of
 from gridlane.memory.resource import Buffer
 
 if TYPE_CHECKING:
@@ -25,31 +26,75 @@ Grid = tuple[int, int, int]
 
 
 @dataclass(slots=True, eq=False)
+class Form:
+    """What launches of a kernel have in common; one object for each.
+
+    Attributes:
+        kernel: the bound kernel.
+        grid, shared: as those of ``Stream.launch``.
+        is_own: whether they touch no memory of the host or of other libraries.
+        numbers: the offset and the size of each parameter that decides nothing, as a float.
+    """
+
+    kernel: Any
+    grid: Grid
+    shared: int
+    is_own: bool
+    numbers: tuple[tuple[int, int], ...]
+
+    def split(self, params: bytes) -> tuple[bytes, list[bytes]]:
+        """A parameter block without what decides nothing, and that."""
+        key, numbers = bytearray(params), list[bytes]()
+        for offset, size in self.numbers:
+            numbers.append(params[offset : offset + size])
+            key[offset : offset + size] = bytes(size)
+        return bytes(key), numbers
+
+    def joined(self, key: bytes, numbers: Sequence[bytes]) -> bytes:
+        """The parameter block; see ``split``."""
+        params = bytearray(key)
+        for (offset, size), each in zip(self.numbers, numbers, strict=True):
+            params[offset : offset + size] = each
+        return bytes(params)
+
+
+@dataclass(slots=True, eq=False)
 class Delayed:
     """A launch that is not submitted yet.
 
     Attributes:
-        kernel: the bound kernel.
-        params, grid, shared, keep: as those of ``Stream.launch``.
-        is_own: whether it touches no memory of the host or of other libraries.
+        form: what it has in common with others.
+        params, keep: as those of ``Stream.launch``.
     """
 
-    kernel: Any
+    form: Form
     params: bytes
-    grid: Grid
-    shared: int
     keep: Any
-    is_own: bool
+
+    @property
+    def kernel(self) -> Any:
+        """The bound kernel."""
+        return self.form.kernel
+
+    @property
+    def grid(self) -> Grid:
+        """Blocks along each axis."""
+        return self.form.grid
+
+    @property
+    def shared(self) -> int:
+        """Bytes of dynamic shared memory."""
+        return self.form.shared
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it touches no memory of the host or of other libraries."""
+        return self.form.is_own
 
     @property
     def name(self) -> str:
         """The kernel's name."""
         return self.kernel.artifact.name
-
-    @property
-    def shape(self) -> tuple[Any, ...]:
-        """What decisions depend on beside the kernel and its parameters."""
-        return self.grid, self.shared, self.is_own
 
 
 class Facts:
@@ -78,12 +123,9 @@ class Facts:
             ]
         )
         decisive = {place for place, *_ in self.integers}
-        codes = [
-            (slot.offset, code_of(slot.dtype) if place in decisive else f"{slot.size}x")
-            for place, slot in enumerate(slots)
-        ]
-        self.decisive = struct.Struct(struct_of(codes, bound.artifact.param_bytes)).unpack
-        """Reads a parameter block without its floats, which decide nothing."""
+        others = [each for place, each in enumerate(slots) if place not in decisive]
+        self.others = tuple(sorted((each.offset, each.size) for each in others))
+        """Of a parameter block, the offset and the size of what decides nothing."""
 
     def _reason(self) -> str:
         from gridlane.compiler.fusion import Apart
@@ -122,14 +164,20 @@ class Found:
     """What was found for a device. The device has it, so that it ends with the device.
 
     Attributes:
+        number: ``current.delaying_number`` of the device.
         facts: of bound kernels, by their identity; facts keep them alive.
-        decisions: what becomes of queues.
+        forms: by what they have.
+        own: the bytes that describe arrays in memory of the device, each by itself.
+        recipes: what becomes of queues.
         kernels: fused kernels, by their members and how they are joined.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, number: int) -> None:
+        self.number = number
         self.facts: dict[int, Facts] = {}
-        self.decisions: OrderedDict[Hashable, Any] = OrderedDict()
+        self.forms: dict[Hashable, Form] = {}
+        self.own: dict[bytes, bytes] = {}
+        self.recipes: OrderedDict[Hashable, Any] = OrderedDict()
         self.kernels: dict[Hashable, Kernel] = {}
 
     def facts_of(self, bound: Any) -> Facts:
@@ -142,17 +190,44 @@ class Found:
                 known = self.facts[id(bound)] = Facts(bound)
         return known
 
+    def form_of(self, kernel: Any, grid: Grid, shared: int, own: bool) -> Form:
+        """The form of launches, found once."""
+        key = kernel, grid, shared, own
+        known = self.forms.get(key)
+        if known is None:
+            numbers = self.facts_of(kernel).others
+            with lock:
+                if len(self.forms) >= _MOST_FORMS:
+                    self.forms.clear()
+                known = self.forms.setdefault(key, Form(kernel, grid, shared, own, numbers))
+        return known
+
+    def note_own(self, keep: Any) -> None:
+        """Note arrays whose memory is the device's: launches with them are appended in C."""
+        if isinstance(keep, tuple):
+            if len(self.own) >= _MOST_FORMS:
+                self.own.clear()
+            for each in cast("tuple[Any, ...]", keep):
+                if isinstance(each, Packed):
+                    packed = each.__gridlane_packed__
+                    # Of two arrays with the same bytes the latter may have other memory.
+                    self.own.pop(packed, None)
+                    self.own[packed] = packed
+
 
 lock = threading.RLock()
 _codes: weakref.WeakKeyDictionary[Kernel, Any] = weakref.WeakKeyDictionary()
 _MOST = 512
+_MOST_FORMS = 4096
 _PLAIN = frozenset((type(None), bool, int, float, complex, str, bytes, Buffer))
 
 
 def found_of(device: Any) -> Found:
     """What was found for a device so far."""
     found = device.__dict__.get("_fusions")
-    return found if found is not None else device.__dict__.setdefault("_fusions", Found())
+    if found is None:
+        found = device.__dict__.setdefault("_fusions", Found(current.delaying_number(device)))
+    return found
 
 
 def _origin(bound: Any) -> Origin | None:

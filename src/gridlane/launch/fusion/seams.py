@@ -1,7 +1,8 @@
 """The methods of drivers' classes that a thread with delayed launches goes through.
 
-They are exchanged while a thread delays launches: a launch joins that thread's queue, and all else
-that depends on the order of work submits the queue first. Other threads' calls pass through.
+They are exchanged while a thread delays launches, and for some calls behind that: a launch joins
+that thread's queue, and all else that depends on the order of work submits the queue first. Other
+threads' calls pass through.
 """
 
 from __future__ import annotations
@@ -27,29 +28,58 @@ _GRAPHS = ("gridlane.runtime.drivers.cuda.graph", "CudaExecutable", ("launch",))
 
 _lock = threading.RLock()
 _methods: dict[type, list[Exchanged]] = {}
-_open: dict[type, int] = {}
+_MOST_IDLE = 64
+"""An exchange takes as long as some hundred calls, and blocks often follow each other."""
+
+
+class _State:
+    """What is exchanged now. Kinds of devices have classes in common, so all end together.
+
+    Attributes:
+        blocks: how many have not ended, on any thread.
+        kinds: those whose methods are exchanged.
+        idle: calls since the last block's end.
+    """
+
+    def __init__(self) -> None:
+        self.blocks = self.idle = 0
+        self.kinds = set[type]()
+
+
+state = _State()
 
 
 def open_for(device: Device) -> None:
-    """Exchange the methods of a device's classes, until ``close_for``."""
-    kind = type(device)
+    """Exchange the methods of a device's classes, until some time behind ``close``."""
+    kind: type[Any] = type(device)
     with _lock:
+        state.blocks += 1
+        state.idle = 0
+        if kind in state.kinds:
+            return
         if kind not in _methods:
             _methods[kind] = _methods_of(device)
-        _open[kind] = _open.get(kind, 0) + 1
-        if _open[kind] == 1:
-            for method in _methods[kind]:
-                method.turn(Layer.FUSED, on=True)
+        for method in _methods[kind]:
+            method.turn(Layer.FUSED, on=True)
+        state.kinds.add(kind)
 
 
-def close_for(device: Device) -> None:
-    """Give a device's classes their own methods back, at the last call."""
-    kind = type(device)
+def close() -> None:
+    """End what ``open_for`` began."""
     with _lock:
-        _open[kind] -= 1
-        if not _open[kind]:
+        state.blocks -= 1
+
+
+def _note_idle() -> None:
+    """Note a call outside of all blocks: after some, classes have their own methods."""
+    with _lock:
+        state.idle += 1
+        if state.blocks or state.idle <= _MOST_IDLE:
+            return
+        for kind in state.kinds:
             for method in _methods[kind]:
                 method.turn(Layer.FUSED, on=False)
+        state.kinds.clear()
 
 
 def _methods_of(device: Any) -> list[Exchanged]:
@@ -85,7 +115,11 @@ def _defined(cls: type, names: tuple[str, ...], wrap: Any) -> dict[tuple[type, s
 def _flushing(own: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(own)
     def method(*args: Any, **keywords: Any) -> Any:
-        current.submit_delayed()
+        delayed = current.delays()
+        if delayed is not None:
+            delayed.flush()
+        elif not state.blocks:
+            _note_idle()
         return own(*args, **keywords)
 
     return method
@@ -104,9 +138,11 @@ def _delaying(own: Callable[..., Any]) -> Callable[..., Any]:
         keep: Any = None,
     ) -> None:
         delayed = current.delays()
-        if delayed is None or not delayed.append(
-            self, kernel, (params, (gx, gy, gz), shared, keep)
-        ):
-            own(self, kernel, params, gx, gy, gz, shared, keep)
+        if delayed is None:
+            if not state.blocks:
+                _note_idle()
+        elif delayed.append(self, kernel, (params, (gx, gy, gz), shared, keep)):
+            return
+        own(self, kernel, params, gx, gy, gz, shared, keep)
 
     return launch
