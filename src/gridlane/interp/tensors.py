@@ -101,7 +101,8 @@ def loaded(
             raise Fault(int(mask[:lane].sum()), text)
         fill = np.iinfo(box.bits).max if box.of.nan else 0
         values = np.full(len(box.there), fill, box.bits)
-        values[box.inside] = memory.gather(box.there[box.inside], box.bits)
+        if box.inside.any():
+            values[box.inside] = memory.gather(box.there[box.inside], box.bits)
         if box.of.element is Element.TF32:
             finite = (values & np.uint32(0x7F800000)) != 0x7F800000
             nearest = (values + np.uint32(0x1000)) & np.uint32(0xFFFFE000)
@@ -119,6 +120,8 @@ def _store(
 ) -> None:
     memory = frame.block.launch.memory
     for _, box in _boxes(frame, mask, start, map_, coordinates):
+        if not box.inside.any():
+            continue
         values = memory.gather(box.shared[box.inside], box.bits)
         memory.scatter(box.there[box.inside], values)
 
