@@ -15,6 +15,7 @@ from gridlane.passes.tiles.contiguity import Axis, Contiguity, Facts
 
 SHAPE = (8, 16)
 COUNT = SHAPE[0] * SHAPE[1]
+SHAPES = (SHAPE, (128,), (4, 32), (32, 4), (2, 4, 16), (8, 2, 8), (1, 128))
 
 
 class Maker:
@@ -46,11 +47,16 @@ class Maker:
         if not self.draw(0, 5):
             flat = self.p.emit(tiles.TileTranspose(left, (1, 0)))
             return self.p.emit(tiles.TileTranspose(flat, (1, 0)))
+        if not self.draw(0, 5):
+            return self.p.reshape(self.p.reshape(left, self.shape()), SHAPE)
         if not self.draw(0, 3):
             divisor = self.p.splat(self.p.b.const(2 ** self.draw(0, 6), i32), SHAPE)
             return self.p.binary(arith.Rem, left, divisor)
         op = (arith.Add, arith.Add, arith.Sub, arith.Mul, arith.Min, arith.Max)[self.draw(0, 5)]
         return self.p.binary(op, left, self.whole(depth - 1))
+
+    def shape(self) -> tuple[int, ...]:
+        return SHAPES[self.draw(0, len(SHAPES) - 1)]
 
     def value(self) -> Value:
         left = self.whole(3)
@@ -84,6 +90,22 @@ def test_facts_hold(data):
     scalars = tuple([16 * maker.draw(-5, 9) for _ in range(2)])
     (out,) = run(p, "interp", [np.zeros(COUNT, np.int32)], scalars)
     require(Contiguity(p.module, p.kernel).of(value), out.reshape(SHAPE).astype(np.int64))
+    other = maker.shape()
+    changed = p.reshape(value, other)
+    require(Contiguity(p.module, p.kernel).of(changed), out.reshape(other).astype(np.int64))
+
+
+def test_lines_that_are_joined():
+    """Places of a box of 4 lines of 8 are 8 neighbours each, and a comparison is one of 8."""
+    p = Program(i32, scalars=1)
+    p.kernel.params[0].align, p.kernel.params[1].align = 16, 16
+    lines = p.broadcast(p.reshape(p.iota(4), (4, 1)), (4, 8))
+    columns = p.broadcast(p.reshape(p.iota(8), (1, 8)), (4, 8))
+    place = p.map(lambda b, r, c, n: b.add(b.mul(r, n), c), lines, columns, p.scalars[0])
+    facts = Contiguity(p.module, p.kernel).of(p.reshape(place, (32,)))
+    assert facts.axes == (Axis(8, 16, 1),)
+    below = p.reshape(p.below(columns, p.splat(p.scalars[0], (4, 8))), (32,))
+    assert Contiguity(p.module, p.kernel).of(below).axes[0].equal == 8
 
 
 def test_addresses_of_rows():

@@ -139,11 +139,12 @@ class Contiguity:
         return Facts(inner.divisor, tuple(axes), inner.is_one)
 
     def _reshape(self, op: tiles.TileReshape) -> Facts:
-        """Axes of one element come and go; other changes of shape are unknown."""
+        """Axes of one element come and go; of other changes of shape the last axis is known, where
+        lines become longer or shorter by a whole number."""
         inner, old, new = self.of(op.source), _shape_of(op.source), op.type.shape
         kept = [axis for axis, extent in zip(inner.axes, old, strict=True) if extent != 1]
         if [e for e in old if e != 1] != [e for e in new if e != 1]:
-            return Facts(inner.divisor, _unknown(new).axes)
+            return Facts(inner.divisor, (*_unknown(new[:-1]).axes, _of_lines(inner, old, new)))
         rest = iter(kept)
         axes = [next(rest) if extent != 1 else Axis(1, inner.divisor, 1) for extent in new]
         return Facts(inner.divisor, tuple(axes), inner.is_one)
@@ -173,6 +174,16 @@ def _with_axes(facts: Facts, rank: int, shape: tuple[int, ...]) -> Facts:
         return facts
     axes = [Axis(1, facts.divisor, _power(extent)) for extent in shape]
     return Facts(facts.divisor, tuple(axes), facts.is_one)
+
+
+def _of_lines(inner: Facts, old: tuple[int, ...], new: tuple[int, ...]) -> Axis:
+    """The last axis where groups within lines of both extents stay together."""
+    if not old or max(old[-1], new[-1]) % min(old[-1], new[-1]):
+        return Axis()
+    axis, most = inner.axes[-1], _power(min(old[-1], new[-1]))
+    run = min(axis.run, most)
+    divisor = axis.divisor if run == axis.run else min(axis.divisor, run)
+    return Axis(run, divisor, min(axis.equal, most))
 
 
 def _is_whole(value: Value) -> bool:
