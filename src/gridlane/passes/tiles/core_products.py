@@ -148,9 +148,9 @@ def in_shared(state: State, value: Value) -> tuple[Storage, bool] | None:
         stored = state.variable_of(op)
     if stored is None or stored.own:
         return None
-    axes, rank = len(stored.type.shape), len(type_of(value).shape)
-    if axes > rank:  # those of extent 1 in front
-        shape = stored.type.shape[axes - rank :]
+    shape = type_of(value).shape
+    shape = (*shape[:-2], shape[-1], shape[-2]) if turned else shape
+    if stored.type.shape != shape:  # of more axes in front
         stored = replace(stored, type=tile(shape, stored.type.element))
     return stored, turned
 

@@ -10,6 +10,7 @@ the phases that they wait for changes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -33,6 +34,7 @@ from gridlane.passes.tiles.producers import (
     Producer,
     Site,
     extra_threads,
+    has_axes_of_lines,
     map_of,
 )
 from gridlane.passes.tiles.state import State, Storage, swizzle_of
@@ -179,8 +181,8 @@ class _Code:
         number = {param.value: n for n, param in enumerate(kernel.params)}
         base, *others = [number[param.value] for param in known]
         rank = len(op.extents)
-        *ones, lines, _ = op.type.shape
-        box = (*ones, min(lines, MOST_SPAN), ring.swizzle // element.size)
+        *outer, lines, _ = op.type.shape
+        box = (*outer, min(lines, MOST_SPAN), ring.swizzle // element.size)
         nan = op.padding is tile_memory.Padding.NANS
         use = TensorMapUse(
             base, tuple(others[:rank]), tuple(others[rank:]), ELEMENTS[element], box, ring.swizzle,
@@ -341,11 +343,13 @@ class _Code:
             self._boxes(op, state.stage(site.rings[op], slot), bar, values)
 
     def _boxes(self, op: Load, stage: Storage, bar: Value, values: dict[Value, Value]) -> None:
-        """Copy a tile: panels of so many columns as a swizzle has, of up to 256 lines each."""
+        """Copy a tile: panels of so many columns as a swizzle has, of up to 256 lines each, or of
+        all lines where these have several axes."""
         state, b, element = self.state, self.state.b, op.type.element
         assert isinstance(element, DType) and stage.start is not None
-        lines, columns = op.type.shape[-2:]
-        width, high = stage.swizzle // element.size, min(lines, MOST_SPAN)
+        *shape, columns = op.type.shape
+        lines, width = math.prod(shape), stage.swizzle // element.size
+        high = lines if has_axes_of_lines(op.type) else min(lines, MOST_SPAN)
         *outer, row, column = (values.get(each, each) for each in op.starts)
         start = b.offset(state.pointer_to(stage.symbol), stage.start)
         for panel in range(columns // width):

@@ -16,14 +16,14 @@ from dataclasses import dataclass, field
 
 from gridlane.core.dtypes import DType, bf16, f16, f32, i8, u8
 from gridlane.core.source import Loc
-from gridlane.core.tensor_map import ALIGN, SWIZZLES, Element
+from gridlane.core.tensor_map import ALIGN, MOST_SPAN, SWIZZLES, Element
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, control, memory, tile_memory, tiles
 from gridlane.ir.ops.warpgroups import WARPS
 from gridlane.ir.types import PointerType, TileType
 from gridlane.ir.values import Param, Value, Var
 from gridlane.passes.tiles import decisions
-from gridlane.passes.tiles.factors import factor_of, is_of_matrices, is_of_one
+from gridlane.passes.tiles.factors import factor_of, is_of_lines, is_of_matrices
 from gridlane.passes.tiles.joint_products import partners
 from gridlane.passes.tiles.machine import WARP
 from gridlane.passes.tiles.order import ORDERS, Order, writes_memory
@@ -169,7 +169,14 @@ def _may_load(placement: Placement, op: Load) -> bool:
     if type_.element not in ELEMENTS or swizzle_of(type_, False) not in SWIZZLES:
         return False
     whole = {*op.checked} == {*range(len(type_.shape))}
+    if has_axes_of_lines(type_) and max(type_.shape[:-1]) > MOST_SPAN:
+        return False
     return whole and all(_is_factor(placement, each, value) for each in _users(placement, value))
+
+
+def has_axes_of_lines(type_: TileType) -> bool:
+    """Whether a tile's lines have several axes, of which one box has all."""
+    return any(extent > 1 for extent in type_.shape[:-2])
 
 
 def _begins_aligned(state: State, op: Load) -> bool:
@@ -217,13 +224,13 @@ def _bytes_of(stride: Value, size: int) -> Value:
 
 
 def _users(placement: Placement, value: Value) -> list[Op]:
-    """The ops that need a tile, its transpose, or that without axes of extent 1."""
+    """The ops that need a tile, its transpose, or that with fewer axes of lines."""
     found: list[Op] = []
     for op in placement.order.ops:
         if value not in op.operands() or _is_dead(placement, op):
             continue
         is_same = (isinstance(op, tiles.TileTranspose) and is_of_matrices(op)) or (
-            isinstance(op, tiles.TileReshape) and is_of_one(op)
+            isinstance(op, tiles.TileReshape) and is_of_lines(op)
         )
         if is_same:
             found += _users(placement, op.results[0])

@@ -3,6 +3,7 @@ accessed since they last met."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -350,10 +351,11 @@ class State:
     def _swizzled_address(self, storage: Storage, at: Coordinates) -> Value:
         """The address in panels of ``swizzle`` bytes of all lines, whose 16 bytes change places by
         the number of the line."""
-        b, shape, at = self.b, storage.type.shape[-2:], at[-2:]  # others are of extent 1
+        b, shape = self.b, storage.type.shape
         if storage.turned:
             at, shape = swapped(at), swapped(shape)
-        line, column = as_value(b, at[0]), at[1]
+        *shape, _ = shape
+        line, column = as_value(b, flattened(b, at[:-1], tuple(shape))), at[-1]
         assert isinstance(column, BitIndex) and isinstance(storage.type.element, DType)
         size = storage.type.element.size
         chunk, width = log2(16 // size) or 0, log2(storage.swizzle // size) or 0
@@ -363,7 +365,7 @@ class State:
         inner = column.below(width).high(chunk).value(b)
         place = b.mul(b.value(arith.Xor(inner, moves)), b.const(1 << chunk, i32))
         place = b.add(place, column.below(chunk).value(b))
-        panel = b.mul(column.high(width).value(b), b.const(shape[0] << width, i32))
+        panel = b.mul(column.high(width).value(b), b.const(math.prod(shape) << width, i32))
         place = b.add(b.add(panel, b.mul(line, b.const(1 << width, i32))), place)
         pointer = self.pointer_to(storage.symbol)
         if storage.start is not None:
