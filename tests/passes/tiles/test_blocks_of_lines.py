@@ -3,16 +3,22 @@ copies boxes."""
 
 from __future__ import annotations
 
+import subprocess
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
+from tests.frontends.ptx.bodies import PTXAS
 from tests.frontends.triton.running import jit
+from tests.passes.tiles.test_groups import OPTIONS
 from tests.passes.tiles.test_producers import Described, loads, lowered, program, run, whole, why
 
+from gridlane.compiler import cuda as compiler
+from gridlane.core.options import Target
 from gridlane.frontends.triton import language as tl
 from gridlane.ir.ops import copies
+from gridlane.tiles.kernels.programs.described_convolutions import described_convolution_tiles
 
 
 @jit
@@ -130,3 +136,35 @@ def test_transposed_lines():
     assert loads(changed) < 2
     want = sum(x.transpose(0, 1, 3, 2).reshape(2, 64, 32).astype(int)) @ w.T.astype(int)
     np.testing.assert_array_equal(run(changed, args, 4)[0][2], want)
+
+
+@jit
+def of_whole_units(x, w, out, count, filters, images, height, width, far, near, line,
+                   TURNED: tl.constexpr, A: tl.constexpr, B: tl.constexpr, C: tl.constexpr,
+                   N: tl.constexpr):  # fmt: skip
+    """The library's program, where 8 neighbours of the result are stored at once."""
+    steps = (far, near, line, 1) if TURNED else (far, 1, near, line)
+    described_convolution_tiles(
+        x, w, None, out, count, 1, 128, filters, (images, height, width), (1, 1), (1, 1), (1, 1),
+        1, steps, None, TURNED, 8, 3, 9, A, B, C, N, 64, tl.float32, tl.int32,
+    )  # fmt: skip
+
+
+@pytest.mark.skipif(not PTXAS, reason="no ptxas")
+@pytest.mark.parametrize(
+    "turned, box, filters, warps", [(False, (2, 8, 8), 256, 8), (True, (4, 8, 8), 128, 8)]
+)
+def test_ptxas_keeps_products_in_flight(tmp_path, turned, box, filters, warps):
+    """No spill, no serialised product; results are stored by 16 bytes."""
+    x, w = np.zeros((8, 16, 16, 128), np.float16), np.zeros((256, 9, 128), np.float16)
+    args = [Described(x, (*box, 64)), Described(w, (filters, 1, 64)), x.reshape(-1)]
+    numbers = [16, 256 if turned else 32, 8, 16, 2 if turned else 16, 8192, 32, 2]
+    shape = dict(zip("ABC", box, strict=True))
+    module = program(of_whole_units, args + numbers, warps, 4, TURNED=turned, N=filters, **shape)
+    code = compiler.generate(module, Target("cuda", processor="sm_90a"), OPTIONS).code
+    assert b"st.global.v4" in code and b"st.global.b16" not in code and b"tensor.4d" in code
+    source = tmp_path / "kernel.ptx"
+    source.write_bytes(code)
+    command = ["ptxas", "-arch", "sm_90a", "-v", str(source), "-o", str(tmp_path / "k.cubin")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "serialized" not in done.stderr and " 0 bytes spill stores" in done.stderr

@@ -6,7 +6,9 @@ import math
 from typing import Any, NamedTuple
 
 from gridlane.core.errors import ArgumentError
+from gridlane.tiles.kernels import prepared
 from gridlane.tiles.kernels.blocks import product_blocks, record
+from gridlane.tiles.kernels.described_convolutions import prepare
 from gridlane.tiles.kernels.operands import (
     FLOATS,
     Operand,
@@ -81,6 +83,11 @@ def convolution(
     >>> convolution(x, weight, padding=1).ravel()
     array([-1., -2., -2., -2.,  3.])
     """
+    options = stride, padding, dilation, groups, activation, out_dtype
+    key = prepared.key_of((x, weight, bias, out), ("convolution", *map(_kept, options)))
+    found = prepared.find(key)
+    if found is not None:
+        return found.run(x, weight, bias, out)
     source, filters = operand("x", x, FLOATS), operand("weight", weight, FLOATS)
     axes = len(source.shape) - 2
     if axes not in (1, 2) or len(filters.shape) != axes + 2:
@@ -104,9 +111,22 @@ def convolution(
     if out_dtype is not None and out_dtype not in known:
         raise ArgumentError(f"out_dtype is {out_dtype!r}; it must be {' or '.join(known)}")
     target = result("out", out, source, shape, out_dtype or source.dtype)
-    if target.size:
-        _launch(source, filters, shift, _flat(target), walk, groups, activation)
+    if not target.size:
+        return target.value
+    flat = _flat(target)
+    launches = prepare(source, filters, shift, flat, walk, groups, activation)
+    if launches is None:
+        _launch(source, filters, shift, flat, walk, groups, activation)
+        return target.value
+    launches.run(source.value, filters.value, shift.value if shift else None, flat.value)
+    if key is not None:
+        prepared.remember(key, launches._replace(shape=shape))
     return target.value
+
+
+def _kept(option: Any) -> Any:
+    """An option as a part of a key."""
+    return tuple(option) if isinstance(option, list) else option
 
 
 def _flat(array: Operand) -> Operand:

@@ -102,7 +102,7 @@ def described(array: Operand, batches: tuple[tuple[int, int], ...] = ()) -> Desc
         if shape[0] <= 1:
             step = -(-shape[1] // _ALIGN) * _ALIGN
         extents, steps = (*[n for n, _ in held], *shape), (*[each for _, each in held], step)
-        if fits(_address(array.value), extents, [each * size for each in steps]):
+        if fits(address_of_array(array.value), extents, [each * size for each in steps]):
             return Described(array.value, shape, step, turned, held)
     return None
 
@@ -115,7 +115,7 @@ def _size(array: Operand) -> int:
     return int(array.value.dtype.itemsize)
 
 
-def _address(value: Any) -> int:
+def address_of_array(value: Any) -> int:
     """Where an array begins; an aligned address for the host's, which a launch copies."""
     if isinstance(value, DeviceNDArray):
         return value.address
@@ -227,9 +227,15 @@ def blocks_of(tile: Tile, whole: int, parts: int) -> DescribedBlocks:
     """A tile with as many steps in flight as have room."""
     rows, columns, warps, extra, programs = tile
     span = 2 * _SPAN if rows + columns + extra <= 192 else _SPAN
-    step = (rows + columns + extra) * span * 2
-    stages = max(2, min(_MOST_STAGES, _SHARED // programs // step))
-    return DescribedBlocks(rows, columns, span, warps, stages, whole, parts, extra, programs)
+    return DescribedBlocks(
+        rows, columns, span, warps, stages_of(tile, span), whole, parts, extra, programs
+    )
+
+
+def stages_of(tile: Tile, span: int) -> int:
+    """How many steps of so many elements in flight have room."""
+    step = (tile.rows + tile.width) * span * 2
+    return max(2, min(_MOST_STAGES, _SHARED // tile.programs // step))
 
 
 def _splits(tiles: int, steps: int, busy: int, asked: int | None) -> list[tuple[int, int]]:
@@ -246,10 +252,19 @@ def _splits(tiles: int, steps: int, busy: int, asked: int | None) -> list[tuple[
 
 
 def _cycles(tile: Tile, tiles: int, steps: int, busy: int, rate: int) -> float:
+    return cycles(tile, tiles, steps, busy, _SPAN, rate)
+
+
+def cycles(tile: Tile, tiles: int, steps: int, busy: int, span: int, rate: int = _BYTES) -> float:
     """The estimated time of tiles of so many steps. Programs of one multiprocessor store while
-    others multiply."""
-    moved = (tile.rows + tile.width) * _SPAN * 2
-    step = max(tile.rows * tile.width * _SPAN / _PRODUCTS, moved / rate)
+    others multiply.
+
+    Args:
+        span: the elements of a step.
+        rate: bytes that a multiprocessor reads from the second cache in a cycle.
+    """
+    moved = (tile.rows + tile.width) * span * 2
+    step = max(tile.rows * tile.width * span / _PRODUCTS, moved / rate)
     rounds = -(-tiles // (busy * tile.programs))
     step += _EXTRA_STEP if tile.extra else _STEP
     if tile.programs > 1:

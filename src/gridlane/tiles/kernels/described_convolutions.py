@@ -1,0 +1,284 @@
+"""Convolution by tensor descriptors, where a device copies boxes of tensors itself.
+
+Images and filters have their channels last, or are copied so: a copy reads and writes each element
+once, where a box reads it once for each tap.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from gridlane.core.tensor_map import MOST_SPAN, fits
+from gridlane.tiles.descriptors import TensorDescriptor
+from gridlane.tiles.kernels import described
+from gridlane.tiles.kernels.blocks import is_hopper, multiprocessors
+from gridlane.tiles.kernels.described import Tile
+from gridlane.tiles.kernels.operands import Operand, index_type, sum_type
+from gridlane.tiles.kernels.prepared import Launch, empty, over
+from gridlane.tiles.kernels.programs.described_convolutions import (
+    channels_last_tiles,
+    described_convolution_tiles,
+)
+
+_TILES = (
+    Tile(128, 256, 8),
+    Tile(256, 128, 8),
+    Tile(128, 128, 8),
+    Tile(128, 128, 4, 0, 2),
+    Tile(64, 256, 4),
+    Tile(256, 64, 8),
+    Tile(64, 128, 4),
+    Tile(128, 64, 8),
+    Tile(64, 64, 4),
+)
+_DEPTHS = (64, 32, 16)
+"""Channels of a step."""
+_LEAST_CHANNELS = 16
+_STEP = 2
+"""What a step takes besides, in channels."""
+_SIZE, _ALIGN = 2, 8
+"""Bytes of an element, and elements of the 16 bytes that lines are multiples of."""
+_COPIED = 64
+"""Products of an element of an image that is worth copying first."""
+_COPY = 64
+"""Places and channels that a program copies."""
+
+
+class ConvolutionBlocks(NamedTuple):
+    """The tile of a convolution.
+
+    Attributes:
+        box: images, lines and columns of results.
+        filters, depth: filters, and channels of a step.
+        tiles: how many boxes there are.
+    """
+
+    box: tuple[int, int, int]
+    filters: int
+    depth: int
+    warps: int
+    stages: int
+    programs: int
+    tiles: int
+
+
+class Copy(NamedTuple):
+    """A copy of images, or of filters, with the channels last.
+
+    Attributes:
+        shape: of the copy: lines of channels, and the elements from one to the next.
+    """
+
+    launch: Launch
+    shape: tuple[int, int]
+    dtype: str
+
+    def run(self, array: Any) -> Any:
+        """The copy of an array like that it was prepared for."""
+        made = empty(array, self.shape, self.dtype)
+        self.launch.over(array, made, *self.launch.rest, **self.launch.options)
+        return made
+
+
+class PreparedConvolution(NamedTuple):
+    """The launches of a convolution.
+
+    Attributes:
+        forms: the descriptors of images and filters, over other arrays.
+        copies: those of both that are needed.
+        launch: of the products.
+        shape, dtype: of the result.
+    """
+
+    forms: tuple[TensorDescriptor, TensorDescriptor]
+    copies: tuple[Copy | None, Copy | None]
+    launch: Launch
+    shape: tuple[int, ...]
+    dtype: str
+
+    def run(self, x: Any, weight: Any, bias: Any, out: Any) -> Any:
+        """Launch over arrays like those that it was prepared for; ``out`` is new where it is
+        None."""
+        if out is None:
+            out = empty(x, self.shape, self.dtype)
+        arrays = [
+            over(form, each if copy is None else copy.run(each))
+            for form, copy, each in zip(self.forms, self.copies, (x, weight), strict=True)
+        ]
+        self.launch.over(*arrays, bias, out, *self.launch.rest, **self.launch.options)
+        return out
+
+
+def prepare(
+    x: Operand,
+    weight: Operand,
+    bias: Operand | None,
+    out: Operand,
+    walk: Any,
+    groups: int,
+    activation: str | None,
+) -> PreparedConvolution | None:
+    """The launches of a convolution; None where the device or the arrays have no tensor maps for
+    it.
+
+    Args:
+        x, weight, out: of four axes.
+        walk: how the kernel goes over an image.
+    """
+    channels, filters = weight.shape[1], weight.shape[0] // groups
+    if x.dtype not in described.FACTORS or not is_hopper() or channels < _LEAST_CHANNELS:
+        return None
+    if walk.stride != (1, 1) or math.prod(weight.shape) == 0:
+        return None
+    depth = _depth(channels, groups)
+    taps = math.prod(weight.shape[2:])
+    images = _lines(x, x.shape[2:])
+    if depth is None or (images is None and filters * taps < _COPIED):
+        return None
+    held = _lines(weight, (taps,)) if _are_joined(weight) else None
+    copies = [
+        _copied(each) if lines is None else None for each, lines in ((x, images), (weight, held))
+    ]
+    steps = images or _steps(x.shape[2:], copies[0])
+    taps_steps = held or _steps((taps,), copies[1])
+    turned = out.strides[1] != 1
+    places = out.shape[0], out.shape[2], out.shape[3]
+    tile = convolution_blocks(places, filters, groups, depth, taps * -(-channels // depth), turned)
+    unit = _unit(out, filters, turned)
+    known = [out.strides[axis] for axis in (0, 1, 2, 3)]
+    along = 3 if turned else 1
+    out_steps = [each if axis == along else each // unit for axis, each in enumerate(known)]
+    extents = (*places[:2], places[2] // unit if turned else places[2])
+    count = tile.tiles * groups * -(-filters // tile.filters)
+    launch = Launch(
+        described_convolution_tiles[(min(count, multiprocessors() * tile.programs),)],
+        (count, groups, channels, filters if turned else filters // unit, extents, *walk,
+         bias.strides[0] if bias else 0, tuple(out_steps), activation, turned, unit,
+         weight.shape[3], taps, *tile.box, tile.filters, depth, sum_type(x.dtype),
+         index_type(out, bias)),
+        {"num_warps": tile.warps, "num_stages": tile.stages},
+    )  # fmt: skip
+    forms = (
+        TensorDescriptor(
+            x.value, (x.shape[0], *x.shape[2:], x.shape[1]), (*steps, 1), (*tile.box, depth)
+        ),
+        TensorDescriptor(
+            weight.value, (weight.shape[0], taps, channels), (*taps_steps, 1),
+            (tile.filters, 1, depth),
+        ),
+    )  # fmt: skip
+    return PreparedConvolution(forms, (copies[0], copies[1]), launch, out.shape, out.dtype)
+
+
+# --- arrays with the channels last
+
+
+def _lines(array: Operand, extents: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The steps of images and places where a tensor map describes them with the channels last;
+    those of an axis of one are any. None where none does.
+
+    Args:
+        extents: of the places; one axis for joined ones.
+    """
+    count = len(extents)
+    shape = (array.shape[0], *extents)
+    given = (array.strides[0], *array.strides[4 - count :])
+    steps = [step if n > 1 else _ALIGN for n, step in zip(shape, given, strict=True)]
+    address = described.address_of_array(array.value)
+    whole = (*shape, array.shape[1])
+    if array.strides[1] != 1 or not fits(address, whole, [each * _SIZE for each in steps]):
+        return None
+    return tuple(steps)
+
+
+def _are_joined(array: Operand) -> bool:
+    """Whether lines of places follow each other."""
+    _, _, lines, columns = array.shape
+    _, _, down, across = array.strides
+    return lines == 1 or (down == columns * across)
+
+
+def _steps(extents: tuple[int, ...], copy: Copy | None) -> tuple[int, ...]:
+    """The steps of a copy."""
+    assert copy is not None
+    steps = [copy.shape[1]]
+    for extent in reversed(extents):
+        steps.insert(0, steps[0] * extent)
+    return tuple(steps)
+
+
+def _copied(array: Operand) -> Copy:
+    """The copy of an array with the channels last."""
+    count, channels, *extents = array.shape
+    places, step = math.prod(extents), -(-channels // _ALIGN) * _ALIGN
+    grid = count * -(-places // _COPY) * -(-channels // _COPY)
+    shape = count * places, step
+    far = Operand("copy", None, shape, (step, 1), array.dtype)
+    rest = (
+        channels, places, extents[1], array.strides, step, _COPY, _COPY, _are_joined(array),
+        index_type(array, far),
+    )  # fmt: skip
+    return Copy(Launch(channels_last_tiles[(grid,)], rest, {}), shape, array.dtype)
+
+
+# --- tiles
+
+
+def _depth(channels: int, groups: int) -> int | None:
+    """The channels of a step, of which groups have a whole number of steps."""
+    known = [each for each in _DEPTHS if groups == 1 or channels % each == 0]
+    return min(known, key=lambda each: -(-channels // each) * (each + _STEP), default=None)
+
+
+def _unit(out: Operand, filters: int, turned: bool) -> int:
+    """The neighbours of a result that a vector may store."""
+    along = 3 if turned else 1
+    if out.strides[along] != 1:
+        return 1
+    others = [each for axis, each in enumerate(out.strides) if axis != along]
+    return math.gcd(_ALIGN, out.shape[3] if turned else filters, *others)
+
+
+@lru_cache(4096)
+def _box(
+    extents: tuple[int, int, int], count: int, turned: bool
+) -> tuple[tuple[int, int, int], int]:
+    """The box of so many places of which the fewest cover all, and how many: of these that with
+    the longest lines."""
+    found: list[tuple[int, int, tuple[int, int, int]]] = []
+    for images in range(count.bit_length()):
+        for lines in range(count.bit_length() - images):
+            box = 1 << images, 1 << lines, count >> images + lines
+            if max(box) > MOST_SPAN:
+                continue
+            needed = math.prod(-(-n // each) for n, each in zip(extents, box, strict=True))
+            found.append((needed, -box[2], box))
+    needed, _, box = min(found)
+    return box, needed
+
+
+def convolution_blocks(
+    extents: tuple[int, int, int], filters: int, groups: int, depth: int, steps: int, turned: bool
+) -> ConvolutionBlocks:
+    """The tile of a convolution of the least estimated time.
+
+    Args:
+        extents: images, lines and columns of the result.
+        filters: of a group.
+        steps: of a tile, of ``depth`` channels.
+        turned: the rows of the product are filters.
+    """
+    busy, best = multiprocessors(), (math.inf, None)
+    for tile in _TILES:
+        places, wide = (tile.columns, tile.rows) if turned else (tile.rows, tile.columns)
+        box, tiles = _box(extents, places, turned)
+        count = tiles * groups * -(-filters // wide)
+        cycles = described.cycles(tile, count, steps, busy, depth)
+        if cycles < best[0]:
+            stages = described.stages_of(tile, depth)
+            found = ConvolutionBlocks(box, wide, depth, tile.warps, stages, tile.programs, tiles)
+            best = cycles, found
+    assert best[1] is not None
+    return best[1]
