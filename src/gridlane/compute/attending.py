@@ -156,7 +156,7 @@ def attention_of(
 
 def softmax_of(polyhedra: Polyhedra, types: dict[str, DType], freedom: Freedom) -> Softmax | str:
     """The softmax that a nest is, or why it is loops."""
-    found = _matching(softmaxes(), polyhedra, True)
+    found = _matching(softmaxes(), polyhedra, True) if _has_calls(polyhedra.nest) else None
     if found is None:
         return ""
     kinds = {polyhedra.nest.tensors[name].dtype for name, _ in found.tensors.values()}
@@ -192,6 +192,8 @@ def sort_of(polyhedra: Polyhedra, types: dict[str, DType], freedom: Freedom) -> 
 
 def found_attention(polyhedra: Polyhedra) -> tuple[Match, bool] | None:
     """What corresponds to attention in a nest, and whether a query sees no later key."""
+    if not _has_calls(polyhedra.nest):
+        return None  # and no pattern needs to be read
     for is_causal in (False, True):
         found = _matching(attentions(is_causal), polyhedra, True)
         if found is not None:
@@ -201,6 +203,8 @@ def found_attention(polyhedra: Polyhedra) -> tuple[Match, bool] | None:
 
 def found_sort(polyhedra: Polyhedra) -> tuple[Match, bool] | None:
     """What corresponds to a sort in a nest, and whether it is from large to small."""
+    if not any(each.tests for each in polyhedra.nest.statements):
+        return None
     for is_descending in (False, True):
         found = _matching(sorts(is_descending), polyhedra, False)
         if found is not None:
@@ -229,6 +233,12 @@ def _matching(patterns: tuple[Nest, ...], polyhedra: Polyhedra, is_loose: bool) 
         if isinstance(found, Match):
             return found
     return None
+
+
+def _has_calls(nest: Nest) -> bool:
+    """Whether statements call functions, as powers and maxima do."""
+    nodes = [node for each in nest.statements for node in (each.node, *each.tests)]
+    return any(isinstance(part, ast.Call) for node in nodes for part in ast.walk(node))
 
 
 def _swapped(nest: Nest) -> set[str]:

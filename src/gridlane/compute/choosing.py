@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from gridlane.compute.emission import Emitted, Emitter
 from gridlane.compute.polyhedra import Polyhedra
-from gridlane.compute.schedules import bounded, in_strips, orders_of
+from gridlane.compute.schedules import Order, bounded, in_strips, orders_of
 from gridlane.compute.strides import Rates
 from gridlane.compute.tiling import orders_of_tiles
 from gridlane.compute.typing import Typing
@@ -15,6 +15,8 @@ SMALL = 4096
 """The extents up to which a kernel of one block runs in place of launches."""
 MOST_FOR_TILES = 40_000_000
 """isl's operations for the loops of tiles, after which there are none; some seconds."""
+MOST_FOR_KEEPS = 100_000_000
+"""isl's operations to check the dependences of an order, after which it is not used."""
 _BETTER = 0.9
 """Of the text's cost, which another order needs."""
 
@@ -27,18 +29,19 @@ def choose(polyhedra: Polyhedra, typing: Typing, rates: Rates) -> tuple[Emitted,
     """
     orders = orders_of(polyhedra)
     text = Emitter(polyhedra, typing, order=next(orders), rates=rates).emitted()
-    found = [text]
+    found, given_up = [text], ""
     if not _is_settled(text):
         for order in orders:
             found.append(Emitter(polyhedra, typing, order=order, rates=rates).emitted())
         if rates.vector > 1:
             found += _in_strips(polyhedra, typing, rates, found)
-        found += _tiled(polyhedra, typing, rates) if rates.vector > 1 else []
+            tiled, given_up = _tiled(polyhedra, typing, rates)
+            found += tiled
     chosen = text
     for each in sorted(found, key=lambda each: each.cost):
         if each.cost >= _BETTER * text.cost:
             break
-        if polyhedra.keeps(each.order.map):
+        if _keeps(polyhedra, each.order):
             chosen = each
             break
     small = _small(polyhedra, typing, rates, [text, chosen, *found[1:3]])
@@ -46,6 +49,7 @@ def choose(polyhedra: Polyhedra, typing: Typing, rates: Rates) -> tuple[Emitted,
     lines += [
         f"# not {each.order.name}: cost {each.cost:.3g}" for each in found if each is not chosen
     ]
+    lines += [f"# {given_up}"] if given_up else []
     if small is not None and small.cost < _BETTER * chosen.cost:
         lines.append(
             f"# up to {SMALL}, {small.kernels[0].threads} threads, {small.order.name}: "
@@ -64,14 +68,27 @@ def _in_strips(
     return [Emitter(polyhedra, typing, order=each, rates=rates).emitted() for each in orders]
 
 
-def _tiled(polyhedra: Polyhedra, typing: Typing, rates: Rates) -> list[Emitted]:
-    """The kernels of an order of tiles, if isl has them within a number of operations."""
+def _tiled(polyhedra: Polyhedra, typing: Typing, rates: Rates) -> tuple[list[Emitted], str]:
+    """The kernels of an order of tiles, if isl has them within a number of operations, or why there
+    are none."""
+    given_up = "no tiles: isl has no loops that may change places, or needs more operations"
     for order in orders_of_tiles(polyhedra):
-        if polyhedra.keeps(order.map):
+        given_up = f"no {order.name}: isl needs more than {MOST_FOR_KEEPS} operations to check them"
+        if _keeps(polyhedra, order):
             with bounded(most=MOST_FOR_TILES) as is_done:
                 emitted = Emitter(polyhedra, typing, order=order, rates=rates).emitted()
-            return [emitted] if is_done() else []
-    return []
+            if is_done():
+                return [emitted], ""
+            return [], f"no {order.name}: isl needs more than {MOST_FOR_TILES} operations"
+    return [], given_up
+
+
+def _keeps(polyhedra: Polyhedra, order: Order) -> bool:
+    """Whether an order keeps all dependences, as far as isl finds out within a limit."""
+    kept = False
+    with bounded(most=MOST_FOR_KEEPS) as is_done:
+        kept = polyhedra.keeps(order.map)
+    return kept and is_done()
 
 
 def _small(
@@ -85,7 +102,7 @@ def _small(
     if rates.vector > 1:
         emitters += [Emitter(polyhedra, typing, False, o, rates, is_single=True) for o in orders]
     blocks = sorted([each.emitted() for each in emitters], key=lambda each: each.cost)
-    return next((each for each in blocks if polyhedra.keeps(each.order.map)), None)
+    return next((each for each in blocks if _keeps(polyhedra, each.order)), None)
 
 
 def _is_settled(text: Emitted) -> bool:

@@ -15,7 +15,6 @@ import gridlane
 from gridlane import cuda
 from gridlane.compute import kinds
 from gridlane.compute.checking import Bounds, shared_names
-from gridlane.compute.choosing import choose
 from gridlane.compute.elements import without_copies
 from gridlane.compute.emission import Emitted, Emitter
 from gridlane.compute.explaining import outline_of
@@ -24,6 +23,7 @@ from gridlane.compute.hand import HandSchedule, Schedule, schedule_of
 from gridlane.compute.heterogeneous import Threshold, copies, fastest
 from gridlane.compute.hinted import hinted
 from gridlane.compute.hints import Hints
+from gridlane.compute.kept import chosen
 from gridlane.compute.known import Known, Steps, key_of
 from gridlane.compute.libraries import Library, library_of
 from gridlane.compute.metadata import Metadata, check_device, metadata_of
@@ -148,7 +148,7 @@ class Compute:
             self._orders[rates] = emitted, f"# {emitted.order.name}\n"
         elif rates not in self._orders:
             own = rates.of_lanes if self._has_lanes else rates
-            emitted, text = choose(self._polyhedra, self._typing, own)
+            emitted, text = chosen(self._polyhedra, self._typing, own)
             emitted = hinted(self._polyhedra, self._typing, own, self.hints, emitted)
             self._orders[rates] = emitted, text
         return self._orders[rates]
@@ -177,7 +177,7 @@ class Compute:
         if rest is None:
             return None
         typing = Typing(rest, rest.place, self._outside)
-        emitted = choose(Polyhedra(rest), typing, _rates(self))[0]
+        emitted = chosen(Polyhedra(rest), typing, _rates(self))[0]
         return Program(rest, typing, emitted, {}, self.metadata, self.fastmath)
 
     def _program(self, same: dict[str, str], plain: bool) -> Program:
@@ -194,7 +194,7 @@ class Compute:
             elif same:
                 polyhedra = Polyhedra(self.nest, same)
                 own = rates.of_lanes if self._has_lanes else rates
-                emitted = choose(polyhedra, self._typing, own)[0]
+                emitted = chosen(polyhedra, self._typing, own)[0]
                 emitted = hinted(polyhedra, self._typing, own, self.hints, emitted)
             else:
                 emitted = self.emitted

@@ -158,7 +158,9 @@ class Body:
         name = str(call.get_op_arg(0).get_id().get_name())
         statement = emitter.statements[name]
         depth = lines.depth
-        text = self._cells(emitter.typing.assignment(statement, _target(emitter, statement)))
+        text = self._cells(
+            emitter.typing.assignment(statement, target_of(emitter.typing, statement))
+        )
         for row in self.rows:
             self._set_loops(call, statement, row)
             for test in statement.tests:
@@ -192,7 +194,7 @@ class Body:
         moving = {each.name for each in statement.loops if loop.name in WORD.findall(texts[each])}
         if not self.emitter.polyhedra.is_one_element(statement, moving):
             return False
-        target = _target(self.emitter, statement)
+        target = target_of(self.emitter.typing, statement)
         name = f"{self.emitter.letter}_{statement.write.name}"
         while any(each.startswith(name) for each in self.emitter.nest.names):
             name += "_"
@@ -234,10 +236,11 @@ class Body:
         return WORD.sub(element, text)
 
 
-def _target(emitter: Context, statement: Statement) -> str:
+def target_of(typing: Typing, statement: Statement) -> str:
+    """The text of what a statement assigns to."""
     node = statement.node
     target = node.targets[0] if isinstance(node, ast.Assign) else node.target
     if isinstance(target, ast.Name):
         return target.id
     loaded = ast.Subscript(target.value, target.slice, ast.Load())  # type: ignore[attr-defined]  # an element
-    return emitter.typing.expression(ast.copy_location(loaded, target))[0]
+    return typing.expression(ast.copy_location(loaded, target))[0]
