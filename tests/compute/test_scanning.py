@@ -6,8 +6,9 @@ import pytest
 from tests.devices import DEVICES
 
 import gridlane
-from gridlane import algorithms
+from gridlane import algorithms, cuda
 from gridlane.compute import Tensor, compute, f32, grid, i32, i64, scanning
+from gridlane.core.errors import ArgumentError
 
 RNG = np.random.default_rng(9)
 LOW = -(2**31)
@@ -210,3 +211,32 @@ def test_tensors_of_torch_on_the_host(scans):
         inclusive(x, out)
     assert scans
     assert (out == torch.cumsum(x, 0)).all()
+
+
+def test_calls_for_like_arrays_check_nothing_again(monkeypatch):
+    """The second call, for other arrays of the same shape; others are checked as before."""
+    monkeypatch.setattr("gridlane.compute.scanning.SMALLEST", 1)
+    monkeypatch.setattr("gridlane.compute.scanning.is_wide", lambda: True)
+
+    @compute(kernel="scan")
+    def sums(x: Tensor[i64, "N"], out: Tensor[i64, "N"]):
+        total = 0
+        for i in range(N):
+            total += x[i]
+            out[i] = total
+
+    with gridlane.device("cpu"):
+        x = np.arange(5000)
+        memory, out = cuda.to_device(x), cuda.to_device(np.zeros_like(x))
+        sums(memory, out)
+        with monkeypatch.context() as patch:
+            patch.setattr(type(sums), "_values", None)
+            again = cuda.to_device(np.zeros_like(x))
+            sums(cuda.to_device(x[::-1].copy()), again)
+        assert np.array_equal(again.copy_to_host(), np.cumsum(x[::-1]))
+        sums(memory, memory)  # the same array: loops
+        assert np.array_equal(memory.copy_to_host(), np.cumsum(x))
+        with pytest.raises(ArgumentError, match="share memory"):
+            sums(again[:4000], again[1000:])
+        with pytest.raises(ArgumentError, match="N is 5000 in x and 4999 in out"):
+            sums(memory, again[1:])

@@ -20,6 +20,20 @@ def cached(function: Callable[P, R]) -> Callable[P, R]:
     return wrapped
 
 
+class _Table(dict[Any, Any]):
+    """A table that ``clear_all_caches`` empties."""
+
+    def cache_clear(self) -> None:
+        self.clear()
+
+
+def cached_table() -> dict[Any, Any]:
+    """A table of what is generated."""
+    table = _Table()
+    _caches.append(table)
+    return table
+
+
 def clear_all_caches() -> None:
     """Drop all generated code; the next call of an algorithm compiles, or reads the disk cache."""
     for each in _caches:

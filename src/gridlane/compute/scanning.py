@@ -71,9 +71,9 @@ class Scan:
         from gridlane import algorithms  # of nests with scans alone
 
         x, target = in_memory(given[self.source]), in_memory(given[self.target])
-        dtype = np.dtype(str(x.dtype).removeprefix("torch."))
-        op, count = getattr(algorithms.OpKind, self.operator), x.shape[-1]
-        start = None if self.start is None else dtype.type(self.start)
+        op, count, start = getattr(algorithms.OpKind, self.operator), x.shape[-1], None
+        if self.start is not None:
+            start = np.dtype(str(x.dtype).removeprefix("torch.")).type(self.start)
         for row in pairs(*map(range, x.shape[:-1])):
             one, other = (x[row], target[row]) if row else (x, target)
             if self.is_exclusive:

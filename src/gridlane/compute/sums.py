@@ -188,8 +188,9 @@ def are_ahead(arrays: list[Any]) -> bool:
 
 def in_memory(array: Any) -> Any:
     """An array as the library of algorithms takes it: a tensor of the host as NumPy's."""
-    known = isinstance(array, np.ndarray) or hasattr(array, "__cuda_array_interface__")
-    return array if known or isinstance(array, DeviceNDArray) else np.asarray(array)
+    if isinstance(array, DeviceNDArray | np.ndarray) or getattr(array, "is_cuda", False):
+        return array
+    return array if hasattr(array, "__cuda_array_interface__") else np.asarray(array)
 
 
 def is_in_lines(array: Any) -> bool:

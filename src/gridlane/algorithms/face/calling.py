@@ -31,19 +31,20 @@ class Prepared:
     layout: Layout
     launch: Callable[[list[Access], Any], None]
 
-    def run(self, temp_storage: Any, stream: Any) -> None:
-        """Launch, with temporary memory of the caller's or, for None, of our own."""
+    def run(self, temp_storage: Any, stream: Any) -> Any:
+        """Launch, with temporary memory of the caller's or, for None, of our own; return it."""
         given = [array for each in self.sequences for array in each.given_arrays()]
         chosen = stream_of(stream)
         with arrays.using(arrays.device_of(given)):
             if not self.layout.parts:
                 self.launch([], chosen)
-                return
+                return None
             if temp_storage is None:
                 octets: Any = device_array(self.layout.size, np.uint8, stream=chosen)
             else:
                 octets = arrays.on_device(temp_storage)
             self.launch(self.layout.within(octets), chosen)
+            return octets
 
 
 class Algorithm:

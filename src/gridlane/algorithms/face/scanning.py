@@ -19,9 +19,10 @@ from gridlane.algorithms.face.calling import (
     readable,
     writable,
 )
+from gridlane.algorithms.face.recipes import run
 from gridlane.algorithms.inner.scan import scan, scan_layout
 from gridlane.algorithms.iterators import ConstantIterator
-from gridlane.algorithms.operators import operator
+from gridlane.algorithms.operators import OpKind, operator
 from gridlane.algorithms.sequences import IteratorBase
 
 
@@ -70,6 +71,22 @@ def _prepare(
 _inclusive, _exclusive = partial(_prepare, True), partial(_prepare, False)
 
 
+def _run(
+    inclusive: bool, d_in: Any, d_out: Any, op: Any, init_value: Any, num_items: Any, stream: Any
+) -> None:
+    what = None
+    is_number = init_value is None or isinstance(init_value, int | np.integer)
+    if isinstance(op, OpKind) and is_number and type(num_items) is int:
+        what = "scan", inclusive, op, type(init_value), init_value, num_items
+
+    def prepare() -> Prepared:
+        return _prepare(
+            inclusive, d_in=d_in, d_out=d_out, op=op, init_value=init_value, num_items=num_items
+        )
+
+    run(what, [d_in, d_out], stream, prepare)
+
+
 def inclusive_scan(
     *, d_in: Any, d_out: Any, op: Any, init_value: Any = None, num_items: int, stream: Any = None
 ) -> None:
@@ -81,9 +98,7 @@ def inclusive_scan(
     Raises:
         TypeError, ValueError, CompileError: as ``reduce_into``.
     """
-    _inclusive(d_in=d_in, d_out=d_out, op=op, init_value=init_value, num_items=num_items).run(
-        None, stream
-    )
+    _run(True, d_in, d_out, op, init_value, num_items, stream)
 
 
 def exclusive_scan(
@@ -91,9 +106,7 @@ def exclusive_scan(
 ) -> None:
     """Store ``init_value op d_in[0] op … op d_in[i - 1]`` in ``d_out[i]``, for ``num_items``
     places; see ``inclusive_scan``."""
-    _exclusive(d_in=d_in, d_out=d_out, op=op, init_value=init_value, num_items=num_items).run(
-        None, stream
-    )
+    _run(False, d_in, d_out, op, init_value, num_items, stream)
 
 
 def make_inclusive_scan(

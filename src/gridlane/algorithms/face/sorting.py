@@ -18,6 +18,7 @@ from gridlane.algorithms.face.calling import (
     readable,
     writable,
 )
+from gridlane.algorithms.face.recipes import run
 from gridlane.algorithms.inner.merge_sort import NOTHING, Pairs
 from gridlane.algorithms.inner.merge_sort import merge_sort as sort_by_merging
 from gridlane.algorithms.inner.radix_sort import radix_sort as sort_by_digits
@@ -297,16 +298,24 @@ def radix_sort(
     Raises:
         TypeError, ValueError: as ``reduce_into``; keys that are no real numbers; other bits.
     """
-    _prepare_radix(
-        d_in_keys=d_in_keys,
-        d_out_keys=d_out_keys,
-        d_in_values=d_in_values,
-        d_out_values=d_out_values,
-        num_items=num_items,
-        order=order,
-        begin_bit=begin_bit,
-        end_bit=end_bit,
-    ).run(None, stream)
+    is_plain = {type(num_items), type(begin_bit), type(end_bit)} <= {int, type(None)}
+    is_plain = is_plain and isinstance(order, SortOrder)
+    what = ("radix_sort", order, num_items, begin_bit, end_bit) if is_plain else None
+    given = [d_in_keys, d_out_keys, d_in_values, d_out_values]
+
+    def prepare() -> Prepared:
+        return _prepare_radix(
+            d_in_keys=d_in_keys,
+            d_out_keys=d_out_keys,
+            d_in_values=d_in_values,
+            d_out_values=d_out_values,
+            num_items=num_items,
+            order=order,
+            begin_bit=begin_bit,
+            end_bit=end_bit,
+        )
+
+    run(what, [each for each in given if each is not None], stream, prepare)
 
 
 _RADIX = {order: partial(_prepare_radix, order=order) for order in SortOrder}

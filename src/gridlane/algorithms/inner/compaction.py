@@ -16,12 +16,11 @@ import numpy as np
 from gridlane import cuda
 from gridlane.algorithms.caching import cached
 from gridlane.algorithms.inner.block import block_scan, block_sum
-from gridlane.algorithms.inner.launching import MOST_BLOCKS, kernel
+from gridlane.algorithms.inner.launching import MOST_BLOCKS, Kernel, kernel
 from gridlane.algorithms.inner.scratch import Layout
 from gridlane.algorithms.item_types import item_type
 from gridlane.algorithms.operators import Operator
 from gridlane.algorithms.sequences import Access, Code
-from gridlane.cuda.kernels.dispatcher import Dispatcher
 
 _THREADS = 256  # at least MOST_BLOCKS
 _ITEMS = 8
@@ -31,7 +30,7 @@ _UNITS = (1, 1 << 16, 0)
 
 
 @cached
-def _marking(classify: Operator) -> Dispatcher:
+def _marking(classify: Operator) -> Kernel:
     class_of = classify.function
 
     @kernel
@@ -59,7 +58,7 @@ def _marking(classify: Operator) -> Dispatcher:
 
 
 @cached
-def _moving(emit: Operator, totals: Code, outputs: int) -> Dispatcher:
+def _moving(emit: Operator, totals: Code, outputs: int) -> Kernel:
     write, store_total = emit.function, totals.store
 
     @kernel

@@ -9,17 +9,16 @@ from typing import Any
 
 from gridlane import cuda
 from gridlane.algorithms.caching import cached
-from gridlane.algorithms.inner.launching import blocks_for, kernel
+from gridlane.algorithms.inner.launching import Kernel, blocks_for, kernel
 from gridlane.algorithms.operators import Operator
 from gridlane.algorithms.sequences import Access, Code
-from gridlane.cuda.kernels.dispatcher import Dispatcher
 
 _THREADS = 256
 _MOST_BLOCKS = 32768
 
 
 @cached
-def _kernel(source: Code, sink: Code, op: Operator) -> Dispatcher:
+def _kernel(source: Code, sink: Code, op: Operator) -> Kernel:
     load, store, function = source.load, sink.store, op.function
 
     @kernel

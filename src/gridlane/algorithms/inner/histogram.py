@@ -11,12 +11,11 @@ import numpy as np
 
 from gridlane import cuda
 from gridlane.algorithms.caching import cached
-from gridlane.algorithms.inner.launching import blocks_for, kernel
+from gridlane.algorithms.inner.launching import Kernel, blocks_for, kernel
 from gridlane.algorithms.item_types import ItemType
 from gridlane.algorithms.operators import Operator
 from gridlane.algorithms.sequences import Access, Code
 from gridlane.cuda.kernels.decorators import jit
-from gridlane.cuda.kernels.dispatcher import Dispatcher
 
 _THREADS = 256
 _PRIVATE = 2048
@@ -24,7 +23,7 @@ _PRIVATE = 2048
 
 
 @cached
-def _clearing(counter: ItemType) -> Dispatcher:
+def _clearing(counter: ItemType) -> Kernel:
     cast = counter.cast
 
     @kernel
@@ -90,7 +89,7 @@ def _by_levels(levels: Code, common: ItemType) -> Operator:
 
 
 @cached
-def _counting(source: Code, place: Operator, counter: ItemType, private: bool) -> Dispatcher:
+def _counting(source: Code, place: Operator, counter: ItemType, private: bool) -> Kernel:
     load, bin_of, counted = source.load, place.function, counter.cast
     room = _PRIVATE if private else 1
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import Any
 
+from gridlane.core.frozen import frozen
 from gridlane.cuda.kernels.decorators import jit
 from gridlane.cuda.kernels.dispatcher import Dispatcher
 
@@ -15,13 +18,55 @@ MOST_BLOCKS = 256
 device computes the same tree."""
 
 
-def kernel(function: Callable[..., Any], **options: Any) -> Dispatcher:
+Note = tuple[Callable[..., Any], tuple[Any, ...]]
+"""A launch: the configured kernel, and its arguments."""
+
+
+class _Noted(threading.local):
+    """What this thread notes of its launches; None where it notes none."""
+
+    notes: list[Note] | None = None
+
+
+_noted = _Noted()
+
+
+@frozen
+class Kernel:
+    """A kernel of an algorithm, whose launches a thread may note."""
+
+    dispatcher: Dispatcher
+
+    def __getitem__(self, shape: Any) -> Callable[..., Any]:
+        launch, notes = self.dispatcher[shape], _noted.notes
+        if notes is None:
+            return launch
+
+        def noted(*args: Any) -> None:
+            launch(*args)
+            notes.append((launch, args))
+
+        return noted
+
+
+@contextmanager
+def noting() -> Generator[list[Note]]:
+    """Note the launches of this thread, in order."""
+    notes: list[Note] = []
+    before, _noted.notes = _noted.notes, notes
+    try:
+        yield notes
+    finally:
+        _noted.notes = before
+
+
+def kernel(function: Callable[..., Any], **options: Any) -> Kernel:
     """Compile a kernel: float64 is binary64 on devices without it too.
 
     Args:
         options: more of ``cuda.jit``.
     """
-    return jit(function, fp64="exact", **options)
+    return Kernel(jit(function, fp64="exact", **options))
 
 
 def threads_for(size: int, most: int = 256) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 
 from gridlane import cuda
 from gridlane.algorithms.caching import cached
-from gridlane.algorithms.inner.launching import kernel
+from gridlane.algorithms.inner.launching import Kernel, kernel
 from gridlane.algorithms.item_types import ItemType
 from gridlane.algorithms.operators import Operator
 from gridlane.algorithms.sequences import Access, Code
@@ -105,7 +105,7 @@ def _merging_in_tiles(item: ItemType, less: Operator) -> Dispatcher:
 @cached
 def _sorting(
     source: tuple[Code, Code], sink: tuple[Code, Code], less: Operator, item: ItemType
-) -> Dispatcher:
+) -> Kernel:
     (load, load_value), (store, store_value) = ((s.load for s in source), (s.store for s in sink))
     put, get, element, before = item.store, item.load, item.dtype, less.function
     merge = _merging_in_tiles(item, less)
@@ -159,7 +159,7 @@ def _sorting(
 @cached
 def _merging(
     source: tuple[Code, Code], sink: tuple[Code, Code], less: Operator, item: ItemType
-) -> Dispatcher:
+) -> Kernel:
     (load, load_value), (store, store_value) = ((s.load for s in source), (s.store for s in sink))
     put, get, element, before = item.store, item.load, item.dtype, less.function
     merge = _merging_in_tiles(item, less)

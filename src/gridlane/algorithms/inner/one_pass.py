@@ -24,7 +24,7 @@ import numpy as np
 
 from gridlane import cuda
 from gridlane.algorithms.caching import cached
-from gridlane.algorithms.inner.launching import kernel
+from gridlane.algorithms.inner.launching import Kernel, kernel
 from gridlane.algorithms.item_types import ItemType
 from gridlane.algorithms.operators import Operator, OpKind, operator
 from gridlane.algorithms.sequences import Access, Code, pointer_code
@@ -261,7 +261,7 @@ def _scanning_rows(op: Operator, item: ItemType) -> Dispatcher:
 
 
 @cached
-def _clearing(op: Operator, item: ItemType) -> Dispatcher:
+def _clearing(op: Operator, item: ItemType) -> Kernel:
     publish, neutral, parts = _publishing(item), neutral_of(op, item), _parts_of(item)
 
     @kernel
@@ -285,7 +285,7 @@ def _scanning(
     item: ItemType,
     inclusive: bool,
     is_alone: bool,
-) -> Dispatcher:
+) -> Kernel:
     together, rows = _shape(item)
     items, tile_items = together * rows, tile_of(item)
     row_items, warp_items = 32 * together, 32 * items

@@ -20,7 +20,7 @@ import numpy as np
 from gridlane import cuda
 from gridlane.algorithms.caching import cached
 from gridlane.algorithms.inner.block import block_scan
-from gridlane.algorithms.inner.launching import kernel
+from gridlane.algorithms.inner.launching import Kernel, kernel
 from gridlane.algorithms.inner.merge_sort import Pairs
 from gridlane.algorithms.item_types import ItemType, item_type
 from gridlane.algorithms.sequences import Access, Code
@@ -77,7 +77,7 @@ def states_of(count: int, items: Sequence[ItemType]) -> tuple[int, ItemType]:
 
 
 @cached
-def _clearing(word: ItemType) -> Dispatcher:
+def _clearing(word: ItemType) -> Kernel:
     zero = word.dtype.type(0)
 
     @kernel
@@ -93,7 +93,7 @@ def _clearing(word: ItemType) -> Dispatcher:
 
 
 @cached
-def _counting(source: Code, digit_of: Dispatcher, key: ItemType) -> Dispatcher:
+def _counting(source: Code, digit_of: Dispatcher, key: ItemType) -> Kernel:
     load, dtype = source.load, key.dtype
     turns = tuple(range(_COUNTED))
     tile_items = _COUNTED * _COUNTING_THREADS
@@ -314,7 +314,7 @@ def _sorting(
     key: ItemType,
     value: ItemType | None,
     word: ItemType,
-) -> Dispatcher:
+) -> Kernel:
     items = _items_of([key] if value is None else [key, value])
     tile_items = items * _THREADS
     is_paired, item = value is not None, value or key

@@ -20,7 +20,7 @@ from gridlane import cuda
 from gridlane.algorithms.caching import cached
 from gridlane.algorithms.inner import one_sweep
 from gridlane.algorithms.inner.block import block_scan
-from gridlane.algorithms.inner.launching import blocks_for, kernel
+from gridlane.algorithms.inner.launching import Kernel, blocks_for, kernel
 from gridlane.algorithms.inner.merge_sort import Pairs
 from gridlane.algorithms.inner.scan import scan, scan_layout
 from gridlane.algorithms.item_types import ItemType, item_type
@@ -98,7 +98,7 @@ def _digit(order: Operator, bits: int) -> Dispatcher:
 
 
 @cached
-def _counting(source: Code, digit_of: Dispatcher) -> Dispatcher:
+def _counting(source: Code, digit_of: Dispatcher) -> Kernel:
     load = source.load
 
     @kernel
@@ -120,7 +120,7 @@ def _counting(source: Code, digit_of: Dispatcher) -> Dispatcher:
 
 
 @cached
-def _moving(source: tuple[Code, Code], sink: tuple[Code, Code], digit_of: Dispatcher) -> Dispatcher:
+def _moving(source: tuple[Code, Code], sink: tuple[Code, Code], digit_of: Dispatcher) -> Kernel:
     (load, load_value), (store, store_value) = ((s.load for s in source), (s.store for s in sink))
 
     @kernel
@@ -180,7 +180,7 @@ def _moving(source: tuple[Code, Code], sink: tuple[Code, Code], digit_of: Dispat
 
 
 @cached
-def _counting_parts(source: Code, digit_of: Dispatcher) -> Dispatcher:
+def _counting_parts(source: Code, digit_of: Dispatcher) -> Kernel:
     load = source.load
 
     @kernel
@@ -201,7 +201,7 @@ def _counting_parts(source: Code, digit_of: Dispatcher) -> Dispatcher:
 @cached
 def _moving_parts(
     source: tuple[Code, Code], sink: tuple[Code, Code], digit_of: Dispatcher
-) -> Dispatcher:
+) -> Kernel:
     (load, load_value), (store, store_value) = ((s.load for s in source), (s.store for s in sink))
 
     @kernel
@@ -223,7 +223,7 @@ def _moving_parts(
 
 
 @cached
-def _whole(source: tuple[Code, Code], sink: tuple[Code, Code], digit_of: Dispatcher) -> Dispatcher:
+def _whole(source: tuple[Code, Code], sink: tuple[Code, Code], digit_of: Dispatcher) -> Kernel:
     (load, load_value), (store, store_value) = ((s.load for s in source), (s.store for s in sink))
 
     @kernel
@@ -278,8 +278,8 @@ class _Way(NamedTuple):
     """The kernels of a pass, their launches, and the bits of a digit."""
 
     bits: int
-    counting: Callable[..., Dispatcher]
-    moving: Callable[..., Dispatcher]
+    counting: Callable[..., Kernel]
+    moving: Callable[..., Kernel]
     blocks: int
     threads: int
     size: tuple[int, ...]

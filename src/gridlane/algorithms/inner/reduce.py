@@ -9,19 +9,18 @@ from typing import Any
 
 from gridlane import cuda
 from gridlane.algorithms.caching import cached
-from gridlane.algorithms.inner.launching import MOST_BLOCKS, kernel, threads_for
+from gridlane.algorithms.inner.launching import MOST_BLOCKS, Kernel, kernel, threads_for
 from gridlane.algorithms.inner.scratch import Layout
 from gridlane.algorithms.item_types import ItemType
 from gridlane.algorithms.operators import Operator
 from gridlane.algorithms.sequences import Access, Code
-from gridlane.cuda.kernels.dispatcher import Dispatcher
 
 _ONE_BLOCK = 4096
 """Items that one block reduces alone."""
 
 
 @cached
-def _kernel(source: Code, sink: Code, op: Operator, item: ItemType) -> Dispatcher:
+def _kernel(source: Code, sink: Code, op: Operator, item: ItemType) -> Kernel:
     load, store, combine = source.load, sink.store, op.function
     cast, put, get, element = item.cast, item.store, item.load, item.dtype
     threads = threads_for(item.size)

@@ -18,12 +18,17 @@ import numpy as np
 from gridlane import cuda
 from gridlane.algorithms.caching import cached
 from gridlane.algorithms.inner import one_pass
-from gridlane.algorithms.inner.launching import MOST_BLOCKS, SHARED_BYTES, kernel, threads_for
+from gridlane.algorithms.inner.launching import (
+    MOST_BLOCKS,
+    SHARED_BYTES,
+    Kernel,
+    kernel,
+    threads_for,
+)
 from gridlane.algorithms.inner.scratch import Layout
 from gridlane.algorithms.item_types import ItemType, item_type
 from gridlane.algorithms.operators import Operator
 from gridlane.algorithms.sequences import Access, Code
-from gridlane.cuda.kernels.dispatcher import Dispatcher
 from gridlane.launch import current
 
 _THREADS = 128
@@ -37,7 +42,7 @@ def _shape(item: ItemType) -> tuple[int, int]:
 
 
 @cached
-def _reducing(source: Code, op: Operator, item: ItemType) -> Dispatcher:
+def _reducing(source: Code, op: Operator, item: ItemType) -> Kernel:
     load, combine = source.load, op.function
     cast, put, get, element = item.cast, item.store, item.load, item.dtype
     threads, items = _shape(item)
@@ -81,7 +86,7 @@ def _reducing(source: Code, op: Operator, item: ItemType) -> Dispatcher:
 @cached
 def _scanning(
     source: Code, sink: Code, start: Code, op: Operator, item: ItemType, inclusive: bool
-) -> Dispatcher:
+) -> Kernel:
     load, store, combine, first = source.load, sink.store, op.function, start.load
     cast, put, get, element = item.cast, item.store, item.load, item.dtype
     threads, items = _shape(item)

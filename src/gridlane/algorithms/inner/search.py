@@ -9,17 +9,16 @@ from typing import Any
 
 from gridlane import cuda
 from gridlane.algorithms.caching import cached
-from gridlane.algorithms.inner.launching import blocks_for, kernel
+from gridlane.algorithms.inner.launching import Kernel, blocks_for, kernel
 from gridlane.algorithms.operators import Operator
 from gridlane.algorithms.sequences import Access, Code
-from gridlane.cuda.kernels.dispatcher import Dispatcher
 
 _THREADS = 128
 _MOST_BLOCKS = 32768
 
 
 @cached
-def _kernel(data: Code, values: Code, sink: Code, less: Operator, upper: bool) -> Dispatcher:
+def _kernel(data: Code, values: Code, sink: Code, less: Operator, upper: bool) -> Kernel:
     item_of, value_of, store, before = data.load, values.load, sink.store, less.function
 
     @kernel

@@ -12,11 +12,10 @@ import numpy as np
 
 from gridlane import cuda
 from gridlane.algorithms.caching import cached
-from gridlane.algorithms.inner.launching import kernel, threads_for
+from gridlane.algorithms.inner.launching import Kernel, kernel, threads_for
 from gridlane.algorithms.item_types import ItemType
 from gridlane.algorithms.operators import Operator
 from gridlane.algorithms.sequences import Access, Code
-from gridlane.cuda.kernels.dispatcher import Dispatcher
 
 _THREADS = 64
 _SHORT = 64  # at least as many as threads: each has an item of a longer segment
@@ -28,7 +27,7 @@ _MOST_BLOCKS = 32768
 @cached
 def _kernel(
     source: Code, sink: Code, starts: Code, ends: Code, op: Operator, item: ItemType
-) -> Dispatcher:
+) -> Kernel:
     load, store, start_of, end_of = source.load, sink.store, starts.load, ends.load
     combine, cast, put, get, element = op.function, item.cast, item.store, item.load, item.dtype
     threads = threads_for(item.size, _THREADS)

@@ -13,11 +13,10 @@ from typing import Any
 
 from gridlane import cuda
 from gridlane.algorithms.caching import cached
-from gridlane.algorithms.inner.launching import blocks_for, kernel
+from gridlane.algorithms.inner.launching import Kernel, blocks_for, kernel
 from gridlane.algorithms.operators import Operator
 from gridlane.algorithms.sequences import Access, Code
 from gridlane.cuda.kernels.decorators import jit
-from gridlane.cuda.kernels.dispatcher import Dispatcher
 
 _THREADS = 128
 _MOST_BLOCKS = 32768
@@ -30,7 +29,7 @@ def _number_outside(numbers, count):
 
 
 @cached
-def _numbering(starts: Code, ends: Code) -> Dispatcher:
+def _numbering(starts: Code, ends: Code) -> Kernel:
     start_of, end_of = starts.load, ends.load
 
     @kernel
