@@ -1,0 +1,280 @@
+"""Convolutions of one to three axes, and transposed ones, as loops over their results.
+
+Strides, paddings and dilations are constants of a nest: its indices are affine in its loops.
+Grouped ones have an axis of groups of their own.
+"""
+
+import math
+from functools import cache
+from itertools import product
+from typing import Any, NamedTuple
+
+from gridlane.compute import Compute, Tensor, compute, f32, grid
+
+Numbers = tuple[int, ...]
+
+
+@cache
+def _one(stride: Numbers, padding: Numbers, dilation: Numbers) -> Compute:
+    (S,), (P,), (D,) = stride, padding, dilation
+
+    @compute(fastmath=True)
+    def convolution(
+        x: Tensor[f32, "N", "C", "L"],
+        w: Tensor[f32, "F", "C", "R"],
+        out: Tensor[f32, "N", "F", "I"],
+    ):
+        for n, f, i in grid(N, F, I):
+            s = 0.0
+            for c, r in grid(C, R):
+                if 0 <= S * i + D * r - P < L:
+                    s += x[n, c, S * i + D * r - P] * w[f, c, r]
+            out[n, f, i] = s
+
+    return convolution
+
+
+@cache
+def _two(stride: Numbers, padding: Numbers, dilation: Numbers) -> Compute:
+    (S, T), (P, Q), (D, E) = stride, padding, dilation
+
+    @compute(fastmath=True)
+    def convolution(
+        x: Tensor[f32, "N", "C", "H", "W"],
+        w: Tensor[f32, "F", "C", "A", "B"],
+        out: Tensor[f32, "N", "F", "I", "J"],
+    ):
+        for n, f, i, j in grid(N, F, I, J):
+            s = 0.0
+            for c, a, b in grid(C, A, B):
+                if 0 <= S * i + D * a - P < H and 0 <= T * j + E * b - Q < W:
+                    s += x[n, c, S * i + D * a - P, T * j + E * b - Q] * w[f, c, a, b]
+            out[n, f, i, j] = s
+
+    return convolution
+
+
+@cache
+def _depthwise(stride: Numbers, padding: Numbers, dilation: Numbers) -> Compute:
+    (S, T), (P, Q), (D, E) = stride, padding, dilation
+
+    @compute(fastmath=True)
+    def convolution(
+        x: Tensor[f32, "N", "C", "H", "W"],
+        w: Tensor[f32, "C", "A", "B"],
+        out: Tensor[f32, "N", "C", "I", "J"],
+    ):
+        for n, c, i, j in grid(N, C, I, J):
+            s = 0.0
+            for a, b in grid(A, B):
+                if 0 <= S * i + D * a - P < H and 0 <= T * j + E * b - Q < W:
+                    s += x[n, c, S * i + D * a - P, T * j + E * b - Q] * w[c, a, b]
+            out[n, c, i, j] = s
+
+    return convolution
+
+
+@cache
+def _three(stride: Numbers, padding: Numbers, dilation: Numbers) -> Compute:
+    (S, T, U), (P, Q, V), (D, E, G) = stride, padding, dilation
+
+    @compute(fastmath=True)
+    def convolution(
+        x: Tensor[f32, "N", "C", "Z", "H", "W"],
+        w: Tensor[f32, "F", "C", "A", "B", "O"],
+        out: Tensor[f32, "N", "F", "I", "J", "K"],
+    ):
+        for n, f, i, j, k in grid(N, F, I, J, K):
+            s = 0.0
+            for c, a, b, o in grid(C, A, B, O):
+                if 0 <= S * i + D * a - P < Z:
+                    if 0 <= T * j + E * b - Q < H and 0 <= U * k + G * o - V < W:
+                        s += (
+                            x[n, c, S * i + D * a - P, T * j + E * b - Q, U * k + G * o - V]
+                            * w[f, c, a, b, o]
+                        )
+            out[n, f, i, j, k] = s
+
+    return convolution
+
+
+@cache
+def _transposed_one(steps: Numbers) -> Compute:
+    (D,) = steps
+
+    @compute(fastmath=True)
+    def convolution(
+        x: Tensor[f32, "N", "M", "C", "L"],
+        w: Tensor[f32, "M", "C", "F", "R"],
+        out: Tensor[f32, "N", "M", "F", "I"],
+        p: int,
+    ):
+        for n, m, f, i in grid(N, M, F, I):
+            s = 0.0
+            for c, r in grid(C, R):
+                if 0 <= i + p - D * r < L:
+                    s += x[n, m, c, i + p - D * r] * w[m, c, f, r]
+            out[n, m, f, i] = s
+
+    return convolution
+
+
+@cache
+def _transposed_two(steps: Numbers) -> Compute:
+    D, E = steps
+
+    @compute(fastmath=True)
+    def convolution(
+        x: Tensor[f32, "N", "M", "C", "H", "W"],
+        w: Tensor[f32, "M", "C", "F", "A", "B"],
+        out: Tensor[f32, "N", "M", "F", "I", "J"],
+        p: int,
+        q: int,
+    ):
+        for n, m, f, i, j in grid(N, M, F, I, J):
+            s = 0.0
+            for c, a, b in grid(C, A, B):
+                if 0 <= i + p - D * a < H and 0 <= j + q - E * b < W:
+                    s += x[n, m, c, i + p - D * a, j + q - E * b] * w[m, c, f, a, b]
+            out[n, m, f, i, j] = s
+
+    return convolution
+
+
+@cache
+def _transposed_three(steps: Numbers) -> Compute:
+    D, E, G = steps
+
+    @compute(fastmath=True)
+    def convolution(
+        x: Tensor[f32, "N", "M", "C", "Z", "H", "W"],
+        w: Tensor[f32, "M", "C", "F", "A", "B", "O"],
+        out: Tensor[f32, "N", "M", "F", "I", "J", "K"],
+        p: int,
+        q: int,
+        v: int,
+    ):
+        for n, m, f, i, j, k in grid(N, M, F, I, J, K):
+            s = 0.0
+            for c, a, b, o in grid(C, A, B, O):
+                if 0 <= i + p - D * a < Z:
+                    if 0 <= j + q - E * b < H and 0 <= k + v - G * o < W:
+                        s += (
+                            x[n, m, c, i + p - D * a, j + q - E * b, k + v - G * o]
+                            * w[m, c, f, a, b, o]
+                        )
+            out[n, m, f, i, j, k] = s
+
+    return convolution
+
+
+_PLAIN = {1: _one, 2: _two, 3: _three}
+_TRANSPOSED = {1: _transposed_one, 2: _transposed_two, 3: _transposed_three}
+
+
+def _added(out: Any, bias: Any) -> Any:
+    """A bias for each filter, in place."""
+    if bias is not None:
+        _shifted(out.view(out.shape[0], out.shape[1], -1), bias.detach())
+    return out
+
+
+@compute
+def _shifted(out: Tensor[f32, "N", "F", "L"], bias: Tensor[f32, "F"]):
+    for n, f, i in grid(N, F, L):
+        out[n, f, i] += bias[f]
+
+
+def _convolved(layer: Any, x: Any) -> Any:
+    w = layer.weight.detach()
+    walk = layer.stride, layer.padding, layer.dilation
+    ends = [
+        (n + 2 * p - d * (k - 1) - 1) // s + 1
+        for n, k, s, p, d in zip(x.shape[2:], w.shape[2:], *walk, strict=True)
+    ]
+    out = x.new_empty((x.shape[0], w.shape[0], *ends))
+    if layer.groups == 1:
+        _PLAIN[len(ends)](*walk)(x, w, out)
+    elif layer.groups == x.shape[1] == w.shape[0]:
+        _depthwise(*walk)(x, w.view(w.shape[0], *w.shape[2:]), out)
+    else:
+        raise ValueError(f"{layer}: groups of several channels")
+    return _added(out, layer.bias)
+
+
+def convolution(model: Any, x: Any) -> Any:
+    """The convolution of a module's only layer."""
+    (layer,) = model.children()
+    return _convolved(layer, x)
+
+
+def convolutions(model: Any, x: Any) -> Any:
+    """Those of a module's layers, one behind the other."""
+    for layer in model.children():
+        x = _convolved(layer, x)
+    return x
+
+
+class Phase(NamedTuple):
+    """Every stride-th result of an axis from one on, and what is added for it: every tap of a step
+    from ``tap`` on, of the places ``result + offset - step * tap`` among both."""
+
+    first: int
+    tap: int
+    offset: int
+
+
+def phases(stride: int, padding: int, dilation: int) -> list[Phase | int]:
+    """The phases of an axis of a transposed convolution; a number is the first result of one that
+    no tap reaches.
+
+    A result i is the sum over taps r of the places (i + padding - dilation * r) / stride that are
+    whole numbers: of the taps of one residue.
+
+    >>> phases(2, 1, 1)
+    [Phase(first=0, tap=1, offset=0), Phase(first=1, tap=0, offset=1)]
+    >>> phases(2, 0, 2)
+    [Phase(first=0, tap=0, offset=0), 1]
+    """
+    found: list[Phase | int] = []
+    for first in range(stride):
+        place = first + padding
+        taps = [r for r in range(stride) if (place - dilation * r) % stride == 0]
+        found.append(
+            Phase(first, taps[0], (place - dilation * taps[0]) // stride) if taps else first
+        )
+    return found
+
+
+def transposed(model: Any, x: Any) -> Any:
+    """The transposed convolution of a module's only layer, by the phases of its results."""
+    (layer,) = model.children()
+    w, groups = layer.weight.detach(), layer.groups
+    walk = layer.stride, layer.padding, layer.dilation
+    ends = [
+        (n - 1) * s - 2 * p + d * (k - 1) + more + 1
+        for n, k, s, p, d, more in zip(
+            x.shape[2:], w.shape[2:], *walk, layer.output_padding, strict=True
+        )
+    ]
+    out = x.new_empty((x.shape[0], groups * w.shape[1], *ends))
+    x = x.view(x.shape[0], groups, -1, *x.shape[2:])
+    w = w.view(groups, -1, *w.shape[1:])
+    results = out.view(x.shape[0], groups, -1, *ends)
+    shared = [math.gcd(s, d) for s, d in zip(layer.stride, layer.dilation, strict=True)]
+    taps = [s // g for s, g in zip(layer.stride, shared, strict=True)]
+    nest = _TRANSPOSED[len(ends)](
+        tuple([d // g for d, g in zip(layer.dilation, shared, strict=True)])
+    )
+    for each in product(*[phases(*axis) for axis in zip(*walk, strict=True)]):
+        firsts = [e.first if isinstance(e, Phase) else e for e in each]
+        own = results[
+            (..., *[slice(e, None, s) for e, s in zip(firsts, layer.stride, strict=True)])
+        ]
+        known = [e for e in each if isinstance(e, Phase)]
+        part = w[(..., *[slice(e.tap, None, t) for e, t in zip(known, taps, strict=False)])]
+        if len(known) < len(each) or 0 in part.shape:
+            own.zero_()
+        elif own.numel():
+            nest(x, part, own, *[e.offset for e in known])
+    return _added(out, layer.bias)
