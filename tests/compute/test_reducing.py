@@ -7,7 +7,7 @@ from tests.devices import DEVICES
 
 import gridlane
 from gridlane import algorithms
-from gridlane.compute import Tensor, compute, f32, i32, i64, reducing, scanning
+from gridlane.compute import Tensor, compute, f32, i32, i64, scanning
 
 RNG = np.random.default_rng(13)
 
@@ -22,7 +22,7 @@ def reductions(monkeypatch):
         whole(**options)
 
     monkeypatch.setattr(algorithms, "reduce_into", counted)
-    monkeypatch.setattr(reducing, "SMALLEST", 2)
+    monkeypatch.setattr(scanning, "SMALLEST", 2)
     monkeypatch.setattr(scanning, "CORES", 1)
     return seen
 

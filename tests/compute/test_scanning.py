@@ -7,7 +7,7 @@ from tests.devices import DEVICES
 
 import gridlane
 from gridlane import algorithms, cuda
-from gridlane.compute import Tensor, compute, f32, grid, i32, i64, scanning
+from gridlane.compute import Tensor, compute, f32, f64, grid, i32, i64, scanning
 from gridlane.core.errors import ArgumentError
 
 RNG = np.random.default_rng(9)
@@ -240,3 +240,51 @@ def test_calls_for_like_arrays_check_nothing_again(monkeypatch):
             sums(again[:4000], again[1000:])
         with pytest.raises(ArgumentError, match="N is 5000 in x and 4999 in out"):
             sums(memory, again[1:])
+
+
+@compute(kernel="scan", fastmath=True)
+def converted(x: Tensor[f32, "N"], out: Tensor[f32, "N"]):
+    total = f32(0.5)
+    for i in range(N):
+        total += x[i]
+        out[i] = total
+
+
+@compute(kernel="scan", fastmath=True)
+def rounded(x: Tensor[f64, "N"], out: Tensor[f64, "N"]):
+    total = f64(f32(0.1))
+    for i in range(N):
+        total += x[i]
+        out[i] = total
+
+
+@compute(kernel="scan")
+def cut(x: Tensor[i32, "N"], out: Tensor[i32, "N"]):
+    total = i32(2.5)
+    for i in range(N):
+        total += x[i]
+        out[i] = total
+
+
+def test_starts_that_are_converted(scans):
+    x = RNG.integers(-9, 10, 99)
+    for nest, dtype, start in (
+        (converted, np.float32, 0.5),
+        (rounded, np.float64, np.float32(0.1)),
+    ):
+        out = np.zeros(99, dtype)
+        nest(x.astype(dtype), out)
+        assert np.allclose(
+            out, np.cumsum(x) + np.float64(start), rtol=1e-6 if start == 0.5 else 1e-15
+        )
+    assert len(scans) == 2
+    out = np.zeros(99, np.int32)
+    cut(x.astype(np.int32), out)
+    assert np.array_equal(out, np.cumsum(x) + 2) and len(scans) == 2
+
+
+def test_the_fewest_elements_depend_on_the_device():
+    with gridlane.device("interp"):
+        assert scanning.smallest() == scanning.SMALLEST_ON_GPU
+    with gridlane.device("cpu"):
+        assert scanning.smallest() == scanning.SMALLEST

@@ -19,14 +19,12 @@ from gridlane.compute.scanning import (
     is_wide,
     number_of,
     only_element,
+    smallest,
 )
 from gridlane.compute.sums import in_memory, is_in_lines
 from gridlane.compute.tensors import TensorType
 from gridlane.core.dtypes import DType
 from gridlane.core.frozen import frozen
-
-SMALLEST = 1 << 16
-"""Rows of fewer elements are loops."""
 
 
 @frozen
@@ -55,7 +53,7 @@ class Reduction:
     def is_large(self, given: dict[str, Any], extents: dict[str, int]) -> bool:
         """Whether rows are long and few."""
         x = given[self.source]
-        is_few = x.shape[-1] >= SMALLEST and prod(x.shape[:-1]) <= MOST_ROWS
+        is_few = x.shape[-1] >= smallest() and prod(x.shape[:-1]) <= MOST_ROWS
         return is_few and is_wide() and is_in_lines(x)
 
     def run(self, given: dict[str, Any], out: Any) -> None:

@@ -19,17 +19,20 @@ from gridlane.compute.model import Access, Nest, Statement
 from gridlane.compute.polyhedra import Polyhedra
 from gridlane.compute.sums import in_memory, is_in_lines
 from gridlane.compute.tensors import TensorType
-from gridlane.core.dtypes import DType
+from gridlane.core.dtypes import DType, f32, f64
 from gridlane.core.frozen import frozen
 from gridlane.launch import current
 
 SMALLEST = 1 << 16
-"""Scans of fewer elements are loops."""
+"""Scans of fewer elements are loops, on processors."""
+SMALLEST_ON_GPU = 512
+"""The same on other devices, whose single threads are slow."""
 CORES = 8
 """Fewer of a processor are slower than one that runs the loops."""
 MOST_ROWS = 32
 """Scans of more rows are loops, whose rows are threads."""
 OPERATORS = {"+": "PLUS", "*": "MULTIPLIES", "min": "MINIMUM", "max": "MAXIMUM"}
+_FLOATS = {f32: np.float32, f64: np.float64}
 _NEUTRAL = {"+": 0, "*": 1}
 
 
@@ -64,7 +67,7 @@ class Scan:
         shape = tuple(x.shape)
         rows = reduce(lambda n, extent: n * extent, shape[:-1], 1)
         is_plain = shape == tuple(out.shape) and is_in_lines(x) and is_in_lines(out)
-        return is_plain and is_wide() and shape[-1] >= SMALLEST and rows <= MOST_ROWS
+        return is_plain and is_wide() and shape[-1] >= smallest() and rows <= MOST_ROWS
 
     def run(self, given: dict[str, Any], out: Any) -> None:
         """Compute the result into the target."""
@@ -90,6 +93,11 @@ def is_wide() -> bool:
     """Whether the current device runs so many threads that they are faster than one in order."""
     device = current.device()
     return not device.host_visible or device.limits.multiprocessors >= CORES
+
+
+def smallest() -> int:
+    """The fewest elements of a row that the library scans or reduces on the current device."""
+    return SMALLEST if current.device().host_visible else min(SMALLEST, SMALLEST_ON_GPU)
 
 
 def scan_of(polyhedra: Polyhedra, types: dict[str, DType], freedom: Freedom) -> Scan | str:
@@ -223,7 +231,11 @@ def only_element(nest: Nest, adder: Statement) -> Access | None:
 
 
 def number_of(nest: Nest, node: ast.expr) -> float | None:
+    """The number that an expression is, if it is one of the text: ``0``, ``-1``, ``f32(0)``."""
     match node:
+        case ast.Call(func=ast.Name(id=name), args=[inner], keywords=[]) if name in _known(nest):
+            value, dtype = number_of(nest, inner), nest.conversions[name]
+            return None if value is None else _converted(value, dtype)
         case ast.Constant(value=int() | float() as value):
             return value
         case ast.UnaryOp(op=ast.USub(), operand=inner):
@@ -233,6 +245,19 @@ def number_of(nest: Nest, node: ast.expr) -> float | None:
             return nest.captured[name]
         case _:
             return None
+
+
+def _known(nest: Nest) -> set[str]:
+    """The conversions whose results NumPy has."""
+    return {name for name, each in nest.conversions.items() if each.is_integer or each in _FLOATS}
+
+
+def _converted(value: float, dtype: DType) -> float | None:
+    """A number as a conversion has it; None for one that an integer type does not hold."""
+    if dtype.is_float:
+        return float(np.dtype(_FLOATS[dtype]).type(value))
+    is_held = float(value).is_integer() and abs(value) < 1 << (dtype.size * 8 - 1)
+    return int(value) if is_held and (value >= 0 or dtype.is_signed) else None
 
 
 def is_whole(polyhedra: Polyhedra, statement: Statement, write: Access, first: int = 0) -> bool:
