@@ -86,6 +86,20 @@ def test_sorts_repeat_for_other_arrays(monkeypatch):
                 forbid(monkeypatch, sorting, "_prepare_radix")
 
 
+def test_reductions_repeat_for_other_arrays(monkeypatch):
+    with gridlane.device("cpu"):
+        for count in (100, 20_000):
+            for start in (np.int64(0), np.int64(5), np.float64(0), np.float64(-0.0)):
+                for _ in range(2):
+                    x = RNG.integers(0, 99, count).astype(start.dtype)
+                    out = room(1, start.dtype)
+                    algorithms.reduce_into(
+                        d_in=up(x), d_out=out, op=OpKind.PLUS, num_items=count, h_init=start
+                    )
+                    assert out.copy_to_host()[0] == x.sum() + start
+        assert len(recipes._recipes) == 8
+
+
 def test_arguments_that_differ_have_other_recipes():
     with gridlane.device("cpu"):
         x = RNG.integers(0, 99, 300)

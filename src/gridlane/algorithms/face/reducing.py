@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Any
 
+import numpy as np
+
 from gridlane.algorithms.face.calling import (
     Prepared,
     access,
@@ -15,8 +17,9 @@ from gridlane.algorithms.face.calling import (
     readable,
     writable,
 )
+from gridlane.algorithms.face.recipes import run
 from gridlane.algorithms.inner.reduce import reduce, reduce_layout
-from gridlane.algorithms.operators import operator
+from gridlane.algorithms.operators import OpKind, operator
 
 
 class Determinism(IntEnum):
@@ -75,9 +78,21 @@ def reduce_into(
         ValueError: a negative count, an array that is too short, arrays on several devices.
         CompileError: kernels cannot run the operator; it shows the line.
     """
-    _prepare(
-        d_in=d_in, d_out=d_out, op=op, h_init=h_init, num_items=num_items, determinism=determinism
-    ).run(None, stream)
+
+    def prepare() -> Prepared:
+        return _prepare(
+            d_in=d_in,
+            d_out=d_out,
+            op=op,
+            h_init=h_init,
+            num_items=num_items,
+            determinism=determinism,
+        )
+
+    what = None
+    if isinstance(op, OpKind) and isinstance(h_init, np.generic) and type(num_items) is int:
+        what = "reduce", op, type(h_init), h_init.tobytes(), num_items
+    run(what, [d_in, d_out], stream, prepare)
 
 
 def make_reduce_into(
