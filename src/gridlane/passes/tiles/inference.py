@@ -40,6 +40,7 @@ from gridlane.passes.tiles.order import Order
 from gridlane.passes.tiles.placement import LOADS, Placement, Schedule
 from gridlane.passes.tiles.provenance import Provenance
 from gridlane.passes.tiles.spread import commutes
+from gridlane.passes.tiles.transposed import WORD, transposed_loads
 from gridlane.passes.tiles.vector_layouts import shape_of, vector_layout
 
 ANY_LAYOUT = (
@@ -63,8 +64,11 @@ def placed(module: Module, machine: TileMachine) -> Placement:
     known = Contiguity(module, module.kernel) if machine.vectors else None
     refused: set[Op] = set()
     floats = in_bytes(module, machine, order.ops)
+    transposed: set[Op] = set()
     while True:
-        placement = Placement(module, machine, order, provenance, byte_floats=floats)
+        placement = Placement(
+            module, machine, order, provenance, byte_floats=floats, transposed=transposed
+        )
         if not machine.lockstep:
             candidates = _candidates(placement, refused, known)
             placement.in_layouts = frozenset(_reductions(placement, candidates, refused))
@@ -72,6 +76,10 @@ def placed(module: Module, machine: TileMachine) -> Placement:
             wrong = _assign(placement, candidates, known)
             if wrong:
                 refused |= {op for op in wrong if not _undone(placement, op)}
+                continue
+            more = set[Op]() if known is None else transposed_loads(placement, known)
+            if more:
+                transposed |= more
                 continue
             follow(placement)
         else:
@@ -281,4 +289,6 @@ def _padded(placement: Placement) -> dict[Value, int]:
                     placement.swizzled.add(value)
     for value in placement.swizzled:
         result[value] = 0
+    for op in placement.transposed:
+        result[op.results[0]] = WORD // tiles.tile_of(op, op.results[0]).element.size
     return result

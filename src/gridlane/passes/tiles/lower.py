@@ -23,6 +23,7 @@ from gridlane.passes.tiles import (
     pipelines,
     prefetches,
     products,
+    transposed,
     waits,
 )
 from gridlane.passes.tiles.chunks import copy_chunks
@@ -190,6 +191,9 @@ def _keep(state: State, op: Op) -> None:
         return
     if op in state.ahead:
         state.ahead[op]()
+        return
+    if isinstance(op, tile_memory.TileLoad) and op in state.placement.transposed:
+        transposed.keep(state, op)
         return
     if state.machine.factors and results[0] in state.placement.padded:
         chunks = chunks_of(state.contiguity, op)

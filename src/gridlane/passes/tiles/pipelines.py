@@ -87,6 +87,7 @@ def pipeline_of(state: State, loop: control.Loop) -> Pipeline | None:
     for op in loop.body.ops:
         result = op.results[0] if op.results else None
         wanted_here = result in placement.padded and op not in state.rings
+        wanted_here = wanted_here and op not in placement.transposed
         chunks = chunks_of(state.contiguity, op) if wanted_here else None
         if chunks is not None and _is_kept(placement, loop, op) and finder.operands(op):
             pipeline.loads[op] = chunks

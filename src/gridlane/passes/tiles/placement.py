@@ -113,6 +113,7 @@ class Placement:
         byte_floats: products whose factors are bytes that are floats.
         swizzled: factors of products by warpgroups, which lie in shared memory in patterns.
         paired: left factors in registers.
+        transposed: loads that shared memory has as a store needs them the other way round.
         padded: tiles whose rows in shared memory have elements behind them, and how many.
     """
 
@@ -128,6 +129,7 @@ class Placement:
     layouts: dict[object, Layout] = field(default_factory=dict[object, Layout])
     products: dict[Op, Schedule] = field(default_factory=dict[Op, Schedule])
     byte_floats: dict[Op, ByteFloats] = field(default_factory=dict[Op, ByteFloats])
+    transposed: set[Op] = field(default_factory=set[Op])
     padded: dict[Value, int] = field(default_factory=dict[Value, int])
     swizzled: set[Value] = field(default_factory=set[Value])
     paired: set[object] = field(default_factory=set[object])
@@ -177,6 +179,8 @@ class Placement:
     def _keeps(self, op: Op, value: Value, uses: list[Use]) -> bool:
         """Whether a tile that could be computed where it is needed is stored instead."""
         assert isinstance(value.type, TileType)
+        if op in self.transposed:
+            return True
         if isinstance(op, LOADS):
             if len(uses) > 1 or uses[0].repeated:
                 return not isinstance(value.type.element, PointerType)
