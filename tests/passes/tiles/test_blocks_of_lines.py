@@ -139,30 +139,37 @@ def test_transposed_lines():
 
 
 @jit
-def of_whole_units(x, w, out, count, filters, images, height, width, far, near, line,
-                   TURNED: tl.constexpr, A: tl.constexpr, B: tl.constexpr, C: tl.constexpr,
-                   N: tl.constexpr):  # fmt: skip
+def of_whole_units(x, w, out, count, filters, images, height, width, far, near, line, step,
+                   TURNED: tl.constexpr, STRIDED: tl.constexpr, A: tl.constexpr, B: tl.constexpr,
+                   C: tl.constexpr, N: tl.constexpr):  # fmt: skip
     """The library's program, where 8 neighbours of the result are stored at once."""
     steps = (far, near, line, 1) if TURNED else (far, 1, near, line)
+    stride = (2, 2) if STRIDED else (1, 1)
     described_convolution_tiles(
-        x, w, None, out, count, 1, 128, filters, (images, height, width), (1, 1), (1, 1), (1, 1),
-        1, steps, None, TURNED, 8, 3, 9, A, B, C, N, 64, tl.float32, tl.int32,
+        x, w, None, out, count, 1, 128, filters, (images, height, width), stride, (1, 1), (1, 1),
+        step, 1, steps, None, STRIDED, TURNED, 8, 3, 9, A, B, C, N, 64, tl.float32, tl.int32,
     )  # fmt: skip
 
 
 @pytest.mark.skipif(not PTXAS, reason="no ptxas")
 @pytest.mark.parametrize(
-    "turned, box, filters, warps", [(False, (2, 8, 8), 256, 8), (True, (4, 8, 8), 128, 8)]
+    "turned, strided, box, filters",
+    [(False, False, (2, 8, 8), 256), (True, False, (4, 8, 8), 128), (False, True, (2, 8, 8), 128)],
 )
-def test_ptxas_keeps_products_in_flight(tmp_path, turned, box, filters, warps):
+def test_ptxas_keeps_products_in_flight(tmp_path, turned, strided, box, filters):
     """No spill, no serialised product; results are stored by 16 bytes."""
     x, w = np.zeros((8, 16, 16, 128), np.float16), np.zeros((256, 9, 128), np.float16)
-    args = [Described(x, (*box, 64)), Described(w, (filters, 1, 64)), x.reshape(-1)]
-    numbers = [16, 256 if turned else 32, 8, 16, 2 if turned else 16, 8192, 32, 2]
-    shape = dict(zip("ABC", box, strict=True))
-    module = program(of_whole_units, args + numbers, warps, 4, TURNED=turned, N=filters, **shape)
+    images = Described(x, (*box, 64))
+    if strided:
+        images = Described(x.reshape(8, 8, 2, 8, 256), (*box[:2], 1, box[2], 64))
+    args = [images, Described(w, (filters, 1, 64)), x.reshape(-1)]
+    numbers = [16, 256 if turned else 32, 8, 16, 2 if turned else 16, 8192, 32, 2, 16]
+    constants = {"TURNED": turned, "STRIDED": strided, "N": filters}
+    constants |= dict(zip("ABC", box, strict=True))
+    module = program(of_whole_units, args + numbers, 8, 4, **constants)
     code = compiler.generate(module, Target("cuda", processor="sm_90a"), OPTIONS).code
-    assert b"st.global.v4" in code and b"st.global.b16" not in code and b"tensor.4d" in code
+    assert b"st.global.v4" in code and b"st.global.b16" not in code
+    assert (b"tensor.5d" if strided else b"tensor.4d") in code
     source = tmp_path / "kernel.ptx"
     source.write_bytes(code)
     command = ["ptxas", "-arch", "sm_90a", "-v", str(source), "-o", str(tmp_path / "k.cubin")]

@@ -57,6 +57,10 @@ def whole(rng: np.random.Generator, shape: tuple[int, ...], dtype: str = "float1
         ((5, 72, 3, 5), (65, 1, 1), {}),
         ((1, 16, 1, 40), (64, 1, 7), {"padding": (0, 9)}),
         ((2, 32, 4, 4), (16, 2, 2), {"padding": (6, 6)}),
+        ((2, 32, 12, 10), (24, 3, 3), {"stride": (2, 2), "padding": (1, 1)}),
+        ((1, 64, 9, 8), (40, 2, 3), {"stride": (3, 1), "padding": (2, 5), "dilation": (2, 1)}),
+        ((2, 16, 5, 12), (65, 1, 1), {"stride": (1, 4)}),
+        ((1, 64, 8, 8), (24, 3, 3), {"stride": (2, 2), "padding": (4, 3), "groups": 2}),
     ],
 )
 def test_convolutions(device, rng, launched, shape, kernel, options, images_last, results_last):
@@ -122,7 +126,8 @@ def test_infinite_numbers_of_other_groups(device, rng, launched):
     ("shape", "filters", "options"),
     [
         ((1, 8, 9, 9), 64, {}),  # fewer channels than an instruction multiplies
-        ((1, 32, 9, 9), 32, {"stride": 2}),
+        ((1, 32, 9, 8), 32, {"stride": 2}),  # a line more than steps
+        ((1, 40, 8, 8), 32, {"stride": 2}),  # channels of the next column behind a step
         ((1, 40, 9, 9), 10, {"groups": 5}),  # a step would read another group's channels
         ((1, 32, 9, 9), 1, {}),  # copies would take longer
     ],

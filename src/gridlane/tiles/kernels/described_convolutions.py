@@ -130,9 +130,10 @@ def prepare(
     channels, filters = weight.shape[1], weight.shape[0] // groups
     if x.dtype not in described.FACTORS or not is_hopper() or channels < _LEAST_CHANNELS:
         return None
-    if walk.stride != (1, 1) or math.prod(weight.shape) == 0:
-        return None
-    depth = _depth(channels, groups)
+    strided = walk.stride != (1, 1)
+    if any(n % stride for n, stride in zip(x.shape[2:], walk.stride, strict=True)):
+        return None  # a line's last column would have those of the next one behind it
+    depth = _depth(channels, groups > 1 or strided)
     taps = math.prod(weight.shape[2:])
     images = _lines(x, x.shape[2:])
     if depth is None or (images is None and filters * taps < _COPIED):
@@ -155,21 +156,40 @@ def prepare(
     launch = Launch(
         described_convolution_tiles[(min(count, multiprocessors() * tile.programs),)],
         (count, groups, channels, filters if turned else filters // unit, extents, *walk,
-         bias.strides[0] if bias else 0, tuple(out_steps), activation, turned, unit,
+         steps[-1] // _ALIGN, bias.strides[0] if bias else 0, tuple(out_steps), activation,
+         strided, turned, unit,
          weight.shape[3], taps, *tile.box, tile.filters, depth, sum_type(x.dtype),
          index_type(out, bias)),
         {"num_warps": tile.warps, "num_stages": tile.stages},
     )  # fmt: skip
     forms = (
-        TensorDescriptor(
-            x.value, (x.shape[0], *x.shape[2:], x.shape[1]), (*steps, 1), (*tile.box, depth)
-        ),
+        _images(x, steps, walk.stride, tile.box, depth),
         TensorDescriptor(
             weight.value, (weight.shape[0], taps, channels), (*taps_steps, 1),
             (tile.filters, 1, depth),
         ),
     )  # fmt: skip
     return PreparedConvolution(forms, (copies[0], copies[1]), launch, out.shape, out.dtype)
+
+
+def _images(
+    x: Operand,
+    steps: tuple[int, ...],
+    stride: tuple[int, int],
+    box: tuple[int, int, int],
+    depth: int,
+) -> TensorDescriptor:
+    """The descriptor of images, of whose places every ``stride``-th is a step of an axis."""
+    (count, channels, lines, columns), (far, down, across) = x.shape, steps
+    if stride == (1, 1):
+        return TensorDescriptor(
+            x.value, (count, lines, columns, channels), (far, down, across, 1), (*box, depth)
+        )
+    wide = (stride[1] - 1) * across + channels
+    return TensorDescriptor(
+        x.value, (count, lines // stride[0], stride[0], columns // stride[1], wide),
+        (far, stride[0] * down, down, stride[1] * across, 1), (*box[:2], 1, box[2], depth),
+    )  # fmt: skip
 
 
 # --- arrays with the channels last
@@ -216,9 +236,11 @@ def _copied(array: Operand) -> Copy:
     grid = count * -(-places // _COPY) * -(-channels // _COPY)
     shape = count * places, step
     far = Operand("copy", None, shape, (step, 1), array.dtype)
+    unit = math.gcd(_ALIGN, places, *array.strides[:3])
+    steps = (*[each // unit for each in array.strides[:3]], array.strides[3])
     rest = (
-        channels, places, extents[1], array.strides, step, _COPY, _COPY, _are_joined(array),
-        index_type(array, far),
+        channels, places // unit, extents[1], steps, step // _ALIGN, _COPY, _COPY,
+        _are_joined(array), unit, index_type(array, far),
     )  # fmt: skip
     return Copy(Launch(channels_last_tiles[(grid,)], rest, {}), shape, array.dtype)
 
@@ -226,9 +248,10 @@ def _copied(array: Operand) -> Copy:
 # --- tiles
 
 
-def _depth(channels: int, groups: int) -> int | None:
-    """The channels of a step, of which groups have a whole number of steps."""
-    known = [each for each in _DEPTHS if groups == 1 or channels % each == 0]
+def _depth(channels: int, whole: bool) -> int | None:
+    """The channels of a step; ``whole``: of which a group has a whole number, as what is behind
+    them in memory is no zero."""
+    known = [each for each in _DEPTHS if not whole or channels % each == 0]
     return min(known, key=lambda each: -(-channels // each) * (each + _STEP), default=None)
 
 

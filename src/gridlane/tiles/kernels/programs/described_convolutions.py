@@ -27,8 +27,32 @@ def are_inside(n, y, z, extents, A: tl.constexpr, B: tl.constexpr, C: tl.constex
 
 
 @jit
+def place_of(first, moved, stride, padding):
+    """Where ``first * stride + moved - padding`` lies: among every ``stride``-th, and how far
+    behind it."""
+    ahead = tl.cdiv(padding, stride)
+    at = moved - padding + ahead * stride
+    return first - ahead + at // stride, at % stride
+
+
+@jit
+def places_of(
+    x, n, y, z, top, left, channel, stride, padding, step, STRIDED: tl.constexpr,
+):  # fmt: skip
+    """The box of a tap, and K channels from one on. ``STRIDED``: the descriptor has an axis more,
+    of the lines between those of results, and the channels of all columns from one of these to the
+    next, which are ``step`` times 8 apart."""
+    if STRIDED:
+        y, line = place_of(y, top, stride[0], padding[0])
+        z, column = place_of(z, left, stride[1], padding[1])
+        return x.load([n, y, line, z, column * step * 8 + channel])
+    return x.load([n, y + top - padding[0], z + left - padding[1], channel])
+
+
+@jit
 def convolved_sums(
-    x, weight, n, y, z, first, j, channels, dilation, WIDTH: tl.constexpr, TAPS: tl.constexpr,
+    x, weight, n, y, z, first, j, channels, stride, padding, dilation, step,
+    STRIDED: tl.constexpr, WIDTH: tl.constexpr, TAPS: tl.constexpr,
     TURNED: tl.constexpr, A: tl.constexpr, B: tl.constexpr, C: tl.constexpr, N: tl.constexpr,
     K: tl.constexpr, SUM: tl.constexpr,
 ):  # fmt: skip
@@ -37,10 +61,12 @@ def convolved_sums(
     sees."""
     blocks = tl.cdiv(channels, K)
     total = tl.zeros((N, A * B * C) if TURNED else (A * B * C, N), SUM)
-    for step in range(0, TAPS * blocks):
-        tap, block = step // blocks, step % blocks
-        top, left = y + tap // WIDTH * dilation[0], z + tap % WIDTH * dilation[1]
-        places = x.load([n, top, left, (first + block) * K]).reshape(A * B * C, K)
+    for number in range(0, TAPS * blocks):
+        tap, block = number // blocks, number % blocks
+        places = places_of(
+            x, n, y, z, tap // WIDTH * dilation[0], tap % WIDTH * dilation[1],
+            (first + block) * K, stride, padding, step, STRIDED,
+        ).reshape(A * B * C, K)  # fmt: skip
         taps = weight.load([j, tap, block * K]).reshape(N, K)
         if TURNED:
             total = tl.dot(taps, tl.trans(places), total, out_dtype=SUM)
@@ -52,15 +78,16 @@ def convolved_sums(
 @jit(do_not_specialize=("count", "groups"))
 def described_convolution_tiles(
     x, weight, bias, out, count, groups, channels, filters, extents, stride, padding, dilation,
-    bias_step, out_steps, ACTIVATION: tl.constexpr, TURNED: tl.constexpr, UNIT: tl.constexpr,
-    WIDTH: tl.constexpr, TAPS: tl.constexpr, A: tl.constexpr, B: tl.constexpr, C: tl.constexpr,
-    N: tl.constexpr, K: tl.constexpr, SUM: tl.constexpr, INDEX: tl.constexpr,
+    step, bias_step, out_steps, ACTIVATION: tl.constexpr, STRIDED: tl.constexpr,
+    TURNED: tl.constexpr, UNIT: tl.constexpr, WIDTH: tl.constexpr, TAPS: tl.constexpr,
+    A: tl.constexpr, B: tl.constexpr, C: tl.constexpr, N: tl.constexpr, K: tl.constexpr,
+    SUM: tl.constexpr, INDEX: tl.constexpr,
 ):  # fmt: skip
     """All tiles of the result, by as many programs as there are. ``x`` has the axes (image, y, x,
-    channel), ``weight`` (filter, tap, channel); ``channels`` and ``filters`` are those of a group.
-    The rows of the product are places, or filters if it is turned. Numbers are in units of
-    ``UNIT`` that decide how many neighbours a vector stores: the steps of ``out`` but that along
-    the columns of the product, and the extent along these."""
+    channel), or more (``places_of``), ``weight`` (filter, tap, channel); ``channels`` and
+    ``filters`` are those of a group. The rows of the product are places, or filters if it is
+    turned. Numbers are in units of ``UNIT`` that decide how many neighbours a vector stores: the
+    steps of ``out`` but that along the columns of the product, and the extent along these."""
     across, down = tl.cdiv(extents[2] * (UNIT if TURNED else 1), C), tl.cdiv(extents[1], B)
     filters *= 1 if TURNED else UNIT
     wide = tl.cdiv(filters, N)
@@ -69,9 +96,8 @@ def described_convolution_tiles(
         n, y, z = tile // across // down * A, tile // across % down * B, tile % across * C
         j = group * filters + column * N
         total = convolved_sums(
-            x, weight, n, y * stride[0] - padding[0], z * stride[1] - padding[1],
-            group * tl.cdiv(channels, K), j, channels, dilation, WIDTH, TAPS, TURNED, A, B, C, N, K,
-            SUM,
+            x, weight, n, y, z, group * tl.cdiv(channels, K), j, channels, stride, padding,
+            dilation, step, STRIDED, WIDTH, TAPS, TURNED, A, B, C, N, K, SUM,
         )  # fmt: skip
         own, held = j + tl.arange(0, N), column * N + tl.arange(0, N) < filters
         if bias is not None:
@@ -106,13 +132,15 @@ def store_places(
     tl.store(out + where, total, mask=known)
 
 
-@jit(do_not_specialize=("channels", "places"))
+@jit
 def channels_last_tiles(
     x, out, channels, places, width, x_steps, out_step, M: tl.constexpr, N: tl.constexpr,
-    WHOLE: tl.constexpr, INDEX: tl.constexpr,
+    WHOLE: tl.constexpr, UNIT: tl.constexpr, INDEX: tl.constexpr,
 ):  # fmt: skip
     """Some channels of some places of an image, with the channels last: ``out`` has the places of
-    all images one behind the other, ``out_step`` apart. ``WHOLE``: so have the images."""
+    all images one behind the other, ``out_step`` times 8 apart. ``WHOLE``: so have the images. The
+    number of places, and the steps of ``x`` but that of places, are in units of ``UNIT``."""
+    places *= UNIT
     across, down = tl.cdiv(channels, N), tl.cdiv(places, M)
     tile = tl.program_id(0)
     image = (tile // across // down).to(INDEX)
@@ -121,9 +149,9 @@ def channels_last_tiles(
     if WHOLE:
         where = i.to(INDEX) * x_steps[3]
     else:
-        where = (i // width).to(INDEX) * x_steps[2] + (i % width).to(INDEX) * x_steps[3]
-    where = (j.to(INDEX) * x_steps[1])[:, None] + where[None, :]
+        where = (i // width).to(INDEX) * x_steps[2] * UNIT + (i % width).to(INDEX) * x_steps[3]
+    where = (j.to(INDEX) * x_steps[1] * UNIT)[:, None] + where[None, :]
     inside = (j < channels)[:, None] & (i < places)[None, :]
-    values = tl.load(x + image * x_steps[0] + where, mask=inside, other=0.0)
-    where = ((image * places + i) * out_step)[:, None] + j.to(INDEX)[None, :]
+    values = tl.load(x + image * x_steps[0] * UNIT + where, mask=inside, other=0.0)
+    where = ((image * places + i) * out_step * 8)[:, None] + j.to(INDEX)[None, :]
     tl.store(out + where, tl.trans(values), mask=tl.trans(inside))
