@@ -1,7 +1,8 @@
 """Convolutions of one to three axes, and transposed ones, as loops over their results.
 
 Strides, paddings and dilations are constants of a nest: its indices are affine in its loops.
-Grouped ones have an axis of groups of their own.
+Those with more parallel loops than a GPU's grid has axes have one loop over images and filters.
+Where there are three axes of places, the first one is a loop of each thread.
 """
 
 import math
@@ -54,121 +55,155 @@ def _two(stride: Numbers, padding: Numbers, dilation: Numbers) -> Compute:
     return convolution
 
 
+class Groups(NamedTuple):
+    """The groups of a convolution, and the channels and filters of each."""
+
+    count: int
+    channels: int
+    filters: int
+
+
 @cache
-def _depthwise(stride: Numbers, padding: Numbers, dilation: Numbers) -> Compute:
+def _grouped(groups: Groups, stride: Numbers, padding: Numbers, dilation: Numbers) -> Compute:
     (S, T), (P, Q), (D, E) = stride, padding, dilation
+    M, C, F = groups
+    ALL = M * F
 
     @compute(fastmath=True)
     def convolution(
-        x: Tensor[f32, "N", "C", "H", "W"],
-        w: Tensor[f32, "C", "A", "B"],
-        out: Tensor[f32, "N", "C", "I", "J"],
+        x: Tensor[f32, "N", "G", "H", "W"],
+        w: Tensor[f32, ALL, C, "A", "B"],
+        out: Tensor[f32, "R", "I", "J"],
     ):
-        for n, c, i, j in grid(N, C, I, J):
+        for r, i, j in grid(R, I, J):
             s = 0.0
-            for a, b in grid(A, B):
+            for c, a, b in grid(C, A, B):
                 if 0 <= S * i + D * a - P < H and 0 <= T * j + E * b - Q < W:
-                    s += x[n, c, S * i + D * a - P, T * j + E * b - Q] * w[c, a, b]
-            out[n, c, i, j] = s
+                    s += (
+                        x[r // ALL, r % ALL // F * C + c, S * i + D * a - P, T * j + E * b - Q]
+                        * w[r % ALL, c, a, b]
+                    )
+            out[r, i, j] = s
 
     return convolution
 
 
 @cache
-def _three(stride: Numbers, padding: Numbers, dilation: Numbers) -> Compute:
+def _three(groups: Groups, stride: Numbers, padding: Numbers, dilation: Numbers) -> Compute:
     (S, T, U), (P, Q, V), (D, E, G) = stride, padding, dilation
+    M, C, F = groups
+    ALL = M * F
 
     @compute(fastmath=True)
     def convolution(
-        x: Tensor[f32, "N", "C", "Z", "H", "W"],
-        w: Tensor[f32, "F", "C", "A", "B", "O"],
-        out: Tensor[f32, "N", "F", "I", "J", "K"],
+        x: Tensor[f32, "N", "L", "Z", "H", "W"],
+        w: Tensor[f32, ALL, C, "A", "B", "O"],
+        out: Tensor[f32, "R", "I", "J", "K"],
     ):
-        for n, f, i, j, k in grid(N, F, I, J, K):
+        for r, j, k, i in grid(R, J, K, I):
             s = 0.0
             for c, a, b, o in grid(C, A, B, O):
                 if 0 <= S * i + D * a - P < Z:
                     if 0 <= T * j + E * b - Q < H and 0 <= U * k + G * o - V < W:
                         s += (
-                            x[n, c, S * i + D * a - P, T * j + E * b - Q, U * k + G * o - V]
-                            * w[f, c, a, b, o]
-                        )
-            out[n, f, i, j, k] = s
+                            x[
+                                r // ALL, r % ALL // F * C + c,
+                                S * i + D * a - P, T * j + E * b - Q, U * k + G * o - V,
+                            ]
+                            * w[r % ALL, c, a, b, o]
+                        )  # fmt: skip
+            out[r, i, j, k] = s
 
     return convolution
 
 
 @cache
-def _transposed_one(steps: Numbers) -> Compute:
+def _transposed_one(groups: Groups, steps: Numbers) -> Compute:
+    M, C, F = groups
     (D,) = steps
+    ALL, CHANNELS = M * F, M * C
 
     @compute(fastmath=True)
     def convolution(
-        x: Tensor[f32, "N", "M", "C", "L"],
-        w: Tensor[f32, "M", "C", "F", "R"],
-        out: Tensor[f32, "N", "M", "F", "I"],
+        x: Tensor[f32, "N", CHANNELS, "L"],
+        w: Tensor[f32, CHANNELS, F, "A"],
+        out: Tensor[f32, "R", "I"],
         p: int,
     ):
-        for n, m, f, i in grid(N, M, F, I):
+        for r, i in grid(R, I):
             s = 0.0
-            for c, r in grid(C, R):
-                if 0 <= i + p - D * r < L:
-                    s += x[n, m, c, i + p - D * r] * w[m, c, f, r]
-            out[n, m, f, i] = s
+            for c, a in grid(C, A):
+                if 0 <= i + p - D * a < L:
+                    s += (
+                        x[r // ALL, r % ALL // F * C + c, i + p - D * a]
+                        * w[r % ALL // F * C + c, r % F, a]
+                    )
+            out[r, i] = s
 
     return convolution
 
 
 @cache
-def _transposed_two(steps: Numbers) -> Compute:
+def _transposed_two(groups: Groups, steps: Numbers) -> Compute:
+    M, C, F = groups
     D, E = steps
+    ALL, CHANNELS = M * F, M * C
 
     @compute(fastmath=True)
     def convolution(
-        x: Tensor[f32, "N", "M", "C", "H", "W"],
-        w: Tensor[f32, "M", "C", "F", "A", "B"],
-        out: Tensor[f32, "N", "M", "F", "I", "J"],
+        x: Tensor[f32, "N", CHANNELS, "H", "W"],
+        w: Tensor[f32, CHANNELS, F, "A", "B"],
+        out: Tensor[f32, "R", "I", "J"],
         p: int,
         q: int,
     ):
-        for n, m, f, i, j in grid(N, M, F, I, J):
+        for r, i, j in grid(R, I, J):
             s = 0.0
             for c, a, b in grid(C, A, B):
                 if 0 <= i + p - D * a < H and 0 <= j + q - E * b < W:
-                    s += x[n, m, c, i + p - D * a, j + q - E * b] * w[m, c, f, a, b]
-            out[n, m, f, i, j] = s
+                    s += (
+                        x[r // ALL, r % ALL // F * C + c, i + p - D * a, j + q - E * b]
+                        * w[r % ALL // F * C + c, r % F, a, b]
+                    )
+            out[r, i, j] = s
 
     return convolution
 
 
 @cache
-def _transposed_three(steps: Numbers) -> Compute:
+def _transposed_three(groups: Groups, steps: Numbers) -> Compute:
+    M, C, F = groups
     D, E, G = steps
+    ALL, CHANNELS = M * F, M * C
 
     @compute(fastmath=True)
     def convolution(
-        x: Tensor[f32, "N", "M", "C", "Z", "H", "W"],
-        w: Tensor[f32, "M", "C", "F", "A", "B", "O"],
-        out: Tensor[f32, "N", "M", "F", "I", "J", "K"],
+        x: Tensor[f32, "N", CHANNELS, "Z", "H", "W"],
+        w: Tensor[f32, CHANNELS, F, "A", "B", "O"],
+        out: Tensor[f32, "R", "I", "J", "K"],
         p: int,
         q: int,
         v: int,
     ):
-        for n, m, f, i, j, k in grid(N, M, F, I, J, K):
+        for r, j, k, i in grid(R, J, K, I):
             s = 0.0
             for c, a, b, o in grid(C, A, B, O):
                 if 0 <= i + p - D * a < Z:
                     if 0 <= j + q - E * b < H and 0 <= k + v - G * o < W:
                         s += (
-                            x[n, m, c, i + p - D * a, j + q - E * b, k + v - G * o]
-                            * w[m, c, f, a, b, o]
-                        )
-            out[n, m, f, i, j, k] = s
+                            x[
+                                r // ALL, r % ALL // F * C + c,
+                                i + p - D * a, j + q - E * b, k + v - G * o,
+                            ]
+                            * w[r % ALL // F * C + c, r % F, a, b, o]
+                        )  # fmt: skip
+            out[r, i, j, k] = s
 
     return convolution
 
 
-_PLAIN = {1: _one, 2: _two, 3: _three}
+_PLAIN = {1: _one, 2: _two}
+_GROUPED = {2: _grouped, 3: _three}
 _TRANSPOSED = {1: _transposed_one, 2: _transposed_two, 3: _transposed_three}
 
 
@@ -193,12 +228,11 @@ def _convolved(layer: Any, x: Any) -> Any:
         for n, k, s, p, d in zip(x.shape[2:], w.shape[2:], *walk, strict=True)
     ]
     out = x.new_empty((x.shape[0], w.shape[0], *ends))
-    if layer.groups == 1:
+    if layer.groups == 1 and len(ends) in _PLAIN:
         _PLAIN[len(ends)](*walk)(x, w, out)
-    elif layer.groups == x.shape[1] == w.shape[0]:
-        _depthwise(*walk)(x, w.view(w.shape[0], *w.shape[2:]), out)
     else:
-        raise ValueError(f"{layer}: groups of several channels")
+        groups = Groups(layer.groups, w.shape[1], w.shape[0] // layer.groups)
+        _GROUPED[len(ends)](groups, *walk)(x, w, out.view(-1, *ends))
     return _added(out, layer.bias)
 
 
@@ -258,13 +292,12 @@ def transposed(model: Any, x: Any) -> Any:
         )
     ]
     out = x.new_empty((x.shape[0], groups * w.shape[1], *ends))
-    x = x.view(x.shape[0], groups, -1, *x.shape[2:])
-    w = w.view(groups, -1, *w.shape[1:])
-    results = out.view(x.shape[0], groups, -1, *ends)
+    results = out.view(-1, *ends)
     shared = [math.gcd(s, d) for s, d in zip(layer.stride, layer.dilation, strict=True)]
     taps = [s // g for s, g in zip(layer.stride, shared, strict=True)]
     nest = _TRANSPOSED[len(ends)](
-        tuple([d // g for d, g in zip(layer.dilation, shared, strict=True)])
+        Groups(groups, w.shape[0] // groups, w.shape[1]),
+        tuple([d // g for d, g in zip(layer.dilation, shared, strict=True)]),
     )
     for each in product(*[phases(*axis) for axis in zip(*walk, strict=True)]):
         firsts = [e.first if isinstance(e, Phase) else e for e in each]

@@ -41,7 +41,7 @@ def _most_two(K: int, S: int, P: int, D: int) -> Compute:
 def _most_three(K: int, S: int, P: int, D: int) -> Compute:
     @compute
     def most(x: Tensor[f32, "N", "Z", "H", "W"], out: Tensor[f32, "N", "I", "J", "O"]):
-        for n, i, j, k in grid(N, I, J, O):
+        for n, j, k, i in grid(N, J, O, I):
             m = f32(LOWEST)
             for a, b, c in grid(K, K, K):
                 if 0 <= S * i + D * a - P < Z:
@@ -84,7 +84,7 @@ def _mean_two(K: int, S: int, P: int) -> Compute:
 def _mean_three(K: int, S: int, P: int) -> Compute:
     @compute(fastmath=True)
     def mean(x: Tensor[f32, "N", "Z", "H", "W"], out: Tensor[f32, "N", "I", "J", "O"]):
-        for n, i, j, k in grid(N, I, J, O):
+        for n, j, k, i in grid(N, J, O, I):
             s = 0.0
             for a, b, c in grid(K, K, K):
                 if 0 <= S * i + a - P < Z:

@@ -176,11 +176,13 @@ def scanned_rows(
         place = at + i
         inside = place < length
         where = length - 1 - place if BACKWARD else place
-        source = where - 1 if BEFORE else where
-        a = tl.load(x + row + source, mask=inside & (source >= 0), other=neutral)
+        source, known = where, inside
+        if BEFORE:
+            source, known = where - 1, inside & (where > 0)
+        a = tl.load(x + row + source, mask=known, other=neutral)
         if mask is not None:
-            kept = tl.load(mask + row + source, mask=inside & (source >= 0), other=0)
-            a = tl.where(kept != 0, a, 0.0)
+            kept = tl.load(mask + row + source, mask=known, other=0)
+            a = tl.where(kept != 0, a, neutral)
         if PRODUCTS:
             tl.store(out + row + where, tl.cumprod(a, 0) * carried, mask=inside)
             carried *= tl.reduce(a, 0, multiply)

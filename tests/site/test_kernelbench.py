@@ -70,7 +70,7 @@ for n in map(int, sys.argv[sys.argv.index("--only") + 1:]):
 
 
 def test_a_problem_that_fails_or_hangs_ends_only_itself(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("benchmarks.kernelbench.workers.START_S", 5)
+    monkeypatch.setattr("benchmarks.kernelbench.workers.START_S", 3)
     found = {each["number"]: each for each in worked(["-c", WORK], [1, 2, 3, 4, 5], 0.5, tmp_path)}
     assert [*found] == [1, 2, 3, 4, 5]
     assert found[2]["error"] == "ended: ValueError: broken"
