@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 from tests.devices import DEVICES
 from tests.effort import examples
 
+import gridlane
 from gridlane import xp
 from gridlane.xp import computing, groups
 from gridlane.xp.computing import planned
 from gridlane.xp.nodes import Node
+from gridlane.xp.reductions import scans
 
 ANYWHERE = pytest.mark.parametrize("device", ["interp", *DEVICES])
 DTYPES = [bool, np.int8, np.uint16, np.int64, np.float16, np.float32, np.float64, np.complex64]
@@ -179,3 +181,27 @@ def test_a_result_has_the_dtype_of_out():
     xp.nancumsum(xp.asarray([1.0, np.nan, 2]), out=out)
     np.nancumsum([1.0, np.nan, 2], out=expected)
     same(out, expected)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.uint8, np.uint64])
+def test_long_scans_of_integers_take_one_pass(
+    monkeypatch: pytest.MonkeyPatch, dtype: type[np.integer[Any]]
+) -> None:
+    """On the interpreter, whose blocks make progress alone, as those of an NVIDIA GPU do."""
+    seen, one_pass = [], scans._in_one_pass
+    monkeypatch.setattr(scans, "_in_one_pass", lambda *a: (seen.append(a[2]), one_pass(*a))[1])
+    x = np.random.default_rng(3).integers(0, 250, (1 << 14) + 5).astype(dtype)
+    with gridlane.device("interp"):
+        a = xp.asarray(x)
+        for got, expected in (
+            (xp.cumsum(a), np.cumsum(x)),
+            (xp.cumsum(a[3:]) * 2, np.cumsum(x[3:]) * 2),
+            (xp.cumprod(a, dtype=np.int16), np.cumprod(x, dtype=np.int16)),
+        ):
+            assert np.array_equal(np.asarray(got), expected) and got.dtype == expected.dtype
+        assert len(seen) == 3
+        for other in (a[::2], a[: 1 << 10], a + 1):
+            got = xp.cumulative_sum(other)
+            assert np.array_equal(np.asarray(got), np.cumsum(np.asarray(other)))
+        xp.cumsum(a, dtype=np.float32)
+        assert len(seen) == 3

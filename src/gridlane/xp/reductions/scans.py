@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from gridlane.algorithms import OpKind, inclusive_scan
+from gridlane.xp import views
 from gridlane.xp.applying import cast
 from gridlane.xp.arrays import Array
-from gridlane.xp.computing import compute
+from gridlane.xp.computing import compute, new_leaf
+from gridlane.xp.exporting import over
 from gridlane.xp.groups import LIMIT
 from gridlane.xp.manipulation import concat
 from gridlane.xp.nodes import Node
@@ -26,13 +29,45 @@ from gridlane.xp.views import axis_of
 _STARTS = {"sum": 0, "prod": 1}
 
 
+_OPERATORS = {"sum": OpKind.PLUS, "prod": OpKind.MULTIPLIES}
+_LEAST = 1 << 14
+"""Fewer elements are scanned by one block."""
+
+
 def scanned(kind: str, node: Node, axis: int, result: np.dtype[Any]) -> Node:
-    """The pending node of a scan along an axis."""
+    """The node of a scan along an axis: pending, or a leaf that one pass has computed."""
+    if _is_one_pass(kind, node, axis, result):
+        return _in_one_pass(kind, node, result)
     scan = Scan(kind, accumulator_of(result), axis)
     pending = Node(node.device, result, node.shape, scan, (node,))
     if pending.weight > LIMIT:
         compute(pending)
     return pending
+
+
+def _is_one_pass(kind: str, node: Node, axis: int, result: np.dtype[Any]) -> bool:
+    """Whether a scan of integers in memory takes one pass over them, on a device where that is
+    faster than two."""
+    device = node.device
+    is_line = node.is_contiguous and node.size == node.shape[axis] >= _LEAST
+    is_exact = node.dtype.kind in "iu" and result.kind in "iu" and kind in _OPERATORS
+    if node.storage is None or device is None or not is_line or not is_exact:
+        return False
+    return device.limits.independent_blocks and not device.host_visible
+
+
+def _in_one_pass(kind: str, node: Node, result: np.dtype[Any]) -> Node:
+    assert node.device is not None
+    flat = views.reshaped(node, (node.size,))
+    out = new_leaf(node.device, result, (node.size,))
+    inclusive_scan(
+        d_in=over(flat),
+        d_out=over(out),
+        op=_OPERATORS[kind],
+        init_value=result.type(_STARTS[kind]),
+        num_items=node.size,
+    )
+    return views.reshaped(out, node.shape)
 
 
 def _cumulative(
