@@ -12,7 +12,7 @@ from tests.compute.test_nests import product
 from tests.devices import DEVICES
 
 import gridlane
-from gridlane import algorithms
+from gridlane import algorithms, cuda
 from gridlane.compute import Tensor, attending, bf16, compute, f32, grid, i32
 from gridlane.compute.kinds import Kind
 from gridlane.core.errors import TypingError
@@ -330,3 +330,22 @@ def test_other_kinds_stay_what_they_are():
     assert compute(product.function).kind is Kind.MATMUL
     with pytest.raises(TypingError, match="kernel='sort'"):
         compute(kernel="sort")(product.function)
+
+
+@pytest.mark.parametrize("device", ["cpu", "interp"])
+def test_calls_like_one_before_have_no_checks(device, calls, monkeypatch):
+    """Other elements, and another scale; other types of numbers and shapes are checked anew."""
+    checked: list[int] = []
+    nest = compute(kernel="attention", fastmath=True)(batched)
+    own = nest._values
+    monkeypatch.setattr(nest, "_values", lambda args: checked.append(1) or own(args))
+    for number, (scale, keys) in enumerate([(0.3, 13), (0.5, 13), (0.3, 13), (1, 13), (0.3, 9)]):
+        q, k, v = (RNG.standard_normal((2, 3, n, 8)).astype(np.float32) for n in (11, keys, keys))
+        with gridlane.device(device):
+            given = [cuda.to_device(each) for each in (q, k, v)]
+            out = cuda.device_array((2, 3, 11, 8), np.float32)
+            nest(*given, out, scale)
+        np.testing.assert_allclose(
+            out.copy_to_host(), attended(q, k, v, scale), rtol=1e-4, atol=1e-5
+        )
+        assert len(checked) == [1, 1, 1, 2, 3][number] and len(calls) == number + 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from itertools import product as pairs
 from math import prod
+from types import CodeType
 from typing import Any
 
 from gridlane.compute.freedom import Freedom
@@ -28,10 +29,15 @@ SMALLEST_SORT = 64
 
 @frozen
 class Attention:
-    """Attention of batches and heads, in one pass over the keys."""
+    """Attention of batches and heads, in one pass over the keys.
+
+    Attributes:
+        code: that of ``scale``.
+    """
 
     found: Match
     scale: ast.expr
+    code: CodeType
     is_causal: bool
     nest: Nest
     sums: tuple[str, TensorType]
@@ -54,8 +60,7 @@ class Attention:
         from gridlane.tiles.kernels import attention  # of nests with attention alone
 
         names = {**self.nest.captured, **{n: given[n] for n in self.nest.scalars}}
-        code = compile(ast.fix_missing_locations(ast.Expression(self.scale)), "scale", "eval")
-        scale = float(eval(code, {}, names))
+        scale = float(eval(self.code, {}, names))
         q, k, v, target = self._arrays(given)
         attention(q, k, v, target, causal=self.is_causal, scale=scale)
 
@@ -151,7 +156,8 @@ def attention_of(
     out = match_.tensors["out"][0]
     sums = out, polyhedra.nest.tensors[out]
     scale = match_.scalars.get("scale", ast.Constant(1.0))
-    return Attention(match_, scale, is_causal, polyhedra.nest, sums)
+    code = compile(ast.fix_missing_locations(ast.Expression(scale)), "scale", "eval")
+    return Attention(match_, scale, code, is_causal, polyhedra.nest, sums)
 
 
 def softmax_of(polyhedra: Polyhedra, types: dict[str, DType], freedom: Freedom) -> Softmax | str:

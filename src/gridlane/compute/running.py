@@ -107,8 +107,8 @@ class Compute:
         self._orders: dict[Rates, tuple[Emitted, str]] = {}
         self._schedule: Schedule | None = None
         is_fixed = device == "auto" and self.threshold is None and not self._is_checked
-        self._is_repeatable = is_fixed and not self.nest.scalars
-        self._repeated = Repeated(self.nest.arguments)
+        self._is_repeatable = is_fixed
+        self._repeated = Repeated(self.nest.arguments, self.nest.tensors)
         self._tuned: dict[tuple[str, str], Compute] = {}
         self._tuned_for: dict[Hashable, Compute] = {}
         if kernel is not None:

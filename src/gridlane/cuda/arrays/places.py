@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -29,9 +29,13 @@ class Place:
     is_line: bool
 
 
-def place_of(array: Any) -> Place | None:
+def place_of(array: Any, any_order: bool = False) -> Place | None:
     """The place of an array without gaps on the current device; None for any other, and for what
-    has no elements."""
+    has no elements.
+
+    Args:
+        any_order: torch's tensors may have their elements in another order than C's.
+    """
     device = current.device()
     if type(array) is DeviceNDArray:
         if array._layout != "C" or array.buffer.device is not device or not array.size:  # pyright: ignore[reportPrivateUsage]
@@ -41,13 +45,32 @@ def place_of(array: Any) -> Place | None:
     if not type(array).__module__.startswith("torch") or not getattr(array, "is_cuda", False):
         return None
     is_own = current.kind() == "cuda" and array.get_device() == device.ordinal
-    if not is_own or array.requires_grad or not array.is_contiguous() or not array.numel():
+    if not is_own or array.requires_grad or not array.numel():
         return None
+    steps: tuple[int, ...] | None = None
+    if not array.is_contiguous():
+        steps = array.stride()
+        if not any_order or not _has_no_gaps(array.shape, array.stride()):
+            return None
     address, each = array.data_ptr(), array.element_size()
     if address % each or array.is_conj() or array.is_neg():
         return None
-    kind = type(array), array.dtype, tuple(array.shape)
+    kind = type(array), array.dtype, tuple(array.shape), steps
     return Place(kind, address, each * array.numel(), array, array.dim() == 1)
+
+
+def _has_no_gaps(shape: Sequence[int], strides: Sequence[int]) -> bool:
+    """Whether the elements of an array follow each other in some order of its axes.
+
+    >>> _has_no_gaps((2, 3, 4), (12, 1, 3)), _has_no_gaps((2, 3), (4, 1))
+    (True, False)
+    """
+    count = 1
+    for step, extent in sorted(zip(strides, shape, strict=True)):
+        if extent > 1 and step != count:
+            return False
+        count *= extent
+    return True
 
 
 def key_of(places: list[Place]) -> Hashable | None:
