@@ -13,7 +13,7 @@ from tests.effort import NIGHTLY, examples
 
 import gridlane
 from gridlane import algorithms, cuda
-from gridlane.algorithms import CountingIterator, OpKind, TransformIterator
+from gridlane.algorithms import CountingIterator, Determinism, OpKind, TransformIterator
 from gridlane.algorithms.inner import one_pass, scan
 from gridlane.algorithms.item_types import item_type
 from gridlane.algorithms.operators import operator
@@ -154,7 +154,9 @@ def test_halves_of_a_number_that_do_not_belong_together():
 
 def test_operators_without_a_neutral_number():
     float_sum = operator(OpKind.PLUS, 2, item_type(np.float32))
-    assert one_pass.neutral_of(float_sum, item_type(np.float32)) is None
+    assert not one_pass.is_one_pass(float_sum, item_type(np.float32), False)
+    assert one_pass.is_one_pass(float_sum, item_type(np.float32), True)
+    assert not one_pass.is_one_pass(float_sum, item_type(np.float16), True)
     last = operator(lambda a, b: b, 2, item_type(np.int32))
     assert one_pass.neutral_of(last, item_type(np.int32)) is None
     for each in (np.add, max, operators.xor):
@@ -162,3 +164,35 @@ def test_operators_without_a_neutral_number():
     least = operator(OpKind.MINIMUM, 2, item_type(np.int16))
     assert one_pass.neutral_of(least, item_type(np.int16)) == 32767
     assert scan.scan_layout(item_type(np.float32), float_sum, 1 << 20).parts[1][0] == 0
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_scans_of_floats_in_any_order(monkeypatch, device, dtype):
+    seen, one = [], one_pass.scan
+    monkeypatch.setattr(one_pass, "scan", lambda *args: (seen.append(args[4].dtype), one(*args)))
+    x = np.random.default_rng(5).random(9001).astype(dtype)
+    x[:3] = -0.0
+    whole = np.cumsum(x.astype(np.longdouble))
+    with gridlane.device(device):
+        for determinism in (None, Determinism.RUN_TO_RUN, Determinism.NOT_GUARANTEED):
+            out = up(np.zeros_like(x))
+            algorithms.inclusive_scan(
+                d_in=up(x), d_out=out, op=OpKind.PLUS, num_items=x.size, determinism=determinism
+            )
+            got = out.copy_to_host()
+            assert (np.abs(got - whole) <= 20 * np.finfo(dtype).eps * whole).all()
+            assert np.signbit(got[:3]).all()
+            exact = up(np.arange(9001).astype(dtype))
+            algorithms.exclusive_scan(
+                d_in=exact, d_out=out, op=OpKind.PLUS, num_items=99, init_value=dtype(7),
+                determinism=determinism,
+            )  # fmt: skip
+            assert np.array_equal(out.copy_to_host()[:99], 7 + np.cumsum(np.arange(99)) - range(99))
+    assert seen == [dtype] * 2
+
+
+@pytest.mark.parametrize("op", [OpKind.MINIMUM, OpKind.MAXIMUM])
+def test_floats_of_other_operators_keep_their_tree(op):
+    item = item_type(np.float32)
+    assert not one_pass.is_one_pass(operator(op, 2, item), item, True)

@@ -81,11 +81,21 @@ class Scan:
             one, other = (x[row], target[row]) if row else (x, target)
             if self.is_exclusive:
                 algorithms.exclusive_scan(
-                    d_in=one, d_out=other, op=op, init_value=start, num_items=count
+                    d_in=one,
+                    d_out=other,
+                    op=op,
+                    init_value=start,
+                    num_items=count,
+                    determinism=algorithms.Determinism.NOT_GUARANTEED,
                 )
             else:
                 algorithms.inclusive_scan(
-                    d_in=one, d_out=other, op=op, init_value=start, num_items=count
+                    d_in=one,
+                    d_out=other,
+                    op=op,
+                    init_value=start,
+                    num_items=count,
+                    determinism=algorithms.Determinism.NOT_GUARANTEED,
                 )
 
 

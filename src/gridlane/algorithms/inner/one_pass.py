@@ -5,7 +5,7 @@ A block scans a tile. What is in front of it a warp learns by a look back at wha
 have published, 32 of them at once: what their items are in all, or already what all items up to
 theirs are. A block waits for blocks that began before it, so the blocks of the device have to make
 progress independently. The grouping of operands differs from run to run: only operators that are
-associative and commutative to the bit are scanned so.
+associative and commutative to the bit are scanned so, or those of floats where the caller says so.
 
 A word of 64 bits has a flag and 32 bits of a number, and is read by one access; a number of 64 bits
 is two words, which belong together if their flags are equal, since a tile sets each flag once. So
@@ -53,22 +53,34 @@ _FRONT = 32
 """Tiles in front of the first one, which have no items, so that each look back has 32."""
 
 
+def is_one_pass(op: Operator, item: ItemType, any_order: bool) -> bool:
+    """Whether scans by an operator may take one pass.
+
+    Args:
+        any_order: whether the last bits of sums and products of floats may differ.
+    """
+    return neutral_of(op, item) is not None and (item.dtype.kind in "iu" or any_order)
+
+
 @cached
 def neutral_of(op: Operator, item: ItemType) -> Any:
-    """The number that an operator adds nothing with, where it is associative and commutative to the
-    bit; None for other operators and types."""
-    if item.is_struct or item.dtype.kind not in "iu":
+    """The number that an operator adds nothing with, where it is commutative and associative; up to
+    rounding for floats. None for other operators and types."""
+    dtype = item.dtype
+    if item.is_struct or (dtype.kind not in "iu" and dtype.name not in ("float32", "float64")):
         return None
-    limits = np.iinfo(item.dtype)
-    neutrals = {
-        OpKind.PLUS: 0, OpKind.MULTIPLIES: 1, OpKind.BIT_OR: 0, OpKind.BIT_XOR: 0,
-        OpKind.BIT_AND: limits.max if item.dtype.kind == "u" else -1,
-        OpKind.MINIMUM: limits.max, OpKind.MAXIMUM: limits.min,
-    }  # fmt: skip
+    neutrals: dict[OpKind, float] = {OpKind.PLUS: -0.0, OpKind.MULTIPLIES: 1}
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        neutrals = {
+            OpKind.PLUS: 0, OpKind.MULTIPLIES: 1, OpKind.BIT_OR: 0, OpKind.BIT_XOR: 0,
+            OpKind.BIT_AND: limits.max if dtype.kind == "u" else -1,
+            OpKind.MINIMUM: limits.max, OpKind.MAXIMUM: limits.min,
+        }  # fmt: skip
     for kind, number in neutrals.items():
         names = kind, *_SAME.get(kind, ())
         if op.key in [operator(each, 2, item).key for each in names]:
-            return item.dtype.type(number)
+            return dtype.type(number)
     return None
 
 
@@ -78,7 +90,7 @@ _SAME: dict[OpKind, tuple[Any, ...]] = {
     OpKind.BIT_AND: (python.and_, np.bitwise_and), OpKind.MINIMUM: (min, np.minimum),
     OpKind.MAXIMUM: (max, np.maximum),
 }  # fmt: skip
-"""Functions with the same results for integers."""
+"""Functions with the same results for numbers without NaN."""
 
 
 def _shape(item: ItemType) -> tuple[int, int]:

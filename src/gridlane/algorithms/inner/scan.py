@@ -158,10 +158,9 @@ def _scanning(
     return scan_chunks
 
 
-def scan_layout(item: ItemType, op: Operator, count: int) -> Layout:
+def scan_layout(item: ItemType, op: Operator, count: int, any_order: bool = False) -> Layout:
     """The temporary memory of ``scan``, on any device."""
-    is_exact = one_pass.neutral_of(op, item) is not None
-    words = one_pass.words_of(count, item) if is_exact else 0
+    words = one_pass.words_of(count, item) if one_pass.is_one_pass(op, item, any_order) else 0
     return Layout(((MOST_BLOCKS, item), (words, item_type(np.uint64))))
 
 
@@ -177,6 +176,7 @@ def scan(
     count: int,
     scratch: Sequence[Access],
     stream: Any,
+    any_order: bool = False,
 ) -> None:
     """Store the scan of ``source`` in ``sink``, with ``use_init`` after the item 0 of ``init``.
 
@@ -185,9 +185,10 @@ def scan(
     Args:
         given: the types of the sequences' items, where they have any.
         scratch: the memory of ``scan_layout``.
+        any_order: whether the last bits of floats may differ from run to run.
     """
-    is_exact = one_pass.neutral_of(op, item) is not None
-    if is_exact and count and current.device().limits.independent_blocks:
+    is_alone = current.device().limits.independent_blocks
+    if is_alone and count and one_pass.is_one_pass(op, item, any_order):
         one_pass.scan(
             source, sink, given, op, item, init, use_init, inclusive, count, scratch[1], stream
         )
