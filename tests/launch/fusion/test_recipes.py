@@ -12,8 +12,8 @@ from tests.devices import DEVICES
 
 import gridlane
 from gridlane import cuda
-from gridlane.launch import launcher
-from gridlane.launch.fusion import Fusion, fused, recipes, seams
+from gridlane.launch import current, launcher
+from gridlane.launch.fusion import Fusion, block, fused, recipes, seams
 from gridlane.launch.fusion.members import Form
 from gridlane.runtime import observing
 from gridlane.runtime.protocol import NativeLaunch
@@ -161,6 +161,89 @@ def test_a_block_on_another_device_ends_by_itself(appended: list[str]) -> None:
         scale[2, 32](x, x, 7.0, N)
         assert "2 of them delayed" in repr(outer)
     assert x.copy_to_host()[0] == 70 and (inner.kernels, outer.kernels) == (1, 2)
+
+
+# ---- exceptions of signal handlers, and their launches
+
+
+class Interrupt:
+    """Raises at the n-th call, in front of a function."""
+
+    def __init__(self, own: Any, number: int) -> None:
+        self.own, self.left = own, number
+
+    def __call__(self, *args: Any) -> Any:
+        self.left -= 1
+        if not self.left:
+            raise KeyboardInterrupt
+        return self.own(*args)
+
+
+@pytest.mark.parametrize("where", ["recipe_of", "is_own"])
+def test_what_is_interrupted_in_front_of_its_submission_is_submitted(
+    where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = line()
+    monkeypatch.setattr(block, where, Interrupt(getattr(block, where), 1))
+    with pytest.raises(KeyboardInterrupt), fused():
+        try:
+            scale[2, 32](x, x, 2.0, N)
+        except KeyboardInterrupt:  # it was not launched
+            scale[2, 32](x, x, 2.0, N)
+            scale[2, 32](x, x, 3.0, N)
+            raise
+        scale[2, 32](x, x, 3.0, N)
+    assert current.delays() is None
+    assert x.copy_to_host()[0] == 6
+
+
+def test_what_comes_behind_an_interrupted_kernel_is_submitted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x, y = line(), line(0)
+    own = recipes.Step.submit
+
+    def submit(step: recipes.Step, *args: Any) -> None:
+        own(step, *args)
+        if step.kernel.artifact.name == "mirrored":
+            monkeypatch.setattr(recipes.Step, "submit", own)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(recipes.Step, "submit", submit)
+    with pytest.raises(KeyboardInterrupt), fused() as fusion:
+        scale[2, 32](x, x, 2.0, N)
+        mirrored[2, 32](x, y, N)  # y += mirrored x
+        scale[2, 32](y, x, 5.0, N)
+        mirrored[2, 32](x, y, N)
+    assert y.copy_to_host()[0] == 2 + 10
+    assert fusion.launches == 4
+
+
+def test_a_block_whose_end_is_interrupted_ends() -> None:
+    x, manager = line(), fused()
+    fusion = manager.__enter__()
+    scale[2, 32](x, x, 2.0, N)
+    del manager  # Ctrl-C in front of __exit__
+    assert current.delays() is None and fusion.is_closed and fusion.kernels == 1
+    scale[2, 32](x, x, 3.0, N)
+    assert x.copy_to_host()[0] == 6
+
+
+def test_a_launch_of_a_handler_at_the_end_of_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, own = line(), current.delay
+
+    def delay(by: Any) -> None:
+        if by is None:
+            scale[2, 32](x, x, 3.0, N)  # as a signal handler would
+        own(by)
+
+    for _ in range(2):
+        with fused() as fusion:
+            scale[2, 32](x, x, 2.0, N)
+            monkeypatch.setattr(current, "delay", delay)
+        monkeypatch.undo()
+        assert fusion.kernels == 1
+    assert x.copy_to_host()[0] == 36
 
 
 # ---- the native launcher

@@ -31,7 +31,7 @@ class Fusion:
         self.device, self._found = device, found_of(device)
         self.number = self._found.number
         self._stream: Any = None
-        self._is_busy = False
+        self._is_busy = self._is_closed = False
         self._lines: list[str] = []
         self._lists = self._empty()
 
@@ -48,25 +48,27 @@ class Fusion:
         Raises:
             KernelError: a kernel stopped itself, if its work is done on return.
         """
-        keys, numbers, launches, *_ = self._lists
+        keys, numbers, launches, *_ = lists = self._lists
         if self._is_busy or not launches:
             return
-        self._is_busy = True
+        done, default = 0, self.device.default_stream
+        stream = self._stream or default
         try:
-            self._lists = self._empty()
+            self._is_busy = True
+            self._lists, self._stream = self._empty(), None
             self._record()
-            default = self.device.default_stream
-            stream = self._stream or default
-            if self._stream is not None:
-                self._stream = None
-                self._record()
-            self._submitted += len(launches)
             recipe = recipe_of(self._found, (*keys, stream is default), numbers, launches, stream)
-            self.kernels += len(recipe.steps)
             if len(self._lines) < _MOST_LINES:
                 self._lines += recipe.lines
-            recipe.submit(numbers, stream, launches)
+            for step in recipe.steps:
+                first, done = done, done + step.count
+                self.kernels += 1
+                step.submit(numbers, stream, launches[first:done])
+        except BaseException:  # of a signal handler: the rest is still to be submitted
+            self._put_back(lists, done, stream)
+            raise
         finally:
+            self._submitted += done
             self._is_busy = False
 
     def explain(self) -> str:
@@ -85,13 +87,13 @@ class Fusion:
     @property
     def lists(self) -> _Lists | None:
         """See ``current.Delays``."""
-        return self._lists if self._stream is None else None
+        return self._lists if self._stream is None and not self._is_closed else None
 
     def append(self, stream: Any, kernel: Any, launch: tuple[Any, ...]) -> bool:
         """Delay a launch; see ``current.Delays``."""
         if self._is_busy:
             return False
-        if stream.device is not self.device:
+        if stream.device is not self.device or self._is_closed:
             self.flush()
             return False
         default = self.device.default_stream
@@ -110,7 +112,36 @@ class Fusion:
             self.flush()
         return True
 
+    def close(self) -> None:
+        """Submit what is delayed, at the end of the block; later launches are not delayed, where an
+        exception of a signal handler leaves this as what delays them."""
+        self._is_closed = True
+        launcher.record(None)
+        try:
+            self.flush()
+        except BaseException:
+            self.flush()  # what a signal handler has interrupted
+            raise
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether its block has ended."""
+        return self._is_closed
+
     # ---- details
+
+    def _put_back(self, lists: _Lists, done: int, stream: Any) -> None:
+        """Put launches that were not submitted in front of those since."""
+        later, rest = self._lists, self._empty()
+        numbers = sum(len(form.numbers) for form in lists[0][: 2 * done : 2])
+        for each, old, new, first in zip(
+            rest[:3], lists[:3], later[:3], (2 * done, numbers, done), strict=True
+        ):
+            each += old[first:]
+            each += new if new is not old else ()
+        self._lists = rest
+        self._stream = stream if stream is not self.device.default_stream and rest[2] else None
+        self._record()
 
     def _empty(self) -> _Lists:
         """An empty queue: forms and parameter blocks in turn, the numbers that decide nothing, and
@@ -171,6 +202,8 @@ class fused(ContextDecorator):  # noqa: N801  # it is a function to its users
 
     def __enter__(self) -> Fusion:
         device, outer = current.device(), current.delays()
+        if isinstance(outer, Fusion) and outer.is_closed:
+            outer = None
         if outer is not None:
             outer.flush()
         fusion = Fusion(device)
@@ -180,9 +213,19 @@ class fused(ContextDecorator):  # noqa: N801  # it is a function to its users
         return fusion
 
     def __exit__(self, *error: object) -> None:
-        fusion, outer = self._blocks.pop()
+        fusion, outer = self._blocks[-1]
         try:
-            fusion.flush()
+            fusion.close()
         finally:
             current.delay(outer)
+            self._blocks.pop()
             seams.close()
+
+    def __del__(self) -> None:
+        """End blocks whose end was interrupted, by an exception of a signal handler."""
+        while getattr(self, "_blocks", None):
+            if current.delays() is self._blocks[-1][0]:
+                self.__exit__()
+            else:  # another thread's
+                self._blocks.pop()[0].close()
+                seams.close()

@@ -162,13 +162,6 @@ class Recipe:
         self._changes = changes
         return True
 
-    def submit(self, numbers: Sequence[bytes], stream: Any, keep: Sequence[Any]) -> None:
-        """Submit a queue with its numbers. Hot."""
-        place = 0
-        for step in self.steps:
-            step.submit(numbers, stream, keep[place : place + step.count])
-            place += step.count
-
 
 def recipe_of(
     found: Found,
