@@ -109,12 +109,16 @@ def test_candidates_that_do_not_compile(monkeypatch):
         tune(made, TEN, 300)
 
 
-@pytest.mark.parametrize("seconds", [0, -1, math.inf, math.nan])
+@pytest.mark.parametrize("seconds", [0, -1, math.inf, math.nan, "3", None, 1j])
 def test_deadlines_that_are_none(seconds):
     with pytest.raises(TuningError, match=r"seconds=.*a number of seconds above 0"):
         tune(Made(lambda c: 1), TEN, seconds)
-    with pytest.raises(TuningError, match="most=0"):
-        tune(Made(lambda c: 1), TEN, 1, most=0)
+
+
+@pytest.mark.parametrize("most", [0, -1, 2.5, "3", None])
+def test_counts_that_are_none(most):
+    with pytest.raises(TuningError, match="most="):
+        tune(Made(lambda c: 1), TEN, 1, most=most)
 
 
 def test_the_deadline_ends_the_search(monkeypatch):

@@ -92,12 +92,38 @@ def test_tables_of_other_kernels_are_none(monkeypatch, table):
         (lambda text: text.replace('"format": 1', '"format": 2'), "of the format 1"),
         (lambda text: "[]", "is no table of tunings of the format 1"),
         (lambda text: "\x00\xff", "is no table of tunings"),
+        (lambda text: "[" * 100_000, "is no table of tunings"),
     ],
 )
 def test_damaged_tables(table, damage, message):
     table.write_text(damage(table.read_text()))
     with pytest.raises(TuningError, match=message):
         tables.use(table)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"tunings": None}, {"tunings": {}}, {"tunings": [1]}, {"tunings": [{}]},
+        {"tunings": [{"source": [1], "shapes": "a"}]}, {"device": None}, {"device": [1]},
+        {"device": {"kind": 5}}, {"gridlane": 5},
+    ],
+)  # fmt: skip
+def test_tables_of_other_types(table, parts):
+    """Their digest is right."""
+    data = {**json.loads(table.read_text()), **parts}
+    table.write_text(json.dumps({**data, "digest": tables._digest(data)}))
+    with pytest.raises(TuningError, match=r"is no table of tunings: (its parts|one has no)"):
+        tables.use(table)
+
+
+@pytest.mark.parametrize("trials", [None, "text", [1], [{"values": 5}], [{}], {}])
+def test_trials_of_other_types_are_no_advice(monkeypatch, table, trials):
+    data = json.loads(table.read_text())
+    data["tunings"][0]["trials"] = trials
+    table.write_text(json.dumps({**data, "digest": tables._digest(data)}))
+    assert tables.use(table) == 1
+    assert not tune(made(monkeypatch), SPACE, 300).is_known
 
 
 def test_no_table(tmp_path):

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from functools import partial
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -115,10 +116,10 @@ def tune(
     """
     if wishes.seconds is not None:
         seconds = wishes.seconds
-    if not 0 < seconds < math.inf:
-        raise TuningError(f"tune: seconds={seconds}: a deadline is a number of seconds above 0")
-    if most < 1:
-        raise TuningError(f"tune: most={most}: at least the plain schedule is measured")
+    if not isinstance(seconds, Real) or not 0 < seconds < math.inf:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TuningError(f"tune: seconds={seconds!r}: a deadline is a number of seconds above 0")
+    if not isinstance(most, Integral) or most < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TuningError(f"tune: most={most!r}: at least the plain schedule is measured")
     if current.fusing():
         raise TuningError("tune: launches are delayed here, inside of fused()")
     for each in observers:

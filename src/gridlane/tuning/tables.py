@@ -136,15 +136,30 @@ def read(text: str, name: str) -> Table:
     """
     try:
         data = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise TuningError(f"{name} is no table of tunings: {error}") from None
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise TuningError(f"{name} is no table of tunings of the format {FORMAT}")
     given = cast("dict[str, Any]", data)
     if given.get("digest") != _digest(given):
         raise TuningError(f"{name} is damaged: its digest is not that of its contents")
-    found = {(each["source"], each["shapes"]): each for each in given["tunings"]}
-    return Table(given["gridlane"], given["device"], found)
+    tunings, device, version = (given.get(part) for part in ("tunings", "device", "gridlane"))
+    if not (_is_of_texts(device) and isinstance(version, str) and isinstance(tunings, list)):
+        raise TuningError(f"{name} is no table of tunings: its parts have other types")
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for each in cast("list[Any]", tunings):
+        entry = cast("dict[str, Any]", each) if isinstance(each, dict) else {}
+        source, shapes = entry.get("source"), entry.get("shapes")
+        if not isinstance(source, str) or not isinstance(shapes, str):
+            raise TuningError(f"{name} is no table of tunings: one has no source, or no shapes")
+        found[source, shapes] = entry
+    return Table(version, cast("dict[str, str]", device), found)
+
+
+def _is_of_texts(value: Any) -> bool:
+    return isinstance(value, dict) and all(
+        isinstance(each, str) for each in cast("dict[Any, Any]", value).values()
+    )
 
 
 def use(path: str | Path) -> int:
@@ -171,7 +186,7 @@ def shipped() -> tuple[Table, ...]:
         if file.name.endswith(".json"):
             try:
                 found.append(read(file.read_text(encoding="utf-8"), file.name))
-            except (TuningError, OSError, KeyError, TypeError) as error:
+            except (TuningError, OSError) as error:
                 warnings.warn(f"gridlane's table of tunings is not used: {error}", stacklevel=2)
     return tuple(found)
 
