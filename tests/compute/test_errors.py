@@ -183,5 +183,5 @@ def test_what_to_install_without_isl():
 def test_an_array_that_may_not_be_written():
     out = zeros(4)
     out.flags.writeable = False
-    with pytest.raises(TypingError, match="this array is read-only"):
+    with pytest.raises(ArgumentError, match="out is written, and the array is read-only"):
         added(zeros(4), zeros(4), out)

@@ -83,7 +83,7 @@ def shared_names(
     """Tensors that are the same array as an earlier one, by name.
 
     Raises:
-        ArgumentError: an array that is written overlaps another one, or itself.
+        ArgumentError: an array that is written overlaps another one, or itself, or is read-only.
     """
     places = {name: _Place(given[name]) for name in tensors}
     same: dict[str, str] = {}
@@ -91,6 +91,8 @@ def shared_names(
     for number, name in enumerate(names):
         if name in written and places[name].repeats:
             raise ArgumentError(f"{name} is written, and has elements that share memory")
+        if name in written and _is_read_only(given[name]):
+            raise ArgumentError(f"{name} is written, and the array is read-only: pass a copy")
         for other in names[:number]:
             if name not in written and other not in written:
                 continue
@@ -102,6 +104,11 @@ def shared_names(
                     f"{other} and {name} share memory, and one is written: pass a copy of one"
                 )
     return same
+
+
+def _is_read_only(array: Any) -> bool:
+    flags = getattr(array, "flags", None)
+    return getattr(array, "readonly", False) or getattr(flags, "writeable", True) is False
 
 
 _INTERFACES = "__array_interface__", "__gridlane_array__", "__cuda_array_interface__"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import math
 import textwrap
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -27,13 +28,15 @@ def read(function: Callable[..., Any]) -> Nest:
     Raises:
         CompileError: it is no nest of loops that assign to elements of tensors; located.
     """
+    if not inspect.isfunction(function):
+        raise UnsupportedError(f"compute takes a function of `def`, not {function!r}")
     try:
-        lines, first = inspect.getsourcelines(function)
+        lines, first = inspect.getsourcelines(function.__code__)  # not of what it wraps
     except (OSError, TypeError) as error:
         raise UnsupportedError(f"the source of {function!r} is not available: {error}") from None
     text = textwrap.dedent("".join(lines))
     tree = ast.parse(text).body[0]
-    file = inspect.getsourcefile(function) or "<unknown>"
+    file = inspect.getsourcefile(function.__code__) or "<unknown>"
     indent = len(lines[0]) - len(lines[0].lstrip())
     place = _Place(file, first - 1, indent, function.__name__)
     if not isinstance(tree, ast.FunctionDef):
@@ -66,8 +69,7 @@ class _Reader:
 
     def __init__(self, function: Callable[..., Any], tree: ast.FunctionDef, place: _Place) -> None:
         self.function, self.tree, self.loc = function, tree, place.of
-        closed = inspect.getclosurevars(function)
-        self.outside: dict[str, Any] = {**closed.globals, **closed.nonlocals}
+        self.outside = outside_of(function)
         self.tensors: dict[str, TensorType] = {}
         self.scalars: dict[str, DType] = {}
         self.weak: set[str] = set()
@@ -85,6 +87,11 @@ class _Reader:
 
     def nest(self) -> Nest:
         self._arguments()
+        for each in ast.walk(self.tree):
+            if isinstance(each, ast.Call):
+                self._require_meant(each)
+        for name in (*self.extents, *self.signature.parameters):
+            self.outside.pop(name, None)  # an extent's name hides a global one
         whole = [name for name, kind in self.scalars.items() if kind.is_integer]
         self.names = {name: name for name in (*self.extents, *whole)}
         self.used = {*self.names, *self.tensors, *self.scalars}
@@ -104,7 +111,7 @@ class _Reader:
     # ---- arguments
 
     def _arguments(self) -> None:
-        self.signature = inspect.signature(self.function)
+        self.signature = inspect.signature(self.function, follow_wrapped=False)
         scope = {**self.function.__globals__, **inspect.getclosurevars(self.function).nonlocals}
         nodes = {each.arg: each for each in self.tree.args.args}
         for name, parameter in self.signature.parameters.items():
@@ -137,6 +144,32 @@ class _Reader:
                     low, high = self.extents.get(extent.name, (1, None))
                     highs = [each for each in (high, extent.high) if each is not None]
                     self.extents[extent.name] = max(low, extent.low), min(highs, default=None)
+
+    def _require_meant(self, call: ast.Call) -> None:
+        """Require that a word of loop nests is not the user's name of something else.
+
+        Raises:
+            NameLookupError: it is, by an assignment or a definition outside of the loops.
+        """
+        value, word = self._outside_of(call.func), ast.unparse(call.func).rpartition(".")[2]
+        if value is None or word not in _WORDS:
+            return
+        modules = _WORDS[word]
+        if (
+            getattr(value, "__name__", "") != word
+            or getattr(value, "__module__", "") not in modules
+        ):
+            known = str(modules[0]).removesuffix(".running")
+            raise NameLookupError(
+                f"{word} is {value!r} here, and in loop nests it is that of {known}",
+                self.loc(call.func),
+            )
+
+    def _outside_of(self, node: ast.expr) -> Any:
+        """What a name, or an attribute of one, is outside of the function; None if unknown."""
+        if isinstance(node, ast.Attribute):
+            return getattr(self._outside_of(node.value), node.attr, None)
+        return self.outside.get(node.id) if isinstance(node, ast.Name) else None
 
     # ---- statements
 
@@ -391,6 +424,20 @@ class _Reader:
         return word
 
 
+def outside_of(function: Callable[..., Any]) -> dict[str, Any]:
+    """What names outside of a function are, the builtins left out."""
+    closed = inspect.getclosurevars(function)
+    return {**closed.globals, **closed.nonlocals}
+
+
+_NUMBERS = "math", "numpy", None, ""
+_WORDS: dict[str, tuple[str | None, ...]] = {
+    **dict.fromkeys(("range", "min", "max", "int", "bool", "float", "round"), ("builtins",)),
+    **dict.fromkeys(("abs", "pow"), ("builtins", *_NUMBERS)),
+    **dict.fromkeys(("grid", "parallel"), ("gridlane.compute.running",)),
+    **dict.fromkeys([n for n in dir(math) if callable(getattr(math, n)) and n != "pow"], _NUMBERS),
+}  # fmt: skip
+"""Names that loop nests know, and the modules of what they mean."""
 _BUILTINS: dict[str, Any] = {
     "abs": abs, "min": min, "max": max, "float": float, "int": int, "bool": bool, "round": round,
     "pow": pow,

@@ -207,12 +207,25 @@ class Compute:
             )
         return self._programs[key]
 
-    def __call__(self, *args: Any) -> None:
+    def __reduce__(self) -> str:
+        return self.function.__qualname__  # pickle finds it in its module
+
+    def _bound(self, args: tuple[Any, ...], keywords: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The arguments in the order of the parameters."""
+        try:
+            bound = inspect.signature(self.function).bind(*args, **keywords)
+        except TypeError as error:
+            raise ArgumentError(f"{self.nest.name}(): {error}") from None
+        return bound.args
+
+    def __call__(self, *args: Any, **keywords: Any) -> None:
         """Compute.
 
         Raises:
             ArgumentError: the arguments are not those of the function's types.
         """
+        if keywords:
+            args = self._bound(args, keywords)
         if self._tuned:
             made = self._measured(args)
             if made is not None:

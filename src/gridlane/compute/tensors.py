@@ -97,6 +97,11 @@ def bind(
     known: dict[str, tuple[int, str]] = {name: (n, "the argument") for name, n in scalars.items()}
     for name, type_ in types.items():
         array = arrays[name]
+        if not hasattr(array, "shape") or not hasattr(array, "dtype"):
+            raise ArgumentError(
+                f"{name} is {type_}, and a {type(array).__name__} is given: pass an array, as "
+                "np.asarray(x) or cuda.from_dlpack(x)"
+            )
         shape, dtype = tuple(array.shape), _dtype(array)
         if len(shape) != len(type_.extents):
             raise ArgumentError(f"{name} is {type_}, and the array has the shape {shape}")

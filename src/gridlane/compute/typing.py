@@ -167,7 +167,7 @@ class Typing:
             kind = self.nest.scalars[name]
             weak = WEAK_FLOAT if kind.is_float else WEAK_INT
             return name, weak if name in self.nest.weak else kind
-        value = self.outside.get(name)
+        value = None if name in self.nest.extents else self.outside.get(name)
         if isinstance(value, bool):
             return repr(value), b1
         if isinstance(value, int | float):
