@@ -17,7 +17,8 @@ from tests.passes.tiles.test_producers import Described, loads, lowered, program
 from gridlane.compiler import cuda as compiler
 from gridlane.core.options import Target
 from gridlane.frontends.triton import language as tl
-from gridlane.ir.ops import copies
+from gridlane.interp import machine
+from gridlane.ir.ops import copies, tensors
 from gridlane.tiles.kernels.programs.described_convolutions import described_convolution_tiles
 
 
@@ -139,36 +140,83 @@ def test_transposed_lines():
 
 
 @jit
-def of_whole_units(x, w, out, count, filters, images, height, width, far, near, line, step,
-                   TURNED: tl.constexpr, STRIDED: tl.constexpr, A: tl.constexpr, B: tl.constexpr,
-                   C: tl.constexpr, N: tl.constexpr):  # fmt: skip
-    """The library's program, where 8 neighbours of the result are stored at once."""
-    steps = (far, near, line, 1) if TURNED else (far, 1, near, line)
+def of_library(x, w, out, tiles, filters, images, height, width, step, PAD: tl.constexpr,
+               TURNED: tl.constexpr, STRIDED: tl.constexpr, A: tl.constexpr, B: tl.constexpr,
+               C: tl.constexpr, N: tl.constexpr, K: tl.constexpr,
+               CHANNELS: tl.constexpr):  # fmt: skip
+    """The library's program, of 3 by 3 taps; extents along the columns are in units of 8."""
     stride = (2, 2) if STRIDED else (1, 1)
     described_convolution_tiles(
-        x, w, None, out, count, 1, 128, filters, (images, height, width), stride, (1, 1), (1, 1),
-        step, 1, steps, None, STRIDED, TURNED, 8, 3, 9, A, B, C, N, 64, tl.float32, tl.int32,
+        x, w, None, out, tiles, 1, CHANNELS, filters, (images, height, width), stride, (PAD, PAD),
+        (1, 1), step, 1, (1, 1, 1, 1), "relu", True, STRIDED, TURNED, 8, 3, 9, A, B, C, N, K,
+        tl.float32, tl.int32,
     )  # fmt: skip
+
+
+def library_case(turned: bool, strided: bool, box: Any, n: int, k: int, shape: Any) -> Any:
+    """Arguments, constants, how many tiles there are, and the results."""
+    (images, height, width, channels), pad = shape, 1
+    x, w = whole(shape), whole((n + 8, 9, channels))
+    around = np.pad(x.astype(int), ((0, 0), (pad, pad), (pad, pad), (0, 0)))
+    every = 2 if strided else 1
+    rows, columns = -(-height // every), -(-width // every)
+    want = np.zeros((images, rows, columns, n + 8), int)
+    for tap in range(9):
+        seen = around[:, tap // 3 :: every, tap % 3 :: every][:, :rows, :columns]
+        want += seen @ w[:, tap].astype(int).T
+    want = np.maximum(want, 0).transpose(3, 0, 1, 2) if turned else np.maximum(want, 0)
+    out = np.full(want.shape, 7, np.float16)
+    blocks = [(*box, k), (n, *box) if turned else (*box, n)]
+    source = Described(x, blocks[0])
+    if strided:
+        there = images, height // 2, 2, width // 2, 2 * channels
+        source = Described(x.reshape(there), (*box[:2], 1, box[2], k))
+    tiles = 2 * int(
+        np.prod([-(-e // b) for e, b in zip((images, rows, columns), box, strict=True)])
+    )
+    args = [source, Described(w, (n, 1, k)), Described(out, blocks[1])]
+    units = (n + 8, columns // 8) if turned else ((n + 8) // 8, columns)
+    args += [tiles, units[0], images, rows, units[1], channels // 8]
+    constants = {"PAD": pad, "TURNED": turned, "STRIDED": strided, "N": n, "K": k}
+    constants |= {"CHANNELS": channels, **dict(zip("ABC", box, strict=True))}
+    return args, constants, tiles, want
+
+
+@pytest.mark.parametrize(
+    "turned, strided, box",
+    [(False, False, (2, 4, 8)), (True, False, (1, 2, 32)), (True, True, (2, 4, 8))],
+)
+def test_programs_of_the_library(turned, strided, box):
+    """Results beyond the array are left out, also of whole vectors; programs have several tiles,
+    and the producer waits for none of their stores."""
+    waits = list[bool]()
+
+    def fence(frame: Any, op: tensors.ProxyFence, mask: Any) -> None:
+        if not op.shared:
+            waits.append(True)
+
+    args, constants, tiles, want = library_case(turned, strided, box, 64, 32, (3, 6, 16, 32))
+    changed = lowered(program(of_library, args, 4, 3, **constants))
+    assert loads(changed) == 2
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(machine.OBSERVE, tensors.ProxyFence, fence)  # type: ignore[arg-type]
+        got, watch = run(changed, args, 4, min(tiles, 5))
+    np.testing.assert_array_equal(got[2][..., : want.shape[-1]], want)
+    assert watch.most == 1
+    assert not waits
 
 
 @pytest.mark.skipif(not PTXAS, reason="no ptxas")
 @pytest.mark.parametrize(
-    "turned, strided, box, filters",
-    [(False, False, (2, 8, 8), 256), (True, False, (4, 8, 8), 128), (False, True, (2, 8, 8), 128)],
+    "turned, strided, box, n",
+    [(0, 0, (2, 8, 8), 256), (1, 0, (4, 8, 8), 128), (0, 1, (2, 8, 8), 128)],
 )
-def test_ptxas_keeps_products_in_flight(tmp_path, turned, strided, box, filters):
-    """No spill, no serialised product; results are stored by 16 bytes."""
-    x, w = np.zeros((8, 16, 16, 128), np.float16), np.zeros((256, 9, 128), np.float16)
-    images = Described(x, (*box, 64))
-    if strided:
-        images = Described(x.reshape(8, 8, 2, 8, 256), (*box[:2], 1, box[2], 64))
-    args = [images, Described(w, (filters, 1, 64)), x.reshape(-1)]
-    numbers = [16, 256 if turned else 32, 8, 16, 2 if turned else 16, 8192, 32, 2, 16]
-    constants = {"TURNED": turned, "STRIDED": strided, "N": filters}
-    constants |= dict(zip("ABC", box, strict=True))
-    module = program(of_whole_units, args + numbers, 8, 4, **constants)
+def test_ptxas_keeps_products_in_flight(tmp_path, turned, strided, box, n):
+    """No spill, no serialised product; results are stored by 16 bytes where these are whole."""
+    args, constants, _, _ = library_case(bool(turned), bool(strided), box, n, 64, (2, 16, 16, 64))
+    module = program(of_library, args, 8, 4, **constants)
     code = compiler.generate(module, Target("cuda", processor="sm_90a"), OPTIONS).code
-    assert b"st.global.v4" in code and b"st.global.b16" not in code
+    assert code.count(b"st.global.v4") == n * 8 * 8 * box[0] // 256 // 8
     assert (b"tensor.5d" if strided else b"tensor.4d") in code
     source = tmp_path / "kernel.ptx"
     source.write_bytes(code)

@@ -49,15 +49,13 @@ def has_rows(state: State, op: tile_memory.TileStore | tile_memory.TileStoreBloc
     *others, columns = type_.shape
     if layout is None or not others or not isinstance(type_.element, DType):
         return False
-    if any(extent != 1 for extent in others[:-1]):
-        return False
     columns = log2(columns)
     return (
         type_.element.size == _SIZE
         and layout.is_sole()
         and layout.is_whole()
         and columns is not None
-        and 1 << columns >= 2 * _GROUPS[1]
+        and 1 << columns >= _WIDTH
         and layout.threads[:2] == _LANES
         and {_PAIR, *_GROUPS} <= {*layout.registers}
         and width_of(state.contiguity, op, len(others)) >= _WIDTH

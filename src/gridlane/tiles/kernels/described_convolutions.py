@@ -65,7 +65,8 @@ class ConvolutionBlocks(NamedTuple):
 
 
 class Copy(NamedTuple):
-    """A copy of images, or of filters, with the channels last.
+    """A copy of images, or of filters, with the channels last; or of results, whose places are last
+    then.
 
     Attributes:
         shape: of the copy: lines of channels, and the elements from one to the next.
@@ -78,8 +79,12 @@ class Copy(NamedTuple):
     def run(self, array: Any) -> Any:
         """The copy of an array like that it was prepared for."""
         made = empty(array, self.shape, self.dtype)
-        self.launch.over(array, made, *self.launch.rest, **self.launch.options)
+        self.write(array, made)
         return made
+
+    def write(self, array: Any, made: Any) -> None:
+        """Copy to an array of that shape, or of as many elements."""
+        self.launch.over(array, made, *self.launch.rest, **self.launch.options)
 
 
 class PreparedConvolution(NamedTuple):
@@ -88,12 +93,18 @@ class PreparedConvolution(NamedTuple):
     Attributes:
         forms: the descriptors of images and filters, over other arrays.
         copies: those of both that are needed.
+        result: the descriptor of results; None where the program has the array itself.
+        held: the shape of results with the channels last, if they are copied from there.
+        last: that copy.
         launch: of the products.
         shape, dtype: of the result.
     """
 
     forms: tuple[TensorDescriptor, TensorDescriptor]
     copies: tuple[Copy | None, Copy | None]
+    result: TensorDescriptor | None
+    held: tuple[int, ...]
+    last: Copy | None
     launch: Launch
     shape: tuple[int, ...]
     dtype: str
@@ -107,7 +118,11 @@ class PreparedConvolution(NamedTuple):
             over(form, each if copy is None else copy.run(each))
             for form, copy, each in zip(self.forms, self.copies, (x, weight), strict=True)
         ]
-        self.launch.over(*arrays, bias, out, *self.launch.rest, **self.launch.options)
+        target = out if self.last is None else empty(x, self.held, self.dtype)
+        given = target if self.result is None else over(self.result, target)
+        self.launch.over(*arrays, bias, given, *self.launch.rest, **self.launch.options)
+        if self.last is not None:
+            self.last.write(target, out)
         return out
 
 
@@ -144,22 +159,22 @@ def prepare(
     ]
     steps = images or _steps(x.shape[2:], copies[0])
     taps_steps = held or _steps((taps,), copies[1])
-    turned = out.strides[1] != 1
+    last, target = _last(out)
+    turned = target.strides[1] != 1
     places = out.shape[0], out.shape[2], out.shape[3]
     tile = convolution_blocks(places, filters, groups, depth, taps * -(-channels // depth), turned)
-    unit = _unit(out, filters, turned)
-    known = [out.strides[axis] for axis in (0, 1, 2, 3)]
-    along = 3 if turned else 1
-    out_steps = [each if axis == along else each // unit for axis, each in enumerate(known)]
+    unit, along = _unit(target, filters, turned), 3 if turned else 1
+    out_steps = [s if axis == along else s // unit for axis, s in enumerate(target.strides)]
+    result = _result(target, tile, turned) if filters % tile.filters == 0 or groups == 1 else None
     extents = (*places[:2], places[2] // unit if turned else places[2])
     count = tile.tiles * groups * -(-filters // tile.filters)
     launch = Launch(
         described_convolution_tiles[(min(count, multiprocessors() * tile.programs),)],
         (count, groups, channels, filters if turned else filters // unit, extents, *walk,
          steps[-1] // _ALIGN, bias.strides[0] if bias else 0, tuple(out_steps), activation,
-         strided, turned, unit,
+         result is not None, strided, turned, unit,
          weight.shape[3], taps, *tile.box, tile.filters, depth, sum_type(x.dtype),
-         index_type(out, bias)),
+         index_type(target, bias)),
         {"num_warps": tile.warps, "num_stages": tile.stages},
     )  # fmt: skip
     forms = (
@@ -169,7 +184,10 @@ def prepare(
             (tile.filters, 1, depth),
         ),
     )  # fmt: skip
-    return PreparedConvolution(forms, (copies[0], copies[1]), launch, out.shape, out.dtype)
+    held = (math.prod(places), out.shape[1])
+    return PreparedConvolution(
+        forms, (copies[0], copies[1]), result, held, last, launch, out.shape, out.dtype
+    )
 
 
 def _images(
@@ -231,18 +249,65 @@ def _steps(extents: tuple[int, ...], copy: Copy | None) -> tuple[int, ...]:
 
 def _copied(array: Operand) -> Copy:
     """The copy of an array with the channels last."""
-    count, channels, *extents = array.shape
-    places, step = math.prod(extents), -(-channels // _ALIGN) * _ALIGN
-    grid = count * -(-places // _COPY) * -(-channels // _COPY)
+    _, channels, *extents = array.shape
+    step = -(-channels // _ALIGN) * _ALIGN
+    return _copy(array, math.prod(extents), (extents[1], _are_joined(array)), step)
+
+
+def _copy(array: Operand, places: int, lines: tuple[int, bool], step: int) -> Copy:
+    """The copy of an array whose lines of channels are ``step`` apart.
+
+    Args:
+        lines: places of a line of the array, and whether lines follow each other.
+    """
+    count, channels = array.shape[:2]
     shape = count * places, step
     far = Operand("copy", None, shape, (step, 1), array.dtype)
-    unit = math.gcd(_ALIGN, places, *array.strides[:3])
+    unit, out_unit = math.gcd(_ALIGN, places, *array.strides[:3]), math.gcd(_ALIGN, channels, step)
     steps = (*[each // unit for each in array.strides[:3]], array.strides[3])
+    grid = count * -(-places // _COPY) * -(-channels // _COPY)
     rest = (
-        channels, places // unit, extents[1], steps, step // _ALIGN, _COPY, _COPY,
-        _are_joined(array), unit, index_type(array, far),
+        channels // out_unit, places // unit, lines[0], steps, step // out_unit, _COPY, _COPY,
+        lines[1], unit, out_unit, index_type(array, far),
     )  # fmt: skip
     return Copy(Launch(channels_last_tiles[(grid,)], rest, {}), shape, array.dtype)
+
+
+# --- results
+
+
+def _last(out: Operand) -> tuple[Copy | None, Operand]:
+    """The copy of results that are computed with the channels last, as lines of places are too
+    short for vectors, and where they are; no copy where they are computed as they are."""
+    count, filters, lines, columns = out.shape
+    places = lines * columns
+    own = filters * places, places, columns, 1
+    if out.strides != own or columns % _ALIGN == 0 or filters % _ALIGN:
+        return None, out
+    steps = places * filters, 1, columns * filters, filters
+    held = Operand("results", out.value, out.shape, steps, out.dtype)
+    turned = Operand(
+        "results", None, (count, places, 1, filters), (steps[0], filters, 0, 1), out.dtype
+    )
+    return _copy(turned, filters, (filters, True), places), held
+
+
+def _result(out: Operand, tile: ConvolutionBlocks, turned: bool) -> TensorDescriptor | None:
+    """The descriptor of results, whose addresses are known to lie apart from those of factors; None
+    if no tensor map describes them."""
+    (images, filters, lines, columns), (far, step, down, across) = out.shape, out.strides
+    if turned:
+        shape, steps = (filters, images, lines, columns), (step, far, down, across)
+        block = tile.filters, *tile.box
+    else:
+        shape, steps = (images, lines, columns, filters), (far, down, across, step)
+        block = *tile.box, tile.filters
+    known = [s if n > 1 else _ALIGN for n, s in zip(shape, steps, strict=True)]
+    address = described.address_of_array(out.value)
+    size = 4 if out.dtype == "float32" else _SIZE
+    if steps[-1] != 1 or not fits(address, shape, [each * size for each in known[:-1]]):
+        return None
+    return TensorDescriptor(out.value, shape, (*known[:-1], 1), block)
 
 
 # --- tiles

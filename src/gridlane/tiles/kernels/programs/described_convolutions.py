@@ -78,16 +78,18 @@ def convolved_sums(
 @jit(do_not_specialize=("count", "groups"))
 def described_convolution_tiles(
     x, weight, bias, out, count, groups, channels, filters, extents, stride, padding, dilation,
-    step, bias_step, out_steps, ACTIVATION: tl.constexpr, STRIDED: tl.constexpr,
-    TURNED: tl.constexpr, UNIT: tl.constexpr, WIDTH: tl.constexpr, TAPS: tl.constexpr,
-    A: tl.constexpr, B: tl.constexpr, C: tl.constexpr, N: tl.constexpr, K: tl.constexpr,
-    SUM: tl.constexpr, INDEX: tl.constexpr,
+    step, bias_step, out_steps, ACTIVATION: tl.constexpr, DESCRIBED: tl.constexpr,
+    STRIDED: tl.constexpr, TURNED: tl.constexpr, UNIT: tl.constexpr, WIDTH: tl.constexpr,
+    TAPS: tl.constexpr, A: tl.constexpr, B: tl.constexpr, C: tl.constexpr, N: tl.constexpr,
+    K: tl.constexpr, SUM: tl.constexpr, INDEX: tl.constexpr,
 ):  # fmt: skip
     """All tiles of the result, by as many programs as there are. ``x`` has the axes (image, y, x,
     channel), or more (``places_of``), ``weight`` (filter, tap, channel); ``channels`` and
     ``filters`` are those of a group. The rows of the product are places, or filters if it is
     turned. Numbers are in units of ``UNIT`` that decide how many neighbours a vector stores: the
-    steps of ``out`` but that along the columns of the product, and the extent along these."""
+    steps of ``out`` but that along the columns of the product, and the extent along these; they are
+    not used where ``out`` is a descriptor, of (image, y, x, filter) or, turned, (filter, image, y,
+    x)."""
     across, down = tl.cdiv(extents[2] * (UNIT if TURNED else 1), C), tl.cdiv(extents[1], B)
     filters *= 1 if TURNED else UNIT
     wide = tl.cdiv(filters, N)
@@ -103,10 +105,15 @@ def described_convolution_tiles(
         if bias is not None:
             shift = tl.load(bias + own.to(INDEX) * bias_step, mask=held, other=0.0).to(SUM)
             total += tl.expand_dims(shift, 1 if TURNED else 0)
-        store_places(
-            activated(total, ACTIVATION), n, y, z, own, held, out, extents, out_steps, TURNED, UNIT,
-            A, B, C, INDEX,
-        )  # fmt: skip
+        total = activated(total, ACTIVATION)
+        if not DESCRIBED:
+            store_places(
+                total, n, y, z, own, held, out, extents, out_steps, TURNED, UNIT, A, B, C, INDEX
+            )
+        elif TURNED:
+            out.store([j, n, y, z], total.to(out.dtype).reshape(N, A, B, C))
+        else:
+            out.store([n, y, z, j], total.to(out.dtype).reshape(A, B, C, N))
 
 
 @jit
@@ -135,12 +142,13 @@ def store_places(
 @jit
 def channels_last_tiles(
     x, out, channels, places, width, x_steps, out_step, M: tl.constexpr, N: tl.constexpr,
-    WHOLE: tl.constexpr, UNIT: tl.constexpr, INDEX: tl.constexpr,
+    WHOLE: tl.constexpr, UNIT: tl.constexpr, OUT_UNIT: tl.constexpr, INDEX: tl.constexpr,
 ):  # fmt: skip
     """Some channels of some places of an image, with the channels last: ``out`` has the places of
-    all images one behind the other, ``out_step`` times 8 apart. ``WHOLE``: so have the images. The
-    number of places, and the steps of ``x`` but that of places, are in units of ``UNIT``."""
-    places *= UNIT
+    all images one behind the other, ``out_step`` apart. ``WHOLE``: so have the images. The number
+    of places, and the steps of ``x`` but that of places, are in units of ``UNIT``; the number of
+    channels, and ``out_step``, in units of ``OUT_UNIT``."""
+    places, channels = places * UNIT, channels * OUT_UNIT
     across, down = tl.cdiv(channels, N), tl.cdiv(places, M)
     tile = tl.program_id(0)
     image = (tile // across // down).to(INDEX)
@@ -153,5 +161,5 @@ def channels_last_tiles(
     where = (j.to(INDEX) * x_steps[1] * UNIT)[:, None] + where[None, :]
     inside = (j < channels)[:, None] & (i < places)[None, :]
     values = tl.load(x + image * x_steps[0] * UNIT + where, mask=inside, other=0.0)
-    where = ((image * places + i) * out_step * 8)[:, None] + j.to(INDEX)[None, :]
+    where = ((image * places + i) * out_step * OUT_UNIT)[:, None] + j.to(INDEX)[None, :]
     tl.store(out + where, tl.trans(values), mask=tl.trans(inside))
