@@ -176,7 +176,7 @@ def test_copies_to_blocks_of_a_cluster(tmp_path: Path) -> None:
     text = ptx_of(spread(), "sm_90a")
     assert ".reqnctapercluster 2" in text
     assert "complete_tx::bytes.multicast::cluster [" in text
-    assert "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there]" in text
+    assert "mbarrier.arrive.shared::cluster.b64 _, [there]" in text
     if PTXAS is not None:
         checked_by_ptxas([text], "sm_90a", tmp_path)
     with pytest.raises(TargetError, match=r"needs compute capability 9\.0"):

@@ -55,6 +55,7 @@ WHOLE = Artifact(
     own_dynamic=512,
     extra_threads=32,
     cooperative=True,
+    requires_cluster=True,
     cluster=(2, 1, 1),
     coarse=4,
     kernel="<locals>.scale",

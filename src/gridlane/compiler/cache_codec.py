@@ -27,6 +27,7 @@ PLAIN: dict[str, type] = {
     "coarse": int,
     "uses_dynamic_shared": bool,
     "cooperative": bool,
+    "requires_cluster": bool,
     "untraced": bool,
     "asks_host": bool,
     "kernel": str,

@@ -106,6 +106,7 @@ class Artifact:
         cooperative: blocks wait for each other, so all must be resident at once.
         cluster: how many blocks of the grid, along each axis, run at once and reach each other's
             shared memory.
+        requires_cluster: the code itself requires these of every launch.
         kernel: its name in the source; "": the symbol.
         buffers: for each pointer of ``params``, the place of its buffer among those that the code
             binds as memory; (): all are in the first buffer of the device. See ``shader_abi``.
@@ -137,6 +138,7 @@ class Artifact:
     extra_threads: int = 0
     cooperative: bool = False
     cluster: tuple[int, int, int] = (1, 1, 1)
+    requires_cluster: bool = False
     coarse: int = 1
     needs: tuple[str, ...] = ()
     kernel: str = ""

@@ -26,13 +26,7 @@ def _size(frame: Frame, op: clusters.ClusterSize, mask: Array) -> Array:
     return np.full(frame.block.lanes, len(frame.block.cluster), np.int32)
 
 
-def _peer(
-    frame: Frame, op: clusters.PeerAddress, mask: Array, pointer: Array, rank: Array
-) -> Array:
-    return _there(frame, op, mask, pointer, rank)
-
-
-def _there(frame: Frame, op: Op, mask: Array, pointer: Array, rank: Array) -> Array:
+def peer_address(frame: Frame, op: Op, mask: Array, pointer: Array, rank: Array) -> Array:
     """The addresses of places of this block's shared memory in blocks of some ranks."""
     block, result = frame.block, pointer.copy()
     wrong = rank[mask] >= len(block.cluster)
@@ -61,7 +55,7 @@ def _arrive_peer(
     rank: Array,
     count: Array,
 ) -> None:
-    arrive(frame, mask, _there(frame, op, mask, pointer, rank), count)
+    arrive(frame, mask, peer_address(frame, op, mask, pointer, rank), count)
 
 
 def _multicast(
@@ -86,16 +80,16 @@ def _multicast(
             if not bits >> rank & 1:
                 continue
             ranks = np.full(len(mask), rank, np.uint32)
-            moved = int(_there(frame, op, one, start, ranks)[lane]) - int(start[lane])
+            moved = int(peer_address(frame, op, one, start, ranks)[lane]) - int(start[lane])
             memory.scatter((places.astype(np.int64) + moved).astype(places.dtype), values)
-            complete(frame, one, _there(frame, op, one, barrier, ranks), bytes_)
+            complete(frame, one, peer_address(frame, op, one, barrier, ranks), bytes_)
 
 
 OBSERVE: dict[type[Op], Callable[..., Lanes | None]] = {
     clusters.ClusterRank: _rank,
     clusters.ClusterSize: _size,
     clusters.ClusterSync: wait_for_block,
-    clusters.PeerAddress: _peer,
+    clusters.PeerAddress: peer_address,
     clusters.MbarrierArrivePeer: _arrive_peer,
     clusters.TensorMulticast: _multicast,
 }

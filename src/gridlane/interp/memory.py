@@ -170,6 +170,8 @@ class Memory:
             first = int(misaligned.argmax())
             address = int(addresses[first])
             raise Fault(first, f"address {address:#x} is not a multiple of {align or size}")
+        if not len(addresses):
+            return
         # Most often all accesses are to one array.
         index = bisect_right(self._bases, int(addresses.min())) - 1
         item = self._items[index] if index >= 0 else None

@@ -17,4 +17,8 @@ def explained(program: Program) -> str:
     with fork_waits():
         module, options = program.kernel.module, program.kernel.options
         title = f"{program.name}({', '.join(shown(program))})"
-        return explained_kernel(title, block, module, target_of(device, block), options)
+        text = explained_kernel(title, block, module, target_of(device, block), options)
+    if program.alone is not None:
+        size = program.options.cluster
+        text += f"\n\nlaunches whose grid along x is no multiple of {size} were without clusters"
+    return text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, overload
@@ -15,6 +16,7 @@ from gridlane.frontends.triton import functions
 from gridlane.frontends.triton.fingerprint import fingerprint
 from gridlane.frontends.triton.used import Used, functions_in, used_by
 from gridlane.launch import current
+from gridlane.launch.dimensions import LARGEST_CLUSTER
 from gridlane.tiles import knobs
 from gridlane.tiles.arguments import (
     Described,
@@ -317,6 +319,8 @@ class JITFunction(Launchable, KernelInterface):
         known = {name: value for name, value in asked.items() if name in Options._fields}
         options = Options(**known)
         _check_warps(options.num_warps)
+        if "cluster_dims" in known:
+            options = options._replace(cluster_dims=_cluster_of(known["cluster_dims"]))
         return dict(found.arguments), options
 
     def _defaults(self) -> dict[str, Any]:
@@ -352,6 +356,18 @@ class JITFunction(Launchable, KernelInterface):
 def _check_warps(count: Any) -> None:
     if type(count) is not int or count < 1 or count & (count - 1):
         raise WrongOption(f"num_warps must be a power of 2, not {count!r}")
+
+
+def _cluster_of(asked: Any) -> tuple[int, int, int]:
+    numbers: list[Any] = [*asked] if isinstance(asked, list | tuple) else []
+    good = len(numbers) == 3 and all(type(each) is int and each > 0 for each in numbers)
+    if not good or math.prod(numbers) > LARGEST_CLUSTER:
+        raise WrongOption(
+            f"cluster_dims must be three numbers whose product is at most {LARGEST_CLUSTER}, not "
+            f"{asked!r}"
+        )
+    x, y, z = numbers
+    return x, y, z
 
 
 @overload

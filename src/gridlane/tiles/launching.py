@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 ABSENT, UNSET = object(), object()
 """In place of an argument without a default, and of an option, that a call does not give."""
 IGNORED = frozenset((
-    "cluster_dims", "extern_libs", "instrumentation_mode", "kpack", "launch_cooperative_grid",
+    "extern_libs", "instrumentation_mode", "kpack", "launch_cooperative_grid",
     "launch_pdl", "matrix_instr_nonkdim", "maxRegAutoWS", "max_num_imprecise_acc_default",
     "minRegAutoWS", "sanitize_overflow", "schedule_hint", "waves_per_eu",
 ))  # fmt: skip

@@ -236,7 +236,8 @@ def profile_of(checked: Checked) -> tuple[Any, ...] | None:
     artifact = kernel.artifact
     if config().check or trace.enabled() or artifact.spins or artifact.coarse != 1:
         return None
-    entry, attribute, is_alone = None, 0, artifact.cluster == ALONE
+    entry, attribute = None, 0
+    is_alone = artifact.cluster == ALONE or artifact.requires_cluster
     prepare = ROUTES[plan.device.route].prepare
     if prepare is None:
         bound: Any = kernel

@@ -21,7 +21,7 @@ from gridlane.frontends.triton.parameters import Block
 from gridlane.frontends.triton.source import TileSource
 from gridlane.frontends.triton.types import dtype
 from gridlane.launch import current
-from gridlane.launch.dimensions import Dim3
+from gridlane.launch.dimensions import ALONE, Dim3
 from gridlane.launch.kernel import Kernel
 from gridlane.launch.packing import Packer, packer
 from gridlane.launch.plan import Plan
@@ -47,6 +47,9 @@ class Options(NamedTuple):
         num_stages: iterations of a loop whose copies may be in flight.
         debug: assertions of the program are checked.
         enable_fp_fusion: multiplications and additions may contract.
+        cluster_dims: programs along each axis that are launched together, and share the loads of
+            tiles that all of them need, where a device can and the grid consists of such; only
+            those along the first axis are.
     """
 
     num_warps: int = 4
@@ -55,6 +58,13 @@ class Options(NamedTuple):
     maxnreg: int | None = None
     debug: bool = False
     enable_fp_fusion: bool = True
+    cluster_dims: tuple[int, int, int] = ALONE
+
+    @property
+    def cluster(self) -> int:
+        """The programs along the first axis that are launched together."""
+        x, y, z = self.cluster_dims
+        return x if y == z == 1 else 1
 
 
 class Launch(NamedTuple):
@@ -93,8 +103,9 @@ class Program:
             if type_ is not None:
                 types.append(type_)
         self.source = TileSource(
-            function, constants, blocks, aligned, options.num_warps, elements, options.num_stages
-        )
+            function, constants, blocks, aligned, options.num_warps, elements, options.num_stages,
+            options.cluster,
+        )  # fmt: skip
         kernel_options = KernelOptions(
             floats="float32", fma=options.enable_fp_fusion, debug=options.debug,
             max_registers=options.maxnreg,
@@ -102,6 +113,9 @@ class Program:
         self.kernel = Kernel(self.source, tuple(types), kernel_options)
         self._launches: dict[Hashable, Launch] = {}
         self._lock = threading.Lock()
+        self._names = names
+        self.alone: Program | None = None
+        """The same without clusters, for grids that do not consist of them."""
 
     def block(self, device: Device) -> Dim3:
         """The block that a device runs a program on."""
@@ -144,6 +158,8 @@ class Program:
         forms = tuple([packed_form(value) for value in given])
         device = current.device()
         known = self.launch_for(device, forms)
+        if grid[0] % known.plan.kernel.artifact.cluster[0]:
+            return self._without_clusters().launch_converted(grid, given, back, handles)
         params = known.pack(*forms)
         plan = self.kernel.fitting(known.plan, grid, params)
         stream = stream_at(handles(), device) if handles is not None else None
@@ -153,6 +169,12 @@ class Program:
             for write in back:
                 write()
         return Launch(plan, known.pack), params
+
+    def _without_clusters(self) -> Program:
+        if self.alone is None:
+            options = self.options._replace(cluster_dims=ALONE)
+            self.alone = Program(self.function, self._names, self.described, options)
+        return self.alone
 
     def launch_for(self, device: Device, forms: tuple[Any, ...]) -> Launch:
         """The code on a device for arguments in the form that packers read."""

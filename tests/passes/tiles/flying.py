@@ -11,9 +11,10 @@ from unittest.mock import patch
 import numpy as np
 
 from gridlane.core.dtypes import b1, u32
-from gridlane.interp import machine, warpgroups
+from gridlane.interp import clusters, machine, warpgroups
 from gridlane.ir.builder import Builder
 from gridlane.ir.ops import arith, grid
+from gridlane.ir.ops.clusters import TensorMulticast
 from gridlane.ir.ops.copies import AsyncCopy
 from gridlane.ir.ops.tensors import TensorLoad
 from gridlane.ir.ops.warpgroups import WARPS, WarpgroupCommit, WarpgroupMma, WarpgroupWait
@@ -91,10 +92,20 @@ def watched() -> Generator[Watch]:
         watch.fill(start[mask])
         before[TensorLoad](frame, op, mask, start, *args)
 
+    def multicast(
+        frame: Any, op: TensorMulticast, mask: Any, start: Any, map_: Any, bar: Any, blocks: Any,
+        *args: Any,
+    ) -> None:  # fmt: skip
+        for rank in range(len(frame.block.cluster)):
+            here = mask & (blocks >> rank & 1 > 0)
+            ranks = np.full(len(mask), rank, np.uint32)
+            watch.fill(clusters.peer_address(frame, op, here, start, ranks)[here])
+        before[TensorMulticast](frame, op, mask, start, map_, bar, blocks, *args)
+
     before = dict(machine.OBSERVE)
     changes = {
         WarpgroupMma: product, WarpgroupCommit: commit, WarpgroupWait: wait, AsyncCopy: copy,
-        TensorLoad: load,
+        TensorLoad: load, TensorMulticast: multicast,
     }  # fmt: skip
     with (
         patch.object(warpgroups, "places", noted),

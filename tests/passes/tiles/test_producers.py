@@ -50,14 +50,18 @@ class Described:
         self.shape, self.block = array.shape, Block(block, padding, mapped=True)
 
 
-def program(function: Any, args: list[Any], warps: int, stages: int, **constants: Any) -> Module:
+def program(
+    function: Any, args: list[Any], warps: int, stages: int, cluster: int = 1, **constants: Any
+) -> Module:
     """The module of a program; its descriptors are such that tensor maps describe them."""
     names = function.arg_names[: len(args)]
     blocks = {n: a.block for n, a in zip(names, args, strict=True) if isinstance(a, Described)}
     plain = [each.memory if isinstance(each, Described) else each for each in args]
     aligned = {n: 16 for n, a in zip(names, plain, strict=True) if isinstance(a, np.ndarray)}
     types = tuple(map(type_of, plain))
-    module = translate(function, types, OPTIONS, constants, blocks, aligned, warps, stages=stages)
+    module = translate(
+        function, types, OPTIONS, constants, blocks, aligned, warps, stages=stages, cluster=cluster
+    )
     verify(module, TILE)
     return module
 

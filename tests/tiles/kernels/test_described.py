@@ -130,7 +130,7 @@ def test_batches(device, rng, launched, one, other, turned):
     assert launched == ["described"] * 2
 
 
-@pytest.mark.parametrize("tile", [Tile(64, 64, 4, 64), Tile(64, 64, 4)])
+@pytest.mark.parametrize("tile", [Tile(64, 64, 4, 64), Tile(64, 64, 4), Tile(32, 64, 4, 0, 1, 2)])
 @pytest.mark.parametrize("split", [1, 3, None])
 def test_tiles_and_parts_of_batches(device, rng, launched, monkeypatch, tile, split):
     """Four programs have 10 tiles of five products, or parts of their sums."""
@@ -142,12 +142,26 @@ def test_tiles_and_parts_of_batches(device, rng, launched, monkeypatch, tile, sp
     more = np.ones((5, 100, b.shape[-1]), np.float32)
     blocks = described.described_blocks(100, b.shape[-1], 264, split, count=5)
     wanted = {1: (10, False), 3: (0, True), None: (8, True)}[split]
+    if split is None and tile.cluster > 1:
+        wanted = 10, False  # of two clusters, which run at once
     assert (blocks.whole, blocks.parts > 1) == wanted
     got = kernels.matmul(
         a, b, split_k=split, bias=bias, residual=more, activation="relu", out_dtype="float32"
     )
     wanted = np.maximum(exact.wide(a) @ exact.wide(b) + bias, 0) + more
     np.testing.assert_array_equal(got, wanted)
+    assert launched == ["described"]
+
+
+@pytest.mark.parametrize("tile", [Tile(32, 64, 4, 0, 1, 2), Tile(64, 64, 4, 64, 1, 4)])
+@pytest.mark.parametrize("split", [1, 2, None])
+def test_clusters(device, rng, launched, monkeypatch, tile, split):
+    """Neighbours have tiles below each other, of which the last ones may be beyond the matrix."""
+    monkeypatch.setattr(described, "_TILES", (tile,))
+    a, b = factors(rng, 140, 136, 200)
+    assert described.described_blocks(140, 136, 200, split).cluster == tile.cluster
+    got = kernels.matmul(a, b, split_k=split, out_dtype="float32")
+    np.testing.assert_array_equal(got, exact.wide(a) @ exact.wide(b))
     assert launched == ["described"]
 
 
@@ -290,7 +304,8 @@ BEST = {
     (8192, 128, 8192): (64, 128, 1), (16, 8192, 8192): (64, 128, 1),
     (512, 512, 65536): (128, 128, 8),
 }  # fmt: skip
-"""The rows, the columns and the parts that are fastest on an H200, by measurement or estimate."""
+"""The rows, the columns and the parts that are fastest on an H200, by measurement or estimate, of
+right factors that lie transposed."""
 
 
 def test_blocks(monkeypatch):
@@ -298,12 +313,14 @@ def test_blocks(monkeypatch):
     monkeypatch.setattr(described, "multiprocessors", lambda: 132)
     described._least.cache_clear()
     for m, n, k in (*BEST, (1, 1, 1), (65536, 256, 4096), (100, 100, 8), (1, 4096, 4096)):
-        tile = described.described_blocks(m, n, k, in_lines=k % 64 == 0)
+        tile = described.described_blocks(m, n, k, in_lines=(k % 64 == 0,) * 2)
         tiles = ceil(m / tile.m) * ceil(n / (tile.n + tile.extra))
         assert (tile.parts == 1) == (tile.whole == tiles)
         assert (tile.m + tile.n + tile.extra) * tile.k * 2 * tile.stages <= 227 << 10
         if (m, n, k) in BEST:
             assert (tile.m, tile.n + tile.extra, tile.parts) == BEST[m, n, k], (m, n, k)
+    tile = described.described_blocks(5120, 5120, 1000, in_lines=(False, True))
+    assert (tile.m, tile.n + tile.extra, tile.parts) == (128, 256, 1)
     described._least.cache_clear()
 
 

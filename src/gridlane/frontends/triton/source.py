@@ -26,7 +26,7 @@ class TileSource:
     at which pointers lie, and numbers that divide integers. ``elements``: the types of what
     pointers are to, for floats of 8 bits, whose arguments are of uint8. ``warps``: of a block;
     devices without warps of their own ignore it. ``stages``: iterations of a loop whose copies
-    may be in flight.
+    may be in flight. ``cluster``: programs along x that share loads where a device can.
     """
 
     def __init__(
@@ -38,8 +38,10 @@ class TileSource:
         warps: int = 4,
         elements: Mapping[Key, dtype] | None = None,
         stages: int = 1,
+        cluster: int = 1,
     ) -> None:
         self.function, self.warps, self.stages = function, warps, stages
+        self.cluster = cluster
         self.constants, self.blocks = dict(constants or {}), dict(blocks or {})
         self.aligned, self.elements = dict(aligned or {}), dict(elements or {})
         self._key: bytes | None = None
@@ -62,7 +64,8 @@ class TileSource:
             NotEncodable: it reads an object that cannot be encoded.
         """
         if self._key is None:
-            parts = [encode("tile"), fingerprint(self.function), encode((self.warps, self.stages))]
+            numbers = self.warps, self.stages, self.cluster
+            parts = [encode("tile"), fingerprint(self.function), encode(numbers)]
             for key, value in self.constants.items():
                 parts += [encode(key), constant_bytes(value)]
             for key, block in self.blocks.items():
@@ -95,6 +98,7 @@ class TileSource:
                 self.warps,
                 self.elements,
                 self.stages,
+                self.cluster,
             )
             self._modules[types, options] = module
         return module

@@ -34,6 +34,7 @@ def translate(
     warps: int = 4,
     elements: Mapping[Key, dtype] | None = None,
     stages: int = 1,
+    cluster: int = 1,
 ) -> Module:
     """The module of a program.
 
@@ -49,6 +50,7 @@ def translate(
         elements: the types of what pointers are to, where the IR's say less: floats of 8 bits,
             whose arguments are of uint8.
         stages: the iterations of a loop that the program asks to have in flight.
+        cluster: the programs along x that are asked to share loads.
 
     Raises:
         CompileError: the program is outside the language or its types do not fit; located.
@@ -56,6 +58,7 @@ def translate(
     place = function.source.locate(function.source.node)
     kernel = Function(function.fn.__name__, is_kernel=True, loc=place)
     module = Module({kernel.name: kernel}, program_warps=warps, program_stages=stages)
+    module.program_cluster = cluster
     unit = Unit(module, options, make_builder(module, kernel, options, place))
     unit.names.add(kernel.name)
     fixed = {key: unwrapped(value) for key, value in (constants or {}).items()}

@@ -76,9 +76,9 @@ class PeerAddress(Op):
 @operation("mbarrier_arrive_peer")
 class MbarrierArrivePeer(Op):
     """Count ``count`` arrivals at the mbarrier of the cluster's block ``rank``, at the place of
-    ``pointer`` in this block; both numbers are u32. What the thread has read and written before is
-    ordered before the phase that this completes, for the threads of the cluster. PTX:
-    ``mapa.shared::cluster``, ``mbarrier.arrive.release.cluster.shared::cluster``.
+    ``pointer`` in this block; both numbers are u32. What the thread has read before is read before
+    the phase that this completes; others see what it has written if a fence of the device precedes
+    this. PTX: ``mapa.shared::cluster``, ``mbarrier.arrive.shared::cluster``.
     """
 
     pointer: Value

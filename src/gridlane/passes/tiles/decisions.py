@@ -107,6 +107,17 @@ def produced(loc: Loc, loads: int, stages: int) -> None:
         decided(loc, "load", how)
 
 
+def shared(loc: Loc, size: int) -> None:
+    """A load of which the programs of a cluster copy a part each to all."""
+    if asked():
+        decided(loc, "load", f"each of {size} programs in a cluster copies a part of it to all")
+
+
+def no_cluster(loc: Loc, why: str) -> None:
+    """Why programs are in no cluster, for which the launch asks."""
+    decided(loc, "program", f"no cluster of programs shares its loads: {why}")
+
+
 def no_producer(loc: Loc, why: str) -> None:
     """Why no warp of their own copies loads."""
     decided(loc, "load", f"no warp of its own copies blocks by tensor maps: {why}")

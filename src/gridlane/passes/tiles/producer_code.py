@@ -19,6 +19,12 @@ from gridlane.core.dtypes import DType, b1, i32, i64, u8, u32, u64
 from gridlane.core.tensor_map import MOST_SPAN, SIZE, TensorMapUse
 from gridlane.ir.op import Op, clone_op
 from gridlane.ir.ops import arith, control, grid, memory, tile_memory
+from gridlane.ir.ops.clusters import (
+    ClusterRank,
+    ClusterSync,
+    MbarrierArrivePeer,
+    TensorMulticast,
+)
 from gridlane.ir.ops.mbarriers import MbarrierArrive, MbarrierInit, MbarrierPassed
 from gridlane.ir.ops.shared_matrix import ALIGN
 from gridlane.ir.ops.tensors import ProxyFence, TensorLoad
@@ -27,6 +33,7 @@ from gridlane.ir.rewriting import Labels
 from gridlane.ir.types import PointerType, Space, pointer
 from gridlane.ir.values import Global, Param, Region, Value, Var
 from gridlane.passes.tiles import decisions
+from gridlane.passes.tiles.clusters import parts_of
 from gridlane.passes.tiles.machine import WARP
 from gridlane.passes.tiles.producers import (
     ELEMENTS,
@@ -69,6 +76,7 @@ def producing(state: State, producer: Producer, body: Region) -> Generator[None]
             b.emit(RegisterLimit(_registers(threads), True))
         code.begin()
         yield
+        code.end()
     state.module.extra_threads = extra
 
 
@@ -109,6 +117,7 @@ class _Code:
     Attributes:
         theirs: the program's rings.
         ours: the producer's.
+        rank: the block's number in a cluster of several.
     """
 
     state: State
@@ -117,6 +126,7 @@ class _Code:
     ours: dict[Site, _Ring] = field(default_factory=dict[Site, _Ring])
     gates: dict[Op, _Gate] = field(default_factory=dict[Op, _Gate])
     maps: dict[Op, Value] = field(default_factory=dict[Op, Value])
+    rank: Value | None = None
 
     # ---- in front
 
@@ -127,7 +137,8 @@ class _Code:
         for site in self.producer.sites:
             if site.first is None:
                 site.barriers = len(counts)
-                counts += [1] * site.stages + [state.threads // _GROUP] * site.stages
+                sides = self.producer.cluster if self.producer.are_shared(site) else 1
+                counts += [1] * site.stages + [sides * state.threads // _GROUP] * site.stages
                 self.theirs[site], self.ours[site] = self._ring(site), self._ring(site)
                 for op in site.loads:
                     decisions.stored(state.machine, op.type, op.loc, 0, site.stages)
@@ -144,14 +155,31 @@ class _Code:
         for op, target in self.producer.gates.items():
             theirs, ours = (b.variable("passed", u32) for _ in range(2))
             self.gates[op] = _Gate(len(counts), self._meets(op, target), theirs, ours)
-            counts += [state.threads, 1]
+            counts += [self.producer.cluster * state.threads, self.producer.cluster]
             state.behind.setdefault(op, []).append(lambda op=op: self._pass(self.gates[op]))
         state.module.globals[_SYMBOL] = Global(_SYMBOL, u64, len(counts), Space.SHARED, 8)
         with b.if_(state.is_first()):
             for number, count in enumerate(counts):
                 b.emit(MbarrierInit(self.barrier(number), b.const(count, u32)))
-            b.emit(ProxyFence(shared=True))
-        b.emit(grid.Barrier())
+            b.emit(ProxyFence(shared=self.producer.cluster == 1))
+        if self.producer.cluster == 1:
+            b.emit(grid.Barrier())
+            return
+        # A peer copies to this block, and arrives here, only once its mbarriers are there.
+        state.module.cluster = self.producer.cluster
+        b.emit(ClusterSync())
+        self.rank = b.value(ClusterRank())
+        for op in self.producer.shared:
+            decisions.shared(op.loc, self.producer.cluster)
+
+    def end(self) -> None:
+        """Behind the program: the block stays while others copy to it or arrive at it."""
+        if self.producer.cluster == 1:
+            return
+        ops = self.state.b.region.ops
+        last = [ops.pop()] if ops and ops[-1].terminator else []
+        self.state.b.emit(ClusterSync())
+        ops += last
 
     def _allot(self, site: Site, op: Load, life: tuple[int, int]) -> None:
         """The memory of a load's ring; of two joint ones, both."""
@@ -182,6 +210,7 @@ class _Code:
         base, *others = [number[param.value] for param in known]
         rank = len(op.extents)
         *outer, lines, _ = op.type.shape
+        lines //= self._parts(op)
         box = (*outer, min(lines, MOST_SPAN), ring.swizzle // element.size)
         nan = op.padding is tile_memory.Padding.NANS
         use = TensorMapUse(
@@ -317,8 +346,13 @@ class _Code:
         the product."""
         b = self.state.b
         lane = b.and_(self.state.thread, b.const(_GROUP - 1, i32))
-        with b.if_(b.eq(lane, b.const(0, i32))):
-            self.arrive(self.barrier(site.barriers + site.stages, slot))
+        bar = self.barrier(site.barriers + site.stages, slot)
+        if not self.producer.are_shared(site):
+            with b.if_(b.eq(lane, b.const(0, i32))):
+                self.arrive(bar)
+            return
+        with b.if_(b.lt(lane, b.const(self.producer.cluster, i32))):
+            b.emit(MbarrierArrivePeer(bar, b.cast(lane, u32), b.const(1, u32)))
 
     def _pass(self, gate: _Gate) -> None:
         """Behind an op that the producer waits for, once it has seen the one before."""
@@ -326,9 +360,27 @@ class _Code:
         with state.where(gate.holds):
             parity = b.read(gate.theirs)
             self.wait(self.barrier(gate.barriers + 1), self.other(parity))
-            b.emit(ProxyFence())
-            self.arrive(self.barrier(gate.barriers))
+            self._fence()
+            self._arrive_everywhere(self.barrier(gate.barriers))
             b.write(gate.theirs, self.other(parity))
+
+    def _fence(self) -> None:
+        """Order what a program has written before later copies of boxes, by peers as well."""
+        b = self.state.b
+        if self.producer.cluster > 1:
+            b.emit(grid.Fence(grid.MemoryScope.DEVICE, grid.MemoryOrder.ACQ_REL))
+        b.emit(ProxyFence())
+
+    def _arrive_everywhere(self, bar: Value) -> None:
+        """Count this thread in all blocks of the cluster. At a gate all producers wait for all
+        programs, and these for the producers to have seen the gate before: so no arrival is of a
+        later phase."""
+        self.arrive(bar)
+        b, size = self.state.b, self.producer.cluster
+        for step in range(1, size):
+            assert self.rank is not None
+            rank = b.value(arith.Rem(b.add(self.rank, b.const(step, i32)), b.const(size, i32)))
+            b.emit(MbarrierArrivePeer(bar, b.cast(rank, u32), b.const(1, u32)))
 
     # ---- the producer
 
@@ -347,6 +399,9 @@ class _Code:
         all lines where these have several axes."""
         state, b, element = self.state, self.state.b, op.type.element
         assert isinstance(element, DType) and stage.start is not None
+        if op in self.producer.shared:
+            self._shared_boxes(op, stage, bar, values)
+            return
         *shape, columns = op.type.shape
         lines, width = math.prod(shape), stage.swizzle // element.size
         high = lines if has_axes_of_lines(op.type) else min(lines, MOST_SPAN)
@@ -363,14 +418,58 @@ class _Code:
                 )
                 b.emit(TensorLoad(box, self.maps[op], bar, place))
 
+    def _parts(self, op: Load) -> int:
+        """The boxes of lines of a panel, for a load that programs share."""
+        if op not in self.producer.shared:
+            return 1
+        element = op.type.element
+        assert isinstance(element, DType)
+        swizzle = swizzle_of(op.type, False)
+        return parts_of(op.type.shape, element, swizzle, self.producer.cluster)
+
+    def _shared_boxes(
+        self, op: Load, stage: Storage, bar: Value, values: dict[Value, Value]
+    ) -> None:
+        """Copy this program's part of a tile to all of the cluster: some of its panels, or some
+        lines of each."""
+        state, b, element = self.state, self.state.b, op.type.element
+        assert isinstance(element, DType) and stage.start is not None and self.rank is not None
+        size, parts = self.producer.cluster, self._parts(op)
+        lines, columns = op.type.shape[-2:]
+        width, own_lines = stage.swizzle // element.size, lines // parts
+        panels, high = columns // width, min(own_lines, MOST_SPAN)
+        of_panels = panels * parts // size
+        *outer, row, column = (values.get(each, each) for each in op.starts)
+        start = b.offset(state.pointer_to(stage.symbol), stage.start)
+        first_panel = first_line = b.const(0, i32)
+        if parts == 1:
+            first_panel = b.mul(self.rank, b.const(of_panels, i32))
+        else:
+            first_line = b.mul(self.rank, b.const(own_lines, i32))
+        start = b.offset(start, b.mul(first_panel, b.const(lines * width, i32)))
+        start = b.offset(start, b.mul(first_line, b.const(width, i32)))
+        row = b.add(row, first_line)
+        column = b.add(column, b.mul(first_panel, b.const(width, i32)))
+        blocks = b.const((1 << size) - 1, u32)
+        for panel in range(of_panels):
+            for part in range(0, own_lines, high):
+                known = b.const(panel * lines * width + part * width, i32)
+                box = b.recast(b.offset(start, known), pointer(u8, Space.SHARED))
+                place = (
+                    b.add(column, b.const(panel * width, i32)),
+                    b.add(row, b.const(part, i32)),
+                    *reversed(outer),
+                )
+                b.emit(TensorMulticast(box, self.maps[op], bar, blocks, place))
+
     def await_(self, gate: _Gate) -> None:
         """Where the program may write what is loaded later: wait for it."""
         state, b = self.state, self.state.b
         with state.where(gate.holds):
             parity = b.read(gate.ours)
             self.wait(self.barrier(gate.barriers), parity)
-            b.emit(ProxyFence())
-            self.arrive(self.barrier(gate.barriers + 1))
+            self._fence()
+            self._arrive_everywhere(self.barrier(gate.barriers + 1))
             b.write(gate.ours, self.other(parity))
 
 

@@ -12,6 +12,7 @@ An op that may write what a load reads later is a *gate*: the producer waits for
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from gridlane.core.dtypes import DType, bf16, f16, f32, i8, u8
@@ -23,6 +24,7 @@ from gridlane.ir.ops.warpgroups import WARPS
 from gridlane.ir.types import PointerType, TileType
 from gridlane.ir.values import Param, Value, Var
 from gridlane.passes.tiles import decisions
+from gridlane.passes.tiles.clusters import Common, parts_of
 from gridlane.passes.tiles.factors import factor_of, is_of_lines, is_of_matrices
 from gridlane.passes.tiles.joint_products import partners
 from gridlane.passes.tiles.machine import WARP
@@ -81,6 +83,8 @@ class Producer:
         gates: ops that it waits for, with the descriptors whose memory they write, if it is known.
         joint: loads of one site, of which the stages of the second follow those of the first; both
             are right factors of ``products``.
+        cluster: the programs of a cluster.
+        shared: loads whose parts each of these copies to all.
     """
 
     sites: list[Site]
@@ -88,6 +92,12 @@ class Producer:
     gates: dict[Op, tuple[Param, ...]]
     joint: dict[Load, Load]
     products: dict[Op, Op]
+    cluster: int = 1
+    shared: frozenset[Load] = frozenset()
+
+    def are_shared(self, site: Site) -> bool:
+        """Whether some of a site's loads are."""
+        return any(op in self.shared for op in site.loads)
 
     def site_of(self, op: Op) -> Site | None:
         """The site whose last load an op is."""
@@ -117,13 +127,47 @@ def producer_of(state: State) -> Producer | None:
     if slice_.refusal is not None:
         decisions.no_producer(*slice_.refusal)
         return None
-    _share(placement, sites)
+    gates = _gates(placement, loads)
+    shared = _shared(state, sites, gates)
+    _share(placement, sites, shared)
     if not _allot_stages(state, sites):
         decisions.no_producer(loads[0].loc, "their memory does not fit")
         return None
     pairs = {one: other for one, other in pairs.items() if _are_together(sites, one, other)}
     joint = {_right(one): _right(other) for one, other in pairs.items()}
-    return Producer(sites, slice_.ops, _gates(placement, loads), joint, pairs)
+    cluster = state.module.program_cluster if shared else 1
+    return Producer(sites, slice_.ops, gates, joint, pairs, cluster, shared)
+
+
+def _shared(state: State, sites: list[Site], gates: Iterable[Op]) -> frozenset[Load]:
+    """The loads that the producers of a cluster share; none where the program asks for none."""
+    size = state.module.program_cluster
+    if size == 1:
+        return frozenset()
+    common = Common(state.placement, size)
+    early = common.ends_early()
+    if early is not None:
+        decisions.no_cluster(early.loc, "a program may end early, while others copy to it")
+        return frozenset()
+    alone = next((op for op in gates if not common.around(op)), None)
+    if alone is not None:
+        decisions.no_cluster(alone.loc, "only some of its programs write here")
+        return frozenset()
+    loads = [op for site in sites for op in site.loads]
+    found = frozenset(op for op in loads if _is_shared(common, op))
+    if not found:
+        decisions.no_cluster(loads[0].loc, "all its programs need other blocks")
+    return found
+
+
+def _is_shared(common: Common, op: Load) -> bool:
+    element = op.type.element
+    assert isinstance(element, DType)
+    if has_axes_of_lines(op.type):
+        return False
+    if not parts_of(op.type.shape, element, swizzle_of(op.type, False), common.size):
+        return False
+    return common.around(op) and all(map(common.of, op.starts))
 
 
 def _right(op: Op) -> Load:
@@ -306,11 +350,12 @@ def _jumps(op: Op, in_loop: bool = False) -> bool:
     return any(_jumps(each, loops) for region in op.regions() for each in region.ops)
 
 
-def _share(placement: Placement, sites: list[Site]) -> None:
+def _share(placement: Placement, sites: list[Site], shared: frozenset[Load]) -> None:
     """Find the sites that have a ring together."""
     order, known = placement.order, dict[object, list[Site]]()
     for site in sites:
-        kinds = [(map_of(placement, op), op.type, op.padding) for op in site.loads]
+        loads = site.loads
+        kinds = [(map_of(placement, op), op.type, op.padding, op in shared) for op in loads]
         others = known.setdefault(tuple(kinds), [])
         start, end = order.number[site.loads[0]], order.last[site.last]
         if all(order.last[each.last] < start or end < _start(order, each) for each in others):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -24,6 +25,9 @@ _SHARED = 200 << 10
 _MOST_STAGES = 8
 _SPAN = 64
 """Elements of the inner dimension: the 128 bytes of a line of shared memory."""
+
+
+Lines = tuple[bool, bool]
 
 
 class Described(NamedTuple):
@@ -70,6 +74,8 @@ class DescribedBlocks(NamedTuple):
     Attributes:
         extra: columns besides, of a tile of their own.
         programs: that a multiprocessor runs at once.
+        cluster: programs that compute tiles below each other together; what is whole and the rest
+            are counted in groups of so many tiles.
     """
 
     m: int
@@ -81,6 +87,7 @@ class DescribedBlocks(NamedTuple):
     parts: int
     extra: int = 0
     programs: int = 1
+    cluster: int = 1
 
 
 def described(array: Operand, batches: tuple[tuple[int, int], ...] = ()) -> Described | None:
@@ -128,14 +135,15 @@ def address_of_array(value: Any) -> int:
 
 
 class Tile(NamedTuple):
-    """Rows, columns and warps of a tile, columns besides in one of their own, and how many programs
-    a multiprocessor runs at once."""
+    """Rows, columns and warps of a tile, columns besides in one of their own, how many programs a
+    multiprocessor runs at once, and how many share the columns' factor."""
 
     rows: int
     columns: int
     warps: int
     extra: int = 0
     programs: int = 1
+    cluster: int = 1
 
     @property
     def width(self) -> int:
@@ -162,6 +170,8 @@ _BYTES, _ODD_BYTES = 64, 33
 _LINE = 128
 _STEP, _EXTRA_STEP = 16, 48
 """Cycles of a step besides its products, without and with a tile of more columns."""
+_CLUSTER_STEP = 24
+"""Cycles of a step besides, where programs wait for those of their cluster."""
 _BESIDE = 1.1
 """How much longer steps are where programs read the shared memory of a multiprocessor at once."""
 _ADDED_BYTES = 25
@@ -177,14 +187,14 @@ _LEAST_STEPS = 8
 
 
 def described_blocks(
-    m: int, n: int, k: int, asked: int | None = None, in_lines: bool = True, count: int = 1
+    m: int, n: int, k: int, asked: int | None = None, in_lines: Lines = (True, True), count: int = 1
 ) -> DescribedBlocks:
     """The tile of products of matrices of (m, k) and (k, n) elements of 16 bits: that of the least
     estimated time. Tiles that are less than a round of programs may be computed in parts.
 
     Args:
         asked: the parts of all sums, if they are given.
-        in_lines: the rows of both factors are multiples of ``_LINE`` bytes apart.
+        in_lines: whether the rows of each factor are multiples of ``_LINE`` bytes apart.
         count: the number of products.
 
     The constants are those of an H200, of which shapes of one to sixteen rounds were measured.
@@ -194,24 +204,23 @@ def described_blocks(
 
 @lru_cache(4096)
 def _least(
-    m: int, n: int, k: int, asked: int | None, in_lines: bool, count: int, busy: int
+    m: int, n: int, k: int, asked: int | None, in_lines: Lines, count: int, busy: int
 ) -> DescribedBlocks:
     steps, products = max(-(-k // _SPAN), 1), [(m, k), (k, n), (m, n)]
     least = 2 * count * sum(rows * columns for rows, columns in products) / _MEMORY
-    rate = _BYTES if in_lines else _ODD_BYTES
     best: tuple[float, DescribedBlocks] | None = None
     for tile in _TILES:
-        rows, width = tile.rows, tile.width
+        rows, width, groups = tile.rows * tile.cluster, tile.width, busy // tile.cluster
         if rows > max(64, power_of_2(m)) or tile.columns > max(64, power_of_2(n)):
             continue
         if tile.extra and n <= tile.columns:
             continue
         tiles = count * -(-m // rows) * -(-n // width)
-        for whole, parts in _splits(tiles, steps, busy, asked):
-            cycles = _cycles(tile, whole, steps, busy, rate)
+        for whole, parts in _splits(tiles, steps, groups, asked):
+            cycles = _cycles(tile, whole, steps, groups, in_lines)
             rest = tiles - whole
             if rest:
-                cycles += _cycles(tile, rest * parts, -(-steps // parts), busy, rate)
+                cycles += _cycles(tile, rest * parts, -(-steps // parts), groups, in_lines)
             # Small boxes reach less of the memory's rate.
             cycles = max(cycles, least if rows + width >= 192 else 1.2 * least)
             if parts > 1:
@@ -225,10 +234,11 @@ def _least(
 
 def blocks_of(tile: Tile, whole: int, parts: int) -> DescribedBlocks:
     """A tile with as many steps in flight as have room."""
-    rows, columns, warps, extra, programs = tile
+    rows, columns, warps, extra, programs, cluster = tile
     span = 2 * _SPAN if rows + columns + extra <= 192 else _SPAN
+    stages = stages_of(tile, span)
     return DescribedBlocks(
-        rows, columns, span, warps, stages_of(tile, span), whole, parts, extra, programs
+        rows, columns, span, warps, stages, whole, parts, extra, programs, cluster
     )
 
 
@@ -251,22 +261,35 @@ def _splits(tiles: int, steps: int, busy: int, asked: int | None) -> list[tuple[
     return choices
 
 
-def _cycles(tile: Tile, tiles: int, steps: int, busy: int, rate: int) -> float:
-    return cycles(tile, tiles, steps, busy, _SPAN, rate)
+def _cycles(tile: Tile, tiles: int, steps: int, busy: int, in_lines: Lines) -> float:
+    rates = [_BYTES if each else _ODD_BYTES for each in in_lines]
+    return cycles(tile, tiles, steps, busy, _SPAN, rates)
 
 
-def cycles(tile: Tile, tiles: int, steps: int, busy: int, span: int, rate: int = _BYTES) -> float:
+def cycles(
+    tile: Tile,
+    tiles: int,
+    steps: int,
+    busy: int,
+    span: int,
+    rates: Sequence[int] = (_BYTES, _BYTES),
+) -> float:
     """The estimated time of tiles of so many steps. Programs of one multiprocessor store while
-    others multiply.
+    others multiply. A cluster reads the columns' factor once for all its programs, each of which
+    receives all of it.
 
     Args:
+        tiles, busy: those that clusters compute together, and the clusters that run at once.
         span: the elements of a step.
-        rate: bytes that a multiprocessor reads from the second cache in a cycle.
+        rates: bytes of each factor that a multiprocessor reads from the second cache in a cycle.
     """
-    moved = (tile.rows + tile.width) * span * 2
-    step = max(tile.rows * tile.width * span / _PRODUCTS, moved / rate)
+    line = span * 2
+    read = tile.rows * line / rates[0] + tile.width * line / (rates[1] * tile.cluster)
+    received = (tile.rows + tile.width) * line / _BYTES
+    step = max(tile.rows * tile.width * span / _PRODUCTS, read, received)
     rounds = -(-tiles // (busy * tile.programs))
     step += _EXTRA_STEP if tile.extra else _STEP
+    step += _CLUSTER_STEP if tile.cluster > 1 else 0
     if tile.programs > 1:
         return rounds * (_BESIDE * step * steps * tile.programs + _BEGIN / tile.programs)
     return rounds * (step * steps + _BEGIN)

@@ -232,7 +232,7 @@ def _prepared_groups(
 ) -> prepared.PreparedGroups:
     """Products of groups by tensor descriptors of the factors."""
     (rows, n), (_, k) = out.shape, like.shape
-    in_lines = a.is_in_lines and b.is_in_lines
+    in_lines = a.is_in_lines, b.is_in_lines
     # Programs that store while others multiply, and tiles as of groups of one size.
     tile = described.described_blocks(-(-rows // groups), n, k, 1, in_lines, groups)
     width = tile.n + tile.extra
@@ -472,31 +472,35 @@ def _prepared(
     """Products by tensor descriptors of their factors."""
     *_, m, n = out.shape
     k, count = a.shape[0] if a.turned else a.shape[1], batches.products
-    in_lines = a.is_in_lines and b.is_in_lines
+    in_lines = a.is_in_lines, b.is_in_lines
     tile = described.described_blocks(m, n, k, split_k, in_lines, count)
     width = tile.n + tile.extra
-    rest = count * -(-m // tile.m) * -(-n // width) - tile.whole
+    rows = tile.m * tile.cluster
+    rest = count * -(-m // rows) * -(-n // width) - tile.whole
     more_steps = (*[_step(each) for each in epilogue[:3]], batches.residual)
     target, index = _described(out, batches, batches.out), index_type(out, epilogue.residual)
     is_described = target is not None and not target.turned
     programs, total, steps = tile.whole + rest * tile.parts, _sum_type(like.dtype), batches.out
-    most = multiprocessors() * tile.programs
+    most = multiprocessors() * tile.programs // tile.cluster
+    options: dict[str, Any] = {"num_warps": tile.warps, "num_stages": tile.stages}
+    if tile.cluster > 1:
+        options["cluster_dims"] = tile.cluster, 1, 1
     numbers = None if count == 1 else (count, batches.inner)
     first = prepared.Launch(
-        described_product_tiles[(min(programs, most),)],
+        described_product_tiles[(min(programs, most) * tile.cluster,)],
         (programs, tile.whole, numbers, m, n, k, tile.parts, steps, more_steps,
          a.moves | b.moves << 2, a.turned, b.turned, is_described, epilogue.activation, tile.m,
-         tile.n, tile.extra, tile.k, _GROUP, total, index),
-        {"num_warps": tile.warps, "num_stages": tile.stages},
+         tile.n, tile.extra, tile.k, _GROUP // tile.cluster, total, index, tile.cluster),
+        options,
     )  # fmt: skip
     second = None
     if rest:
-        rows, columns = _ADDED
-        assert width % columns == tile.m % rows == 0
+        high, columns = _ADDED
+        assert width % columns == rows % high == 0
         second = prepared.Launch(
-            add_described_parts[(rest * (tile.m // rows) * (width // columns),)],
-            (tile.whole, numbers, m, n, tile.parts, steps, more_steps, epilogue.activation, tile.m,
-             width, rows, columns, _GROUP, total, index),
+            add_described_parts[(rest * (rows // high) * (width // columns),)],
+            (tile.whole, numbers, m, n, tile.parts, steps, more_steps, epilogue.activation, rows,
+             width, high, columns, _GROUP // tile.cluster, total, index),
             {},
         )  # fmt: skip
     results = [
@@ -511,7 +515,7 @@ def _prepared(
         results[1],
     )
     return prepared.Prepared(
-        forms, first, second, (tile.parts, rest * tile.m * width), sum_name(like.dtype),
+        forms, first, second, (tile.parts, rest * rows * width), sum_name(like.dtype),
         any(each is not None for each in epilogue), bool(tile.extra), (), out.dtype,
     )  # fmt: skip
 

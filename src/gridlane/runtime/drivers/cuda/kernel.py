@@ -343,7 +343,7 @@ class CudaBound:
             end = ctypes.addressof(size), _PARAM_BUFFER_END
             extra = (ctypes.c_void_p * 5)(_PARAM_BUFFER, address, _PARAM_BUFFER_SIZE, *end)
         given = [0 if each is None else ctypes.addressof(each) for each in (pointers, extra)]
-        if self.artifact.cluster != _ALONE:
+        if self.artifact.cluster != _ALONE and not self.artifact.requires_cluster:
             config = kernel.configured((x, gy, gz), self.block, shared, stream)
             what += f", clusters of {self.artifact.cluster}"
             kernel.context.call("cuLaunchKernelEx", config, kernel.handle, *given, what=what)
@@ -366,7 +366,9 @@ class CudaBound:
             return None
         if not address or self.raises() or self.artifact.cooperative or stream.apart:
             return None
-        if self.artifact.cluster != _ALONE or (kernel.maps is not None and not maps_by):
+        if self.artifact.cluster != _ALONE and not self.artifact.requires_cluster:
+            return None
+        if kernel.maps is not None and not maps_by:
             return None
         sound = kernel.context.sound
         return NativeLaunch(

@@ -1,7 +1,9 @@
 """Products of matrices by tensor descriptors, of whose boxes a GPU copies itself.
 
 A tile of sums has N columns, and ``EXTRA`` more in a tile of their own. Products of batches have
-descriptors of four axes: (outer, inner) batches, rows and columns.
+descriptors of four axes: (outer, inner) batches, rows and columns. ``CLUSTER`` programs that are
+neighbours compute tiles below each other, so that they need the same columns, which a GPU copies
+once for all of them.
 """
 
 from __future__ import annotations
@@ -79,14 +81,18 @@ def described_product_tiles(
     more_steps, MOVES: tl.constexpr, TURNED_A: tl.constexpr, TURNED_B: tl.constexpr,
     DESCRIBED: tl.constexpr, ACTIVATION: tl.constexpr, M: tl.constexpr, N: tl.constexpr,
     EXTRA: tl.constexpr, K: tl.constexpr, GROUP: tl.constexpr, SUM: tl.constexpr,
-    INDEX: tl.constexpr,
+    INDEX: tl.constexpr, CLUSTER: tl.constexpr,
 ):  # fmt: skip
     """All tiles of the products, by as many programs as there are: ``whole`` of them, and the parts
     of the sums of the others, which ``split`` receives. ``out`` is a descriptor, or an address with
-    steps of batches, rows and columns; ``batches`` has their number and that of the inner ones."""
-    down, across = tl.cdiv(m, M), tl.cdiv(n, N + EXTRA)
-    rest = tl.maximum(count_of(m, n, batches, M, N + EXTRA) - whole, 1)
-    for place in range(tl.program_id(0), count, tl.num_programs(0)):
+    steps of batches, rows and columns; ``batches`` has their number and that of the inner ones.
+    A program counts the tiles of ``CLUSTER`` programs as one, of so many times as many rows."""
+    down, across = tl.cdiv(m, M * CLUSTER), tl.cdiv(n, N + EXTRA)
+    rest = tl.maximum(count_of(m, n, batches, M * CLUSTER, N + EXTRA) - whole, 1)
+    begin, step, rank = tl.program_id(0), tl.num_programs(0), 0
+    if CLUSTER > 1:
+        begin, step, rank = begin // CLUSTER, step // CLUSTER, begin % CLUSTER
+    for place in range(begin, count, step):
         tile, first, last = place, 0, k
         if split is not None:
             beyond = tl.maximum(place - whole, 0)
@@ -96,7 +102,7 @@ def described_product_tiles(
             last = tl.minimum(k, first + share)
         tile, batch, batch_a, batch_b = batch_of(tile, down * across, batches, MOVES)
         row, column = tl.swizzle2d(tile // across, tile % across, down, across, GROUP)
-        i, j = row * M, column * (N + EXTRA)
+        i, j = (row * CLUSTER + rank) * M, column * (N + EXTRA)
         total, extra = described_sums(
             a, b, more_b, first, last, i, j, batch_a, batch_b, TURNED_A, TURNED_B, M, N, EXTRA, K,
             SUM,
@@ -108,7 +114,7 @@ def described_product_tiles(
                     DESCRIBED, ACTIVATION, M, N, EXTRA, INDEX,
                 )  # fmt: skip
             else:
-                lines = (place - whole) * M + tl.arange(0, M)
+                lines = ((place - whole) * CLUSTER + rank) * M + tl.arange(0, M)
                 inside = (i + tl.arange(0, M) < m)[:, None]
                 where = split + lines[:, None] * (N + EXTRA) + tl.arange(0, N)[None, :]
                 tl.store(where, total, mask=inside)

@@ -46,13 +46,14 @@ def peer_address(state: Emission, op: clusters.PeerAddress) -> None:
 
 @emits(clusters.MbarrierArrivePeer)
 def arrive_peer(state: Emission, op: clusters.MbarrierArrivePeer) -> None:
-    """Emit mapa of the mbarrier, and mbarrier.arrive there."""
+    """Emit mapa of the mbarrier, and mbarrier.arrive there. A release of the cluster would be a
+    fence of all memory for each arrival."""
     require(state, 90, op, _WHAT)
     arguments = [("i32", shared_address(state, op.pointer))]
     arguments += [("i32", state.name(value)) for value in (op.rank, op.count)]
     text = (
         "{ .reg .b32 there; mapa.shared::cluster.u32 there, $0, $1; "
-        "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there], $2; }"
+        "mbarrier.arrive.shared::cluster.b64 _, [there], $2; }"
     )
     assembly(state, text, (), arguments)
 
