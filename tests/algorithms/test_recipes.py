@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from gridlane.algorithms import OpKind, SortOrder
 from gridlane.algorithms.face import recipes, scanning, sorting
 from gridlane.cuda.arrays.alike import ArraysLike
 from gridlane.cuda.arrays.places import key_of, place_of
+from gridlane.launch import current
 
 RNG = np.random.default_rng(5)
 
@@ -198,3 +201,63 @@ def test_calls_of_a_repeated_scan():
         finally:
             sys.setprofile(None)
         assert len(launches) == 1 and len(monitored) < 100, monitored
+
+
+def test_temporary_memory_is_kept_for_all_calls_but_large_ones(monkeypatch):
+    with gridlane.device("cpu"):
+        kept = current.device().memory.kept
+        kept.pop(recipes._NAME, None)
+        x = RNG.integers(0, 99, 20_000)
+        for most, is_kept in ((1 << 21, True), (100, False)):
+            monkeypatch.setattr(recipes, "_MOST_KEPT", most)
+            recipes._recipes.clear()
+            for _ in range(3):
+                out = room(x.size, x.dtype)
+                scan(up(x), out)
+                assert np.array_equal(out.copy_to_host(), np.cumsum(x))
+            assert (kept.pop(recipes._NAME, None) is not None) == is_kept
+
+
+def test_a_larger_kept_memory_replaces_a_smaller_one(monkeypatch):
+    monkeypatch.setattr(recipes, "_LEAST_KEPT", 1)
+    with gridlane.device("cpu"):
+        current.device().memory.kept.pop(recipes._NAME, None)
+        arrays = [RNG.integers(0, 99, size) for size in (9_000, 200_000)]
+        for x in (*arrays, *arrays, *arrays):
+            out = room(x.size, x.dtype)
+            scan(up(x), out)
+            assert np.array_equal(out.copy_to_host(), np.cumsum(x))
+
+
+def test_threads_that_repeat_calls_at_once():
+    """One of them has the kept memory, the others allocate theirs."""
+    wrong = []
+
+    def repeat(seed):
+        x = np.random.default_rng(seed).integers(-99, 99, 30_000).astype(np.int32)
+        with gridlane.device("cpu"):
+            for _ in range(20):
+                out, ordered = room(x.size, x.dtype), room(x.size, x.dtype)
+                scan(up(x), out)
+                sort(up(x), ordered)
+                if not np.array_equal(out.copy_to_host(), np.cumsum(x, dtype=np.int32)):
+                    wrong.append("scan")
+                if not np.array_equal(ordered.copy_to_host(), np.sort(x)):
+                    wrong.append("sort")
+
+    threads = [threading.Thread(target=repeat, args=(seed,)) for seed in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert not wrong
+
+
+def test_a_recipe_keeps_no_array_of_the_caller():
+    with gridlane.device("cpu"):
+        x, out = up(np.arange(5000)), room(5000, np.int64)
+        for _ in range(3):
+            scan(x, out)
+        buffers = [weakref.ref(each.buffer) for each in (x, out)]
+        del x, out
+        assert [each() for each in buffers] == [None, None]

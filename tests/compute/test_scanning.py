@@ -233,7 +233,12 @@ def test_calls_for_like_arrays_check_nothing_again(monkeypatch):
             patch.setattr(type(sums), "_values", None)
             again = cuda.to_device(np.zeros_like(x))
             sums(cuda.to_device(x[::-1].copy()), again)
+            with monkeypatch.context() as more:  # the third one repeats launches alone
+                more.setattr(scanning.Scan, "run", None)
+                third = cuda.to_device(np.zeros_like(x))
+                sums(cuda.to_device(x * 3), third)
         assert np.array_equal(again.copy_to_host(), np.cumsum(x[::-1]))
+        assert np.array_equal(third.copy_to_host(), np.cumsum(x * 3))
         sums(memory, memory)  # the same array: loops
         assert np.array_equal(memory.copy_to_host(), np.cumsum(x))
         with pytest.raises(ArgumentError, match="share memory"):
@@ -288,3 +293,13 @@ def test_the_fewest_elements_depend_on_the_device():
         assert scanning.smallest() == scanning.SMALLEST_ON_GPU
     with gridlane.device("cpu"):
         assert scanning.smallest() == scanning.SMALLEST
+
+
+def test_repeated_scans_of_several_rows(scans):
+    with gridlane.device("cpu"):
+        for _ in range(4):
+            x = numbers(3, 5000)
+            out = cuda.to_device(np.zeros_like(x))
+            largest(cuda.to_device(x), out)
+            assert np.array_equal(out.copy_to_host(), np.maximum.accumulate(x, 1))
+    assert len(scans) == 2 * 3

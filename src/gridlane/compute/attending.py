@@ -6,7 +6,7 @@ import ast
 from itertools import product as pairs
 from math import prod
 from types import CodeType
-from typing import Any
+from typing import Any, ClassVar
 
 from gridlane.compute.freedom import Freedom
 from gridlane.compute.matching import Match, Mismatch, match
@@ -34,6 +34,8 @@ class Attention:
     Attributes:
         code: that of ``scale``.
     """
+
+    is_of_algorithms: ClassVar[bool] = False
 
     found: Match
     scale: ast.expr
@@ -80,6 +82,8 @@ class Attention:
 class Softmax:
     """Softmax of rows."""
 
+    is_of_algorithms: ClassVar[bool] = False
+
     found: Match
     sums: tuple[str, TensorType]
     rest: None = None
@@ -105,6 +109,8 @@ class Softmax:
 @frozen
 class Sort:
     """Sorts of rows."""
+
+    is_of_algorithms: ClassVar[bool] = True
 
     source: str
     target: str

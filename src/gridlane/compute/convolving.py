@@ -7,7 +7,7 @@ axes of places, with strides, dilations, and padding by the bounds of its loops.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 from gridlane.compute.freedom import Freedom
 from gridlane.compute.kinds import elements_of, inner_loops
@@ -49,6 +49,8 @@ class Convolution:
         sums: the name of the variable of sums, and the type of their tensor.
         rest: the nest that reads the sums; None where they are the result as they are.
     """
+
+    is_of_algorithms: ClassVar[bool] = False
 
     images: tuple[str, tuple[int, ...]]
     weights: tuple[str, tuple[int, ...]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from gridlane.compute.attending import attention_of, softmax_of, sort_of
 from gridlane.compute.convolving import convolution_of
@@ -23,7 +23,11 @@ class Library(Protocol):
     Attributes:
         sums: the name of the variable of sums, and the type of their tensor.
         rest: the nest that reads the sums; None where the result is computed as it is.
+        is_of_algorithms: whether a run is launches of ``gridlane.algorithms`` on the arguments and
+            nothing else, so that these can be repeated.
     """
+
+    is_of_algorithms: ClassVar[bool]
 
     @property
     def sums(self) -> tuple[str, TensorType]: ...

@@ -6,7 +6,7 @@ at the same loops alone. What reads them stays a nest of its own, in which the s
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from gridlane.compute.kinds import Product, products_of
 from gridlane.compute.model import Nest
@@ -34,6 +34,8 @@ class Multiplication:
         sums: the name of the variable of sums, and the type of their tensor.
         rest: the nest that reads the sums; None where they are the result as they are.
     """
+
+    is_of_algorithms: ClassVar[bool] = False
 
     left: tuple[str, tuple[int, ...]]
     right: tuple[str, tuple[int, ...]]

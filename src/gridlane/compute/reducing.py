@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from itertools import product as pairs
 from math import prod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -37,6 +37,8 @@ class Reduction:
         operator: the name of the operator.
         start: the value in front of the first element.
     """
+
+    is_of_algorithms: ClassVar[bool] = True
 
     source: str
     target: str

@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Container, Hashable
 from typing import Any
 
+from gridlane.algorithms.face.recipes import OtherError, Recipe
+from gridlane.algorithms.inner.launching import noting
 from gridlane.compute.libraries import Library
 from gridlane.cuda.arrays.places import Place, key_of, place_of
+from gridlane.launch import current
 
 _MOST = 256
 """Kinds of arguments that are kept."""
+
+
+Call = tuple[Hashable, list[Place]]
+"""A key of arguments, and where arrays among them lie."""
 
 
 class Repeated:
@@ -26,9 +33,10 @@ class Repeated:
         self._arrays = tuple([n for n, name in enumerate(names) if name in tensors])
         self._scalars = tuple([n for n, name in enumerate(names) if name not in tensors])
         self._libraries: dict[Hashable, Library] = {}
+        self._recipes: dict[Hashable, Recipe | None] = {}
 
-    def key_of(self, args: tuple[Any, ...]) -> Hashable | None:
-        """A key of arguments; None for those that each call checks."""
+    def call_of(self, args: tuple[Any, ...]) -> Call | None:
+        """The key of arguments, and where arrays lie; None for those that each call checks."""
         if len(args) != len(self._names):
             return None
         places: list[Place] = []
@@ -37,27 +45,42 @@ class Repeated:
             if place is None:
                 return None
             places.append(place)
-        if not self._scalars:
-            return key_of(places)
+        key = key_of(places)
+        if key is None or not self._scalars:
+            return None if key is None else (key, places)
         numbers: list[Hashable] = []
         for number in self._scalars:
             value = args[number]
             if value.__class__ is not float and value.__class__ is not int:
                 return None
             numbers.append(value if value.__class__ is int else float)
-        key = key_of(places)
-        return None if key is None else (key, *numbers)
+        return (key, *numbers), places
 
-    def run(self, key: Hashable, args: tuple[Any, ...]) -> bool:
+    def run(self, call: Call, args: tuple[Any, ...]) -> bool:
         """Compute, if arguments with this key were computed before; return whether they were."""
+        key, places = call
         library = self._libraries.get(key)
         if library is None:
             return False
-        library.run(dict(zip(self._names, args, strict=True)), None)
+        recipe = self._recipes.get(key)
+        if recipe is not None and not current.fusing():
+            recipe.run(places)
+            return True
+        given = dict(zip(self._names, args, strict=True))
+        if key in self._recipes or not library.is_of_algorithms or current.fusing():
+            library.run(given, None)
+            return True
+        with noting() as notes:
+            library.run(given, None)
+        try:
+            self._recipes[key] = Recipe(notes, places)
+        except OtherError:
+            self._recipes[key] = None
         return True
 
-    def keep(self, key: Hashable, library: Library) -> None:
+    def keep(self, call: Call, library: Library) -> None:
         """Keep the library that has computed for arguments."""
         if len(self._libraries) >= _MOST:
             self._libraries.clear()
-        self._libraries[key] = library
+            self._recipes.clear()
+        self._libraries[call[0]] = library

@@ -338,7 +338,7 @@ class Compute:
             key: of the call, whose launches are kept.
         """
         is_like = self._is_repeatable and not plain and key is None
-        like = self._repeated.key_of(args) if is_like else None
+        like = self._repeated.call_of(args) if is_like else None
         if like is not None and self._repeated.run(like, args):
             return
         extents = self._values(args)

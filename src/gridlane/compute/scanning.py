@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from functools import reduce
 from itertools import product as pairs
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -46,6 +46,8 @@ class Scan:
         start: the value in front of the first element; None for none.
         is_exclusive: each result is without its own element.
     """
+
+    is_of_algorithms: ClassVar[bool] = True
 
     source: str
     target: str

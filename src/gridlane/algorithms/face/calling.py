@@ -10,6 +10,7 @@ import numpy as np
 
 from gridlane.algorithms import arrays
 from gridlane.algorithms.caching import cached
+from gridlane.algorithms.inner.launching import notes
 from gridlane.algorithms.inner.scratch import Layout
 from gridlane.algorithms.item_types import ItemType, item_type
 from gridlane.algorithms.sequences import Access, IteratorBase, Pointer, sequence
@@ -31,20 +32,22 @@ class Prepared:
     layout: Layout
     launch: Callable[[list[Access], Any], None]
 
-    def run(self, temp_storage: Any, stream: Any) -> Any:
-        """Launch, with temporary memory of the caller's or, for None, of our own; return it."""
+    def run(self, temp_storage: Any, stream: Any) -> None:
+        """Launch, with temporary memory of the caller's or, for None, of our own."""
         given = [array for each in self.sequences for array in each.given_arrays()]
         chosen = stream_of(stream)
         with arrays.using(arrays.device_of(given)):
             if not self.layout.parts:
                 self.launch([], chosen)
-                return None
+                return
             if temp_storage is None:
                 octets: Any = device_array(self.layout.size, np.uint8, stream=chosen)
             else:
                 octets = arrays.on_device(temp_storage)
             self.launch(self.layout.within(octets), chosen)
-            return octets
+            noted = notes()
+            if noted is not None and temp_storage is None:
+                noted.scratch.append(octets)
 
 
 class Algorithm:

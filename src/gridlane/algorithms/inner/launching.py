@@ -22,13 +22,31 @@ Note = tuple[Callable[..., Any], tuple[Any, ...]]
 """A launch: the configured kernel, and its arguments."""
 
 
-class _Noted(threading.local):
-    """What this thread notes of its launches; None where it notes none."""
+class Notes:
+    """What a thread has noted.
 
-    notes: list[Note] | None = None
+    Attributes:
+        launches: in order.
+        scratch: the temporary memory that the algorithms allocated.
+    """
+
+    def __init__(self) -> None:
+        self.launches: list[Note] = []
+        self.scratch: list[Any] = []
+
+
+class _Noted(threading.local):
+    """What this thread notes; None where it notes nothing."""
+
+    notes: Notes | None = None
 
 
 _noted = _Noted()
+
+
+def notes() -> Notes | None:
+    """What this thread notes now."""
+    return _noted.notes
 
 
 @frozen
@@ -44,18 +62,18 @@ class Kernel:
 
         def noted(*args: Any) -> None:
             launch(*args)
-            notes.append((launch, args))
+            notes.launches.append((launch, args))
 
         return noted
 
 
 @contextmanager
-def noting() -> Generator[list[Note]]:
-    """Note the launches of this thread, in order."""
-    notes: list[Note] = []
-    before, _noted.notes = _noted.notes, notes
+def noting() -> Generator[Notes]:
+    """Note the launches of this thread, and the temporary memory of its algorithms."""
+    made = Notes()
+    before, _noted.notes = _noted.notes, made
     try:
-        yield notes
+        yield made
     finally:
         _noted.notes = before
 
