@@ -63,6 +63,7 @@ def test_the_order_is_that_of_the_loops(device, convolutions):
         valid(x, w, out)
     assert convolutions == [((2, 5, 12, 14), (6, 5, 3, 3), {
         "stride": (1, 1), "padding": (0, 0), "dilation": (1, 1), "out_dtype": "float32",
+        "precision": "ieee",
     })]  # fmt: skip
     np.testing.assert_allclose(out, reference(x, w), rtol=0, atol=1e-4)
     if device == "cpu":
@@ -94,6 +95,7 @@ def test_strides_dilations_and_padding_by_bounds(convolutions):
         assert len(convolutions) == fastmath
     assert convolutions[0][2]["stride"] == convolutions[0][2]["dilation"] == (2, 2)
     assert convolutions[0][2]["padding"] == (2, 2)
+    assert convolutions[0][2]["precision"] == "tf32"
 
 
 @pytest.mark.parametrize("is_free", [False, True])

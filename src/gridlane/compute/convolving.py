@@ -48,6 +48,7 @@ class Convolution:
         places: strides, dilations and paddings.
         sums: the name of the variable of sums, and the type of their tensor.
         rest: the nest that reads the sums; None where they are the result as they are.
+        precision: of the factors, as the library has it.
     """
 
     is_of_algorithms: ClassVar[bool] = False
@@ -59,6 +60,7 @@ class Convolution:
     places: tuple[Places, ...]
     sums: tuple[str, TensorType]
     rest: Nest | None
+    precision: str
 
     @property
     def call(self) -> str:
@@ -67,6 +69,7 @@ class Convolution:
             f"{word}={tuple([getattr(each, word) for each in self.places])}" for word in _WORDS
         )
         out = self.target or f"the sums of {self.rest.name if self.rest else ''}"
+        words += f", precision={self.precision!r}" if self.precision != "ieee" else ""
         return f"tiles.kernels.convolution({self.images[0]}, {self.weights[0]}, {words}) -> {out}"
 
     def is_large(self, given: dict[str, Any], extents: dict[str, int]) -> bool:
@@ -97,7 +100,7 @@ class Convolution:
         )
         convolution(
             x, w, None, out, stride=stride, padding=padding, dilation=dilation,
-            out_dtype=str(out.dtype).removeprefix("torch."),
+            out_dtype=str(out.dtype).removeprefix("torch."), precision=self.precision,
         )  # fmt: skip
 
     def _arrays(self, given: dict[str, Any]) -> tuple[Any, Any]:
@@ -146,6 +149,7 @@ def convolution_of(
     return Convolution(
         (shape.images.name, shape.axes), (shape.weights.name, axes_of(shape.weights, shape.taps)),
         where.target, where.axes, shape.places, where.sums, where.rest,
+        "tf32" if freedom.fastmath and factors[0] is f32 else "ieee",
     )  # fmt: skip
 
 

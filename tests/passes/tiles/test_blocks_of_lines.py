@@ -149,14 +149,15 @@ def of_library(x, w, out, tiles, filters, images, height, width, step, PAD: tl.c
     described_convolution_tiles(
         x, w, None, out, tiles, 1, CHANNELS, filters, (images, height, width), stride, (PAD, PAD),
         (1, 1), step, 1, (1, 1, 1, 1), "relu", True, STRIDED, TURNED, 8, 3, 9, A, B, C, N, K,
-        tl.float32, tl.int32,
+        "tf32", tl.float32, tl.int32,
     )  # fmt: skip
 
 
-def library_case(turned: bool, strided: bool, box: Any, n: int, k: int, shape: Any) -> Any:
+def library_case(turned: bool, strided: bool, box: Any, n: int, k: int, shape: Any,
+                 kind: Any = np.float16) -> Any:  # fmt: skip
     """Arguments, constants, how many tiles there are, and the results."""
     (images, height, width, channels), pad = shape, 1
-    x, w = whole(shape), whole((n + 8, 9, channels))
+    x, w = whole(shape, kind), whole((n + 8, 9, channels), kind)
     around = np.pad(x.astype(int), ((0, 0), (pad, pad), (pad, pad), (0, 0)))
     every = 2 if strided else 1
     rows, columns = -(-height // every), -(-width // every)
@@ -165,7 +166,7 @@ def library_case(turned: bool, strided: bool, box: Any, n: int, k: int, shape: A
         seen = around[:, tap // 3 :: every, tap % 3 :: every][:, :rows, :columns]
         want += seen @ w[:, tap].astype(int).T
     want = np.maximum(want, 0).transpose(3, 0, 1, 2) if turned else np.maximum(want, 0)
-    out = np.full(want.shape, 7, np.float16)
+    out = np.full(want.shape, 7, kind)
     blocks = [(*box, k), (n, *box) if turned else (*box, n)]
     source = Described(x, blocks[0])
     if strided:
@@ -176,17 +177,22 @@ def library_case(turned: bool, strided: bool, box: Any, n: int, k: int, shape: A
     )
     args = [source, Described(w, (n, 1, k)), Described(out, blocks[1])]
     units = (n + 8, columns // 8) if turned else ((n + 8) // 8, columns)
-    args += [tiles, units[0], images, rows, units[1], channels // 8]
+    args += [tiles, units[0], images, rows, units[1], channels * x.itemsize // 16]
     constants = {"PAD": pad, "TURNED": turned, "STRIDED": strided, "N": n, "K": k}
     constants |= {"CHANNELS": channels, **dict(zip("ABC", box, strict=True))}
     return args, constants, tiles, want
 
 
 @pytest.mark.parametrize(
-    "turned, strided, box",
-    [(False, False, (2, 4, 8)), (True, False, (1, 2, 32)), (True, True, (2, 4, 8))],
+    "turned, strided, box, kind",
+    [
+        (False, False, (2, 4, 8), np.float16),
+        (True, False, (1, 2, 32), np.float16),
+        (True, True, (2, 4, 8), np.float16),
+        (False, False, (2, 4, 8), np.float32),
+    ],
 )
-def test_programs_of_the_library(turned, strided, box):
+def test_programs_of_the_library(turned, strided, box, kind):
     """Results beyond the array are left out, also of whole vectors; programs have several tiles,
     and the producer waits for none of their stores."""
     waits = list[bool]()
@@ -195,7 +201,7 @@ def test_programs_of_the_library(turned, strided, box):
         if not op.shared:
             waits.append(True)
 
-    args, constants, tiles, want = library_case(turned, strided, box, 64, 32, (3, 6, 16, 32))
+    args, constants, tiles, want = library_case(turned, strided, box, 64, 32, (3, 6, 16, 32), kind)
     changed = lowered(program(of_library, args, 4, 3, **constants))
     assert loads(changed) == 2
     with pytest.MonkeyPatch.context() as patch:

@@ -94,6 +94,7 @@ def test_errors_name_the_argument():
         (lambda: kernels.convolution(x, weight.astype(float)), "one dtype"),
         (lambda: kernels.convolution(x, weight[:, :, :0]), "kernel must have numbers"),
         (lambda: kernels.convolution(x, weight, activation="x"), "activation is 'x'"),
+        (lambda: kernels.convolution(x, weight, precision="f8"), "precision is 'f8'"),
     ):
         with pytest.raises(ArgumentError, match=text):
             call()

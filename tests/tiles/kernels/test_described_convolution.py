@@ -158,3 +158,26 @@ def test_tiles_cover_the_results(turned):
         box, count = described_convolutions._box(extents, 128, turned)
         assert count * 128 == np.prod(extents) and np.prod(box) == 128 and max(box) <= 256
     assert described_convolutions._box((1, 7, 7), 64, turned) == ((1, 8, 8), 1)
+
+
+@pytest.mark.parametrize("images_last, results_last", [(0, 0), (1, 1)])
+@pytest.mark.parametrize(
+    ("shape", "options"),
+    [
+        ((2, 12, 9, 8), {"padding": (1, 1)}),
+        ((1, 32, 8, 12), {"stride": (2, 2), "padding": (1, 1)}),
+        ((2, 8, 7, 6), {"padding": (0, 2), "dilation": (1, 2)}),
+    ],
+)
+def test_floats_of_32_bits(device, rng, launched, shape, options, images_last, results_last):
+    """By tensor maps where the caller permits TF32 alone; whole numbers are exact there."""
+    x, weight = whole(rng, shape, "float32"), whole(rng, (24, shape[1], 3, 3), "float32")
+    want = convolved(x, weight, **options)
+    if images_last:
+        x, weight = last(x), last(weight)
+    for precision in ("ieee", "tf32"):
+        out = np.full(want.shape, 7, np.float32)
+        out = last(out) if results_last else out
+        kernels.convolution(x, weight, None, out, precision=precision, **options)
+        np.testing.assert_array_equal(out, want)
+    assert [each is not None for each in launched] == [False, True]

@@ -24,6 +24,7 @@ from gridlane.tiles.kernels.products import ACTIVATIONS
 from gridlane.tiles.kernels.programs.convolutions import convolution_tiles
 
 Numbers = int | tuple[int, ...]
+PRECISIONS = "ieee", "tf32"
 
 
 class Walk(NamedTuple):
@@ -54,6 +55,7 @@ def convolution(
     groups: int = 1,
     activation: str | None = None,
     out_dtype: str | None = None,
+    precision: str = "ieee",
 ) -> Any:
     """Sums of the products of a kernel's numbers and the parts of images that it lies on.
 
@@ -71,6 +73,8 @@ def convolution(
         groups: parts of the channels, each of which has as many of the filters.
         activation: as of ``matmul``.
         out_dtype: of the result: that of x by default, or the one in which products are added.
+        precision: of float32: ``ieee``, or ``tf32`` where instructions may round factors to 10 bits
+            behind the point, as some GPUs' do.
 
     Returns:
         ``out``. Products are added in float32, or float64 for float64.
@@ -83,7 +87,7 @@ def convolution(
     >>> convolution(x, weight, padding=1).ravel()
     array([-1., -2., -2., -2.,  3.])
     """
-    options = stride, padding, dilation, groups, activation, out_dtype
+    options = stride, padding, dilation, groups, activation, out_dtype, precision
     key = prepared.key_of((x, weight, bias, out), ("convolution", *map(_kept, options)))
     found = prepared.find(key)
     if found is not None:
@@ -101,6 +105,8 @@ def convolution(
         expect_shape(shift, filters.shape[:1])
     if activation is not None and activation not in ACTIVATIONS:
         raise ArgumentError(f"activation is {activation!r}; it must be {', '.join(ACTIVATIONS)}")
+    if precision not in PRECISIONS:
+        raise ArgumentError(f"precision is {precision!r}; it must be {' or '.join(PRECISIONS)}")
     extents = walk.results(source.shape[2:], filters.shape[2:])
     if min(extents) < 1:
         raise ArgumentError(
@@ -114,9 +120,9 @@ def convolution(
     if not target.size:
         return target.value
     flat = _flat(target)
-    launches = prepare(source, filters, shift, flat, walk, groups, activation)
+    launches = prepare(source, filters, shift, flat, walk, groups, activation, precision)
     if launches is None:
-        _launch(source, filters, shift, flat, walk, groups, activation)
+        _launch(source, filters, shift, flat, walk, groups, activation, precision)
         return target.value
     launches.run(source.value, filters.value, shift.value if shift else None, flat.value)
     if key is not None:
@@ -177,6 +183,7 @@ def _launch(
     walk: Walk,
     groups: int,
     activation: str | None,
+    precision: str,
 ) -> None:
     images, filters, *results = out.shape
     filters //= groups
@@ -192,4 +199,5 @@ def _launch(
         ACTIVATION=activation, M=tile.m, N=tile.n, K=tile.k, num_warps=tile.warps,
         HEIGHT=weight.shape[2], WIDTH=weight.shape[3], SUM=sum_type(x.dtype),
         INDEX=index_type(x, weight, out), TURNED=turned, WHOLE=whole,
+        PRECISION=precision,
     )  # fmt: skip

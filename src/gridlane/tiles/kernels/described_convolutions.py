@@ -33,13 +33,16 @@ _TILES = (
     Tile(128, 64, 8),
     Tile(64, 64, 4),
 )
-_DEPTHS = (64, 32, 16)
-"""Channels of a step."""
-_LEAST_CHANNELS = 16
-_STEP = 2
-"""What a step takes besides, in channels."""
-_SIZE, _ALIGN = 2, 8
-"""Bytes of an element, and elements of the 16 bytes that lines are multiples of."""
+_SIZES = {"float16": 2, "bfloat16": 2, "float32": 4}
+"""Bytes of the elements of factors."""
+_DEPTHS = (128, 64, 32)
+"""Bytes of the channels of a step: lines of shared memory, and what an instruction multiplies."""
+_STEP = 4
+"""What a step takes besides, in bytes of channels."""
+_BYTES = 16
+"""That lines are multiples of."""
+_ALIGN = 8
+"""The most neighbours that a vector has."""
 _COPIED = 64
 """Products of an element of an image that is worth copying first."""
 _COPY = 64
@@ -51,13 +54,12 @@ class ConvolutionBlocks(NamedTuple):
 
     Attributes:
         box: images, lines and columns of results.
-        filters, depth: filters, and channels of a step.
+        filters: of the tile.
         tiles: how many boxes there are.
     """
 
     box: tuple[int, int, int]
     filters: int
-    depth: int
     warps: int
     stages: int
     programs: int
@@ -134,6 +136,7 @@ def prepare(
     walk: Any,
     groups: int,
     activation: str | None,
+    precision: str,
 ) -> PreparedConvolution | None:
     """The launches of a convolution; None where the device or the arrays have no tensor maps for
     it.
@@ -143,12 +146,13 @@ def prepare(
         walk: how the kernel goes over an image.
     """
     channels, filters = weight.shape[1], weight.shape[0] // groups
-    if x.dtype not in described.FACTORS or not is_hopper() or channels < _LEAST_CHANNELS:
+    size = _SIZES.get(x.dtype, 8)
+    if size > (4 if precision == "tf32" else 2) or not is_hopper() or channels * size < _DEPTHS[-1]:
         return None
     strided = walk.stride != (1, 1)
     if any(n % stride for n, stride in zip(x.shape[2:], walk.stride, strict=True)):
         return None  # a line's last column would have those of the next one behind it
-    depth = _depth(channels, groups > 1 or strided)
+    depth = _depth(channels, size, groups > 1 or strided)
     taps = math.prod(weight.shape[2:])
     images = _lines(x, x.shape[2:])
     if depth is None or (images is None and filters * taps < _COPIED):
@@ -162,7 +166,8 @@ def prepare(
     last, target = _last(out)
     turned = target.strides[1] != 1
     places = out.shape[0], out.shape[2], out.shape[3]
-    tile = convolution_blocks(places, filters, groups, depth, taps * -(-channels // depth), turned)
+    count = taps * -(-channels // depth)
+    tile = convolution_blocks(places, filters, groups, depth * size, count, turned)
     unit, along = _unit(target, filters, turned), 3 if turned else 1
     out_steps = [s if axis == along else s // unit for axis, s in enumerate(target.strides)]
     result = _result(target, tile, turned) if filters % tile.filters == 0 or groups == 1 else None
@@ -171,9 +176,9 @@ def prepare(
     launch = Launch(
         described_convolution_tiles[(min(count, multiprocessors() * tile.programs),)],
         (count, groups, channels, filters if turned else filters // unit, extents, *walk,
-         steps[-1] // _ALIGN, bias.strides[0] if bias else 0, tuple(out_steps), activation,
+         steps[-1] * size // _BYTES, bias.strides[0] if bias else 0, tuple(out_steps), activation,
          result is not None, strided, turned, unit,
-         weight.shape[3], taps, *tile.box, tile.filters, depth, sum_type(x.dtype),
+         weight.shape[3], taps, *tile.box, tile.filters, depth, precision, sum_type(x.dtype),
          index_type(target, bias)),
         {"num_warps": tile.warps, "num_stages": tile.stages},
     )  # fmt: skip
@@ -222,11 +227,11 @@ def _lines(array: Operand, extents: tuple[int, ...]) -> tuple[int, ...] | None:
     """
     count = len(extents)
     shape = (array.shape[0], *extents)
-    given = (array.strides[0], *array.strides[4 - count :])
-    steps = [step if n > 1 else _ALIGN for n, step in zip(shape, given, strict=True)]
+    given, size = (array.strides[0], *array.strides[4 - count :]), _SIZES[array.dtype]
+    steps = [step if n > 1 else _BYTES // size for n, step in zip(shape, given, strict=True)]
     address = described.address_of_array(array.value)
     whole = (*shape, array.shape[1])
-    if array.strides[1] != 1 or not fits(address, whole, [each * _SIZE for each in steps]):
+    if array.strides[1] != 1 or not fits(address, whole, [each * size for each in steps]):
         return None
     return tuple(steps)
 
@@ -250,7 +255,8 @@ def _steps(extents: tuple[int, ...], copy: Copy | None) -> tuple[int, ...]:
 def _copied(array: Operand) -> Copy:
     """The copy of an array with the channels last."""
     _, channels, *extents = array.shape
-    step = -(-channels // _ALIGN) * _ALIGN
+    line = _BYTES // _SIZES[array.dtype]
+    step = -(-channels // line) * line
     return _copy(array, math.prod(extents), (extents[1], _are_joined(array)), step)
 
 
@@ -302,9 +308,9 @@ def _result(out: Operand, tile: ConvolutionBlocks, turned: bool) -> TensorDescri
     else:
         shape, steps = (images, lines, columns, filters), (far, down, across, step)
         block = *tile.box, tile.filters
-    known = [s if n > 1 else _ALIGN for n, s in zip(shape, steps, strict=True)]
+    known = [s if n > 1 else _BYTES for n, s in zip(shape, steps, strict=True)]
     address = described.address_of_array(out.value)
-    size = 4 if out.dtype == "float32" else _SIZE
+    size = _SIZES[out.dtype]
     if steps[-1] != 1 or not fits(address, shape, [each * size for each in known[:-1]]):
         return None
     return TensorDescriptor(out.value, shape, (*known[:-1], 1), block)
@@ -313,11 +319,11 @@ def _result(out: Operand, tile: ConvolutionBlocks, turned: bool) -> TensorDescri
 # --- tiles
 
 
-def _depth(channels: int, whole: bool) -> int | None:
-    """The channels of a step; ``whole``: of which a group has a whole number, as what is behind
-    them in memory is no zero."""
-    known = [each for each in _DEPTHS if not whole or channels % each == 0]
-    return min(known, key=lambda each: -(-channels // each) * (each + _STEP), default=None)
+def _depth(channels: int, size: int, whole: bool) -> int | None:
+    """The channels of a step, of so many bytes each; ``whole``: of which a group has a whole number
+    of steps, as what is behind them in memory is no zero."""
+    known = [each // size for each in _DEPTHS if not whole or channels * size % each == 0]
+    return min(known, key=lambda each: -(-channels // each) * (each * size + _STEP), default=None)
 
 
 def _unit(out: Operand, filters: int, turned: bool) -> int:
@@ -348,14 +354,15 @@ def _box(
 
 
 def convolution_blocks(
-    extents: tuple[int, int, int], filters: int, groups: int, depth: int, steps: int, turned: bool
+    extents: tuple[int, int, int], filters: int, groups: int, line: int, steps: int, turned: bool
 ) -> ConvolutionBlocks:
     """The tile of a convolution of the least estimated time.
 
     Args:
         extents: images, lines and columns of the result.
         filters: of a group.
-        steps: of a tile, of ``depth`` channels.
+        line: the bytes of the channels of a step.
+        steps: of a tile.
         turned: the rows of the product are filters.
     """
     busy, best = multiprocessors(), (math.inf, None)
@@ -363,10 +370,10 @@ def convolution_blocks(
         places, wide = (tile.columns, tile.rows) if turned else (tile.rows, tile.columns)
         box, tiles = _box(extents, places, turned)
         count = tiles * groups * -(-filters // wide)
-        cycles = described.cycles(tile, count, steps, busy, depth)
+        cycles = described.cycles(tile, count, steps, busy, line // 2)
         if cycles < best[0]:
-            stages = described.stages_of(tile, depth)
-            found = ConvolutionBlocks(box, wide, depth, tile.warps, stages, tile.programs, tiles)
+            stages = described.stages_of(tile, line // 2)
+            found = ConvolutionBlocks(box, wide, tile.warps, stages, tile.programs, tiles)
             best = cycles, found
     assert best[1] is not None
     return best[1]

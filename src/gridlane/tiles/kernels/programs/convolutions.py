@@ -13,7 +13,7 @@ def convolution_tiles(
     stride, padding, dilation, x_steps, weight_steps, bias_step, out_steps,
     ACTIVATION: tl.constexpr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr,
     HEIGHT: tl.constexpr, WIDTH: tl.constexpr, SUM: tl.constexpr, INDEX: tl.constexpr,
-    TURNED: tl.constexpr, WHOLE: tl.constexpr,
+    TURNED: tl.constexpr, WHOLE: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
     """Some places of the result, of all images, by some filters of one group. The rows of the
     product are places, or filters if it is turned; its inner dimension is (channel, y, x) of the
@@ -58,9 +58,9 @@ def convolution_tiles(
         inside = tl.expand_dims(k < depth, PLACE) & tl.expand_dims(j < filters, INNER)
         taps = tl.load(where, mask=inside, other=0.0)
         if TURNED:
-            total = tl.dot(taps, pixels, total, input_precision="ieee", out_dtype=SUM)
+            total = tl.dot(taps, pixels, total, input_precision=PRECISION, out_dtype=SUM)
         else:
-            total = tl.dot(pixels, taps, total, input_precision="ieee", out_dtype=SUM)
+            total = tl.dot(pixels, taps, total, input_precision=PRECISION, out_dtype=SUM)
     if bias is not None:
         bias += (group * filters + j) * bias_step
         shift = tl.load(bias, mask=j < filters, other=0.0).to(SUM)

@@ -38,14 +38,15 @@ def place_of(first, moved, stride, padding):
 @jit
 def places_of(
     x, n, y, z, top, left, channel, stride, padding, step, STRIDED: tl.constexpr,
+    UNIT: tl.constexpr,
 ):  # fmt: skip
     """The box of a tap, and K channels from one on. ``STRIDED``: the descriptor has an axis more,
     of the lines between those of results, and the channels of all columns from one of these to the
-    next, which are ``step`` times 8 apart."""
+    next, which are ``step`` times ``UNIT`` apart."""
     if STRIDED:
         y, line = place_of(y, top, stride[0], padding[0])
         z, column = place_of(z, left, stride[1], padding[1])
-        return x.load([n, y, line, z, column * step * 8 + channel])
+        return x.load([n, y, line, z, column * step * UNIT + channel])
     return x.load([n, y + top - padding[0], z + left - padding[1], channel])
 
 
@@ -54,7 +55,7 @@ def convolved_sums(
     x, weight, n, y, z, first, j, channels, stride, padding, dilation, step,
     STRIDED: tl.constexpr, WIDTH: tl.constexpr, TAPS: tl.constexpr,
     TURNED: tl.constexpr, A: tl.constexpr, B: tl.constexpr, C: tl.constexpr, N: tl.constexpr,
-    K: tl.constexpr, SUM: tl.constexpr,
+    K: tl.constexpr, PRECISION: tl.constexpr, SUM: tl.constexpr,
 ):  # fmt: skip
     """The products of all taps: of the places from (n, y, z) on by the filters from j on.
     ``channels`` are those of a filter, and ``first`` is the first block of K channels that it
@@ -65,13 +66,13 @@ def convolved_sums(
         tap, block = number // blocks, number % blocks
         places = places_of(
             x, n, y, z, tap // WIDTH * dilation[0], tap % WIDTH * dilation[1],
-            (first + block) * K, stride, padding, step, STRIDED,
+            (first + block) * K, stride, padding, step, STRIDED, 128 // x.dtype.primitive_bitwidth,
         ).reshape(A * B * C, K)  # fmt: skip
         taps = weight.load([j, tap, block * K]).reshape(N, K)
         if TURNED:
-            total = tl.dot(taps, tl.trans(places), total, out_dtype=SUM)
+            total = tl.dot(taps, tl.trans(places), total, PRECISION, out_dtype=SUM)
         else:
-            total = tl.dot(places, tl.trans(taps), total, out_dtype=SUM)
+            total = tl.dot(places, tl.trans(taps), total, PRECISION, out_dtype=SUM)
     return total
 
 
@@ -81,7 +82,7 @@ def described_convolution_tiles(
     step, bias_step, out_steps, ACTIVATION: tl.constexpr, DESCRIBED: tl.constexpr,
     STRIDED: tl.constexpr, TURNED: tl.constexpr, UNIT: tl.constexpr, WIDTH: tl.constexpr,
     TAPS: tl.constexpr, A: tl.constexpr, B: tl.constexpr, C: tl.constexpr, N: tl.constexpr,
-    K: tl.constexpr, SUM: tl.constexpr, INDEX: tl.constexpr,
+    K: tl.constexpr, PRECISION: tl.constexpr, SUM: tl.constexpr, INDEX: tl.constexpr,
 ):  # fmt: skip
     """All tiles of the result, by as many programs as there are. ``x`` has the axes (image, y, x,
     channel), or more (``places_of``), ``weight`` (filter, tap, channel); ``channels`` and
@@ -99,7 +100,8 @@ def described_convolution_tiles(
         j = group * filters + column * N
         total = convolved_sums(
             x, weight, n, y, z, group * tl.cdiv(channels, K), j, channels, stride, padding,
-            dilation, step, STRIDED, WIDTH, TAPS, TURNED, A, B, C, N, K, SUM,
+            dilation, step, STRIDED, WIDTH, TAPS, TURNED, A, B, C, N, K, PRECISION,
+            SUM,
         )  # fmt: skip
         own, held = j + tl.arange(0, N), column * N + tl.arange(0, N) < filters
         if bias is not None:
