@@ -16,7 +16,7 @@ import islpy as isl
 
 from gridlane.compute.expressions import BLOCK, FOR, IF, USER, python
 from gridlane.compute.polyhedra import Polyhedra
-from gridlane.compute.schedules import Order, text_order
+from gridlane.compute.schedules import SHORT_STRIP, STRIP, Order, text_order
 from gridlane.compute.strides import (
     PROCESSOR,
     Rates,
@@ -79,7 +79,8 @@ class Emitted:
         cost: of the launches and iterations.
         is_strided: threads next to each other access elements that are not.
         small: the same for small extents, by a kernel of one block.
-        strips: places of parallel loops in the order, of statements that are better in strips.
+        strips: places of parallel loops in the order, of statements that are better in strips, and
+            iterations of a strip.
     """
 
     kernels: tuple[KernelText, ...]
@@ -89,7 +90,7 @@ class Emitted:
     cost: float
     is_strided: bool
     small: Emitted | None = None
-    strips: Mapping[str, int] = field(default_factory=dict[str, int])
+    strips: Mapping[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
 
 
 class Emitter:
@@ -117,7 +118,7 @@ class Emitter:
         self.order = order or text_order(polyhedra)
         self.strides = Strides(polyhedra, self.order)
         self.cost, self.is_strided = 0.0, False
-        self.strips: dict[str, int] = {}
+        self.strips: dict[str, tuple[int, int]] = {}
         self.tiled: dict[str, float] = {}  # the costs of statements in tiles
         self.polyhedra, self.typing, self.plain = polyhedra, typing, plain
         self.nest = polyhedra.nest
@@ -134,6 +135,7 @@ class Emitter:
         while self.launch in names:
             self.launch += "_"
         self.walks = Walks(polyhedra, self.order, self.strides, rates, self.letter)
+        self.walks_alone = False
 
     def emitted(self) -> Emitted:
         """The kernels and the host's function."""
@@ -230,7 +232,8 @@ class Emitter:
             and Stride.MANY not in self.strides.strides(self._dimension(x.name), x.step, inside)
             and x.step == 1
         ):
-            self.strips |= dict.fromkeys(inside, self._dimension(x.name))
+            place = self._dimension(x.name), SHORT_STRIP if self.outer else STRIP
+            self.strips |= dict.fromkeys(inside, place)
 
     def _siblings(self, nodes: list[isl.AstNode]) -> None:
         """Emit nodes in order: those next to each other that are a thread's are one kernel."""
@@ -326,7 +329,7 @@ class Emitter:
             return
         body, typing = Lines(), self.typing
         if self.rates.vector > 1 and not self.plain and (walks is not None or not loops):
-            self.typing = typing.checked()
+            self.typing, self.walks_alone = typing.checked(), True
         for place, number in enumerate(order):
             name, step = loops[number].name, loops[number].step
             if place == 1 and rows > 1:
@@ -339,7 +342,7 @@ class Emitter:
             self._threads_of_rows(nodes, loops[order[1]], others, inside, body, rows)
         else:
             self._threads(nodes, loops, inside, body)
-        self.typing = typing
+        self.typing, self.walks_alone = typing, False
         number = len(self.kernels)
         name = f"{self.nest.name}_{number}"
         text = "\n".join(body.lines or ["    pass"])

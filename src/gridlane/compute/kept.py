@@ -134,7 +134,7 @@ def _emitted(fields: dict[str, Any]) -> Emitted:
         float(fields["cost"]),
         bool(fields["is_strided"]),
         None if small is None else _emitted(small),
-        {_text(each): _whole(place) for each, place in fields["strips"].items()},
+        {_text(each): (_whole(n), _whole(size)) for each, (n, size) in fields["strips"].items()},
     )
 
 

@@ -189,6 +189,26 @@ class Polyhedra:
         text = f"{{ [{', '.join(one)}] -> [{', '.join(other)}] : o{dimension} != i{dimension} }}"
         return moved.intersect(isl.UnionMap.from_map(self.map(text))).is_empty()
 
+    def may_turn(
+        self, names: set[str], outer: int, inner: int, orders: isl.UnionMap, count: int
+    ) -> bool:
+        """Whether no dependence among some statements leads forwards in one dimension of the order,
+        where all before are equal, and backwards in another: iterations of the first may then be
+        innermost.
+
+        Args:
+            names: of the statements.
+            orders: the time of each iteration, of ``count`` numbers.
+        """
+        inside = _union_set([self.domain(s) for s in self.nest.statements if s.name in names])
+        among = self.strict.intersect_domain(inside).intersect_range(inside)
+        moved = among.apply_domain(orders).apply_range(orders)
+        one = [f"i{n}" for n in range(count)]
+        other = [f"i{n}" if n < outer else f"o{n}" for n in range(count)]
+        against = f"o{outer} > i{outer} and o{inner} < i{inner}"
+        text = f"{{ [{', '.join(one)}] -> [{', '.join(other)}] : {against} }}"
+        return moved.intersect(isl.UnionMap.from_map(self.map(text))).is_empty()
+
     def carried(
         self, names: set[str], dimension: int, orders: isl.UnionMap, count: int
     ) -> tuple[Statement, Statement] | None:

@@ -18,8 +18,8 @@ from gridlane.compute.model import Statement
 from gridlane.compute.polyhedra import Polyhedra
 from gridlane.core.frozen import frozen
 
-STRIP = 128
-"""Iterations of a strip."""
+STRIP, SHORT_STRIP = 128, 64
+"""Iterations of a strip; and where each launch is in loops, and has a part of the work."""
 _MOST_OPERATIONS = 20_000_000
 """isl's operations for one order, after which there is none; about a second."""
 
@@ -48,11 +48,11 @@ def text_order(polyhedra: Polyhedra) -> Order:
     return Order("the text's order", polyhedra.orders, 2 * polyhedra.depth + 1)
 
 
-def in_strips(polyhedra: Polyhedra, order: Order, wanted: Mapping[str, int]) -> Order:
+def in_strips(polyhedra: Polyhedra, order: Order, wanted: Mapping[str, tuple[int, int]]) -> Order:
     """An order whose parallel loops are in strips: over strips in their places, and innermost.
 
     Args:
-        wanted: the place of a loop for each statement that has one.
+        wanted: the place of a loop, and a strip's iterations, for each statement that has one.
     """
     found: isl.UnionMap | None = None
     for each in polyhedra.nest.statements:
@@ -63,13 +63,13 @@ def in_strips(polyhedra: Polyhedra, order: Order, wanted: Mapping[str, int]) -> 
         ins = [f"i{n}" for n in range(order.count)]
         outs, last = [*ins], "0"
         if each.name in wanted:
-            place = wanted[each.name]
-            outs[place], last = f"floor(i{place}/{STRIP})", f"i{place}"
+            place, size = wanted[each.name]
+            outs[place], last = f"floor(i{place}/{size})", f"i{place}"
         text = f"{{ [{', '.join(ins)}] -> [{', '.join([*outs, last])}] }}"
         one = isl.UnionMap.from_map(times.apply_range(polyhedra.map(text)))
         found = one if found is None else found.union(one)
     assert found is not None
-    places = frozenset(wanted.values())
+    places = frozenset([place for place, _ in wanted.values()])
     return Order(f"{order.name}, in strips", found, order.count + 1, strips=places)
 
 

@@ -14,8 +14,11 @@ from gridlane.compute.model import LoopName, Nest, Statement
 from gridlane.compute.polyhedra import Polyhedra
 from gridlane.compute.tree import Loop, children
 from gridlane.compute.typing import Typing
+from gridlane.compute.walks import Walks
 
 _INDENT = "    "
+_AT_ONCE = range(4)
+"""Iterations of a loop that run at once, around a vector."""
 WORD = re.compile(r"\b[A-Za-z_]\w*\b")
 
 
@@ -37,6 +40,7 @@ class Context(Protocol):
         plain: loops are as in the text.
         cells: variables that several kernels share.
         letter: of names that the function has not.
+        walks_alone: the kernel's blocks have one thread, whose innermost loops are vectors.
     """
 
     polyhedra: Polyhedra
@@ -46,6 +50,8 @@ class Context(Protocol):
     plain: bool
     cells: dict[str, None]
     letter: str
+    walks: Walks
+    walks_alone: bool
 
 
 class Body:
@@ -61,6 +67,7 @@ class Body:
         self, emitter: Context, inside: set[str], lines: Lines, row: str = "", rows: int = 1
     ) -> None:
         self.row, self.rows = row, range(rows)
+        self.decided: dict[str, bool] = {}  # tests of branches around
         self.emitter, self.inside, self.lines = emitter, inside, lines
         nest = emitter.nest
         self.shared = {
@@ -90,9 +97,63 @@ class Body:
             self._statement(node.user_get_expr())
 
     def _loop(self, node: isl.AstNode, loop: Loop) -> None:
-        if self._sum(node, loop):
+        if self._sum(node, loop) or self._at_once(node, loop):
             return
         self.lines.add(f"for {loop.name} in {loop.range}:")
+        self.lines.depth += 1
+        self.walk(node.for_get_body())
+        self.lines.depth -= 1
+
+    def _at_once(self, node: isl.AstNode, loop: Loop) -> bool:
+        """Emit a loop some iterations of which run at once: each element of a vector in it has them
+        one after the other. Branches that are the same in all iterations are outside of it."""
+        emitter, rows = self.emitter, self.rows
+        if not emitter.walks_alone or len(rows) > 1:
+            return False
+        rest, tests = self._apart(node.for_get_body(), loop)
+        if len(rest) != 1 or not emitter.walks.can_have_rows(node, rest[0]):
+            return False
+        if tests:
+            for line, is_taken in ((f"if {tests[0]}:", True), ("else:", False)):
+                self.lines.add(line)
+                self.lines.depth += 1
+                self.decided[tests[0]] = is_taken
+                self._loop(node, loop)
+                del self.decided[tests[0]]
+                self.lines.depth -= 1
+            return True
+        first, end, count = f"{loop.name}_from", f"{loop.name}_to", len(_AT_ONCE)
+        self.lines.add(f"{first} = {loop.first}")
+        self.lines.add(f"{end} = {first} + max({loop.end} - {first}, 0) // {count} * {count}")
+        self.lines.add(f"for {loop.name} in range({first}, {end}, {count}):")
+        before, self.row, self.rows = self.row, loop.name, _AT_ONCE
+        self._inside(node)
+        self.row, self.rows = before, rows
+        self.lines.add(f"for {loop.name} in range({end}, {loop.end}):")
+        self._inside(node)
+        return True
+
+    def _apart(self, node: isl.AstNode, loop: Loop) -> tuple[list[isl.AstNode], list[str]]:
+        """What a loop has, without branches that are the same in all of its iterations and not
+        decided, and the tests of these."""
+        if node.get_type() == IF:
+            test = python(node.if_get_cond())
+            if test in self.decided:
+                return self._apart(taken, loop) if (taken := self._taken(node)) else ([], [])
+            is_same = loop.name not in WORD.findall(test) and not node.if_has_else_node()
+            return ([], [test]) if is_same else ([node], [])
+        if node.get_type() != BLOCK:
+            return [node], []
+        parts = [self._apart(each, loop) for each in children(node)]
+        return [n for each, _ in parts for n in each], [t for _, each in parts for t in each]
+
+    def _taken(self, node: isl.AstNode) -> isl.AstNode | None:
+        """The part of a decided branch that runs."""
+        if self.decided[python(node.if_get_cond())]:
+            return node.if_get_then_node()
+        return node.if_get_else_node() if node.if_has_else_node() else None
+
+    def _inside(self, node: isl.AstNode) -> None:
         self.lines.depth += 1
         self.walk(node.for_get_body())
         self.lines.depth -= 1
@@ -126,7 +187,13 @@ class Body:
         return re.sub(rf"\b{self.row}\b", f"({self.row} + {row})", text) if row else text
 
     def _branch(self, node: isl.AstNode) -> None:
-        self.lines.add(f"if {python(node.if_get_cond())}:")
+        test = python(node.if_get_cond())
+        if test in self.decided:
+            taken = self._taken(node)
+            if taken is not None:
+                self.walk(taken)
+            return
+        self.lines.add(f"if {test}:")
         self.lines.depth += 1
         self.walk(node.if_get_then_node())
         self.lines.depth -= 1
@@ -158,9 +225,11 @@ class Body:
         name = str(call.get_op_arg(0).get_id().get_name())
         statement = emitter.statements[name]
         depth = lines.depth
-        text = self._cells(
-            emitter.typing.assignment(statement, target_of(emitter.typing, statement))
-        )
+        target = target_of(emitter.typing, statement)
+        if self.rows is _AT_ONCE and self._is_one(call, statement):
+            self._one_element(call, statement, target)
+            return
+        text = self._cells(emitter.typing.assignment(statement, target))
         for row in self.rows:
             self._set_loops(call, statement, row)
             for test in statement.tests:
@@ -168,6 +237,30 @@ class Body:
                 lines.depth += 1
             lines.add(self._of_row(text, row))
             lines.depth = depth
+
+    def _is_one(self, call: isl.AstExpr, statement: Statement) -> bool:
+        """Whether all rows change one element, and read no other that they change."""
+        texts = self._indices(call, statement)
+        moving = {each.name for each in texts if self.row in WORD.findall(texts[each])}
+        return self.emitter.polyhedra.is_one_element(statement, moving)
+
+    def _one_element(self, call: isl.AstExpr, statement: Statement, target: str) -> None:
+        """Emit rows that change one element, which stays in a register."""
+        name, lines = self._register(statement), self.lines
+        text = self.emitter.typing.assignment(statement, target).replace(target, name)
+        self._set_loops(call, statement, self.rows[0])
+        lines.add(f"{name} = {target}")
+        for row in self.rows:
+            self._set_loops(call, statement, row)
+            lines.add(self._cells(text))
+        lines.add(f"{target} = {name}")
+
+    def _register(self, statement: Statement) -> str:
+        """A variable for the element that a statement changes."""
+        name = f"{self.emitter.letter}_{statement.write.name}"
+        while any(each.startswith(name) for each in self.emitter.nest.names):
+            name += "_"
+        return name
 
     def _set_loops(self, call: isl.AstExpr, statement: Statement, row: int) -> None:
         """Assign a statement's loops their values in a row."""
@@ -195,9 +288,7 @@ class Body:
         if not self.emitter.polyhedra.is_one_element(statement, moving):
             return False
         target = target_of(self.emitter.typing, statement)
-        name = f"{self.emitter.letter}_{statement.write.name}"
-        while any(each.startswith(name) for each in self.emitter.nest.names):
-            name += "_"
+        name = self._register(statement)
         text = self.emitter.typing.assignment(statement, target).replace(target, name)
         text, lines = self._cells(text), self.lines
         lines.add(f"if {loop.first} < {loop.end}:")

@@ -80,6 +80,28 @@ class Walks:
             all(map(self._is_free, statements)) and self.polyhedra.is_parallel(*place, relaxed=True)
         )
 
+    def can_have_rows(self, node: isl.AstNode, inner: isl.AstNode) -> bool:
+        """Whether a thread may run several iterations of a loop at once: all that it has is a
+        vector of one statement, whose element does not move with the loop.
+
+        Args:
+            inner: what the loop has.
+        """
+        if inner.get_type() != FOR or inner.for_get_body().get_type() != USER:
+            return False
+        if node.for_is_degenerate() or inner.for_is_degenerate() or not self.is_vector(inner):
+            return False
+        loop, vector, names = Loop(node), Loop(inner), {*users(inner)}
+        (statement,) = [self.statements[each] for each in names]
+        accessed = {each.name for each in (statement.write, *statement.reads)}
+        if loop.step > 1 or vector.step > 1 or accessed & {*self.polyhedra.nest.variables}:
+            return False
+        outer, within = [int(each.name[len(self.letter) :]) for each in (loop, vector)]
+        along, across = [self.strides.strides(place, 1, names) for place in (outer, within)]
+        if not along or not across or (along[0], across[0]) != (Stride.NONE, Stride.ONE):
+            return False  # it writes other elements, or there are no two iterations
+        return self.polyhedra.may_turn(names, outer, within, self.order.map, self.order.count)
+
     def _is_sum(self, statements: list[Statement], dimension: int, step: int) -> bool:
         """Whether all that a loop carries is a sum in one element."""
         statement, *others = statements
