@@ -10,7 +10,10 @@ from functools import cache
 from itertools import product
 from typing import Any, NamedTuple
 
+from benchmarks.kernelbench import shifted, windows
+
 from gridlane.compute import Compute, Tensor, compute, f32, grid
+from gridlane.tiles import kernels
 
 Numbers = tuple[int, ...]
 
@@ -220,6 +223,23 @@ def _shifted(out: Tensor[f32, "N", "F", "L"], bias: Tensor[f32, "F"]):
         out[n, f, i] += bias[f]
 
 
+def _flat(x: Any) -> Any:
+    """An array of images with three axes of places, the ones in front 1."""
+    return x.view(*x.shape[:2], *(1,) * (5 - x.dim()), *x.shape[2:])
+
+
+def _three_axes(x: Any) -> Any:
+    """Likewise of any strides."""
+    while x.dim() < 5:
+        x = x.unsqueeze(2)
+    return x
+
+
+def _three_of(numbers: Numbers, other: int) -> shifted.Triple:
+    z, y, x = (*(other,) * (3 - len(numbers)), *numbers)
+    return z, y, x
+
+
 def _convolved(layer: Any, x: Any) -> Any:
     w = layer.weight.detach()
     walk = layer.stride, layer.padding, layer.dilation
@@ -228,7 +248,19 @@ def _convolved(layer: Any, x: Any) -> Any:
         for n, k, s, p, d in zip(x.shape[2:], w.shape[2:], *walk, strict=True)
     ]
     out = x.new_empty((x.shape[0], w.shape[0], *ends))
-    if layer.groups == 1 and len(ends) in _PLAIN:
+    is_alone = layer.groups == x.shape[1] == w.shape[0]
+    if is_alone and windows.is_for(tuple(w.shape[2:])):
+        size = tuple(w.shape[2:])
+        out = windows.slid("products", x, w, tuple(ends), size, *walk)
+    elif layer.groups == 1 and shifted.is_for(x):
+        if max(layer.stride) == 1:
+            padding, dilation = _three_of(layer.padding, 0), _three_of(layer.dilation, 1)
+            walk = shifted.Walk(padding, dilation, False)
+            shifted.convolved(_flat(x), _flat(w), _flat(out), walk)
+        else:
+            words = {"stride": layer.stride, "padding": layer.padding, "dilation": layer.dilation}
+            kernels.convolution(x, w, None, out, **words)
+    elif layer.groups == 1 and len(ends) in _PLAIN:
         _PLAIN[len(ends)](*walk)(x, w, out)
     else:
         groups = Groups(layer.groups, w.shape[1], w.shape[0] // layer.groups)
@@ -284,22 +316,21 @@ def transposed(model: Any, x: Any) -> Any:
     """The transposed convolution of a module's only layer, by the phases of its results."""
     (layer,) = model.children()
     w, groups = layer.weight.detach(), layer.groups
-    walk = layer.stride, layer.padding, layer.dilation
+    words = layer.stride, layer.padding, layer.dilation
     ends = [
         (n - 1) * s - 2 * p + d * (k - 1) + more + 1
         for n, k, s, p, d, more in zip(
-            x.shape[2:], w.shape[2:], *walk, layer.output_padding, strict=True
+            x.shape[2:], w.shape[2:], *words, layer.output_padding, strict=True
         )
     ]
     out = x.new_empty((x.shape[0], groups * w.shape[1], *ends))
-    results = out.view(-1, *ends)
+    results, shape = out.view(-1, *ends), (x.shape[0], -1)
+    by_shifts = groups == 1 and shifted.is_for(x)
     shared = [math.gcd(s, d) for s, d in zip(layer.stride, layer.dilation, strict=True)]
     taps = [s // g for s, g in zip(layer.stride, shared, strict=True)]
-    nest = _TRANSPOSED[len(ends)](
-        Groups(groups, w.shape[0] // groups, w.shape[1]),
-        tuple([d // g for d, g in zip(layer.dilation, shared, strict=True)]),
-    )
-    for each in product(*[phases(*axis) for axis in zip(*walk, strict=True)]):
+    steps = tuple([d // g for d, g in zip(layer.dilation, shared, strict=True)])
+    count = Groups(groups, w.shape[0] // groups, w.shape[1])
+    for each in product(*[phases(*axis) for axis in zip(*words, strict=True)]):
         firsts = [e.first if isinstance(e, Phase) else e for e in each]
         own = results[
             (..., *[slice(e, None, s) for e, s in zip(firsts, layer.stride, strict=True)])
@@ -308,6 +339,13 @@ def transposed(model: Any, x: Any) -> Any:
         part = w[(..., *[slice(e.tap, None, t) for e, t in zip(known, taps, strict=False)])]
         if len(known) < len(each) or 0 in part.shape:
             own.zero_()
+        elif own.numel() and by_shifts:
+            before = [
+                d * (t - 1) - e.offset for d, t, e in zip(steps, part.shape[2:], known, strict=True)
+            ]
+            walk = shifted.Walk(_three_of(tuple(before), 0), _three_of(steps, 1), True)
+            weights = _three_axes(part.transpose(0, 1))
+            shifted.convolved(_flat(x), weights, _three_axes(own.unflatten(0, shape)), walk)
         elif own.numel():
-            nest(x, part, own, *[e.offset for e in known])
+            _TRANSPOSED[len(ends)](count, steps)(x, part, own, *[e.offset for e in known])
     return _added(out, layer.bias)

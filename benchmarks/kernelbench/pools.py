@@ -1,8 +1,13 @@
-"""Pools of one to three axes, as loops over their results. Images and channels are one axis."""
+"""Pools of one to three axes: by tiles of results, or as loops where windows are large.
+
+Images and channels are one axis.
+"""
 
 import math
 from functools import cache
 from typing import Any
+
+from benchmarks.kernelbench import windows
 
 from gridlane.compute import Compute, Tensor, compute, f32, grid
 
@@ -116,11 +121,20 @@ def _pooled(nest: Compute, x: Any, ends: tuple[int, ...]) -> Any:
     return out
 
 
+def _slid(kind: str, x: Any, k: int, s: int, p: int, d: int) -> Any:
+    axes, ends = x.dim() - 2, _ends(x.shape[2:], k, s, p, d)
+    size, stride, padding, dilation = [(each,) * axes for each in (k, s, p, d)]
+    return windows.slid(kind, x, None, ends, size, stride, padding, dilation)
+
+
 def most(model: Any, x: Any) -> Any:
     """The largest element of each window."""
     (layer,) = model.children()
     words = layer.kernel_size, layer.stride, layer.padding, layer.dilation
     k, s, p, d = [_number(each) for each in words]
+    axes = x.dim() - 2
+    if windows.is_for((k,) * axes):
+        return _slid("most", x, k, s, p, d)
     return _pooled(_MOST[x.dim() - 2](k, s, p, d), x, _ends(x.shape[2:], k, s, p, d))
 
 
@@ -128,4 +142,7 @@ def mean(model: Any, x: Any) -> Any:
     """The mean of each window, whose padding counts as zeros."""
     (layer,) = model.children()
     k, s, p = [_number(each) for each in (layer.kernel_size, layer.stride, layer.padding)]
+    axes = x.dim() - 2
+    if windows.is_for((k,) * axes):
+        return _slid("mean", x, k, s, p, 1)
     return _pooled(_MEAN[x.dim() - 2](k, s, p), x, _ends(x.shape[2:], k, s, p, 1))

@@ -99,11 +99,11 @@ def moments(x, means, squares, length, share, chunks, BLOCK: tl.constexpr):
     row, first = (program // chunks).to(tl.int64) * length, (program % chunks) * share
     last = tl.minimum(first + share, length)
     i = tl.arange(0, BLOCK)
-    start = tl.load(x + row + first)
+    start = tl.load(x + row + first).to(tl.float32)
     total, square = tl.zeros((BLOCK,), tl.float32), tl.zeros((BLOCK,), tl.float32)
     for at in range(0, share, BLOCK):
         place = first + at + i
-        a = tl.load(x + row + place, mask=place < last, other=0.0)
+        a = tl.load(x + row + place, mask=place < last, other=0.0).to(tl.float32)
         a = tl.where(place < last, a - start, 0.0)
         total += a
         square += a * a
@@ -140,15 +140,15 @@ def normalised(
     scale = 1.0 / tl.sqrt(tl.sum(away, axis=0) / whole + eps)
     shift = -mean * scale
     if weight is not None and not ELEMENTS:
-        factor = tl.load(weight + row % channels)
+        factor = tl.load(weight + row % channels).to(tl.float32)
         scale *= factor
-        shift = shift * factor + tl.load(bias + row % channels)
+        shift = shift * factor + tl.load(bias + row % channels).to(tl.float32)
     base = row.to(tl.int64) * length
     i = tl.arange(0, BLOCK)
     for at in range(0, share, BLOCK):
         place = first + at + i
         inside = place < last
-        a = tl.load(x + base + place, mask=inside, other=0.0) * scale + shift
+        a = tl.load(x + base + place, mask=inside, other=0.0).to(tl.float32) * scale + shift
         if ELEMENTS:
             a = a * tl.load(weight + place, mask=inside, other=0.0)
             a += tl.load(bias + place, mask=inside, other=0.0)

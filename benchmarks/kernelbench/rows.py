@@ -25,7 +25,7 @@ def log_softmax(model: Any, x: Any) -> Any:
 # ---- norms
 
 
-def _normalised(
+def normalised(
     x: Any, rows: int, group: int, period: int, affine: Any, eps: float, elements: bool = False
 ) -> Any:
     """x as ``rows`` rows, normalised by the moments of groups of them.
@@ -36,9 +36,12 @@ def _normalised(
         affine: a layer's weight and bias, or None and None.
         elements: these are numbers for each element of a row; else for each channel.
     """
+    import torch
+
     length = x.numel() // rows
     chunks = -(-length // SHARE)
-    means, squares = x.new_empty(rows * chunks), x.new_empty(rows * chunks)
+    sums = x.new_empty((2, rows * chunks), dtype=torch.float32)
+    means, squares = sums[0], sums[1]
     programs.moments[(rows * chunks,)](
         x, means, squares, length, SHARE, chunks, BLOCK=BLOCK, num_warps=8
     )
@@ -56,26 +59,26 @@ def batch_norm(model: Any, x: Any) -> Any:
     """By the moments of a batch, which the layer also keeps."""
     (layer,) = model.children()
     n, c = x.shape[:2]
-    return _normalised(x, n * c, n, c, (layer.weight, layer.bias), layer.eps)
+    return normalised(x, n * c, n, c, (layer.weight, layer.bias), layer.eps)
 
 
 def instance_norm(model: Any, x: Any) -> Any:
     (layer,) = model.children()
     n, c = x.shape[:2]
-    return _normalised(x, n * c, 1, 1, (layer.weight, layer.bias), layer.eps)
+    return normalised(x, n * c, 1, 1, (layer.weight, layer.bias), layer.eps)
 
 
 def group_norm(model: Any, x: Any) -> Any:
     (layer,) = model.children()
     n, c = x.shape[:2]
     affine = layer.weight, layer.bias
-    return _normalised(x, n * c, c // layer.num_groups, 1, affine, layer.eps)
+    return normalised(x, n * c, c // layer.num_groups, 1, affine, layer.eps)
 
 
 def layer_norm(model: Any, x: Any) -> Any:
     """Of all axes but the first one."""
     (layer,) = model.children()
-    return _normalised(x, x.shape[0], 1, 1, (layer.weight, layer.bias), layer.eps, True)
+    return normalised(x, x.shape[0], 1, 1, (layer.weight, layer.bias), layer.eps, True)
 
 
 def rms_norm(model: Any, x: Any) -> Any:

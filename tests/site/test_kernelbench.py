@@ -14,7 +14,15 @@ import pytest
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT))
 
-from benchmarks.kernelbench import convolutions, elementwise, rows, split, suite  # noqa: E402
+from benchmarks.kernelbench import (  # noqa: E402
+    convolutions,
+    elementwise,
+    pools,
+    rows,
+    shifted,
+    split,
+    suite,
+)
 from benchmarks.kernelbench.table import FUNCTIONS  # noqa: E402
 from benchmarks.kernelbench.workers import worked  # noqa: E402
 from tests.frontends.triton.running import jit  # noqa: E402
@@ -125,6 +133,34 @@ def parts_of(x: np.ndarray) -> np.ndarray:
     return np.concatenate([large, x - large]).reshape(-1, x.shape[-1])
 
 
+@pytest.mark.parametrize(("inner", "deep"), [(12, 16), (40, 32)])
+def test_products_of_shifted_rows(inner: int, deep: int) -> None:
+    """Of whole numbers, whose sums are exact; the rests of both are as large as they."""
+    rng, lines, width, taps, results = np.random.default_rng(4), (3, 4), 9, (2, 1, 3), (2, 4, 7)
+    rows, filters, chunks = 2 * 3 * 4 * 9, 24, -(-inner // deep)
+    a = rng.integers(-3, 4, (2, rows, inner)).astype(np.float32)
+    b = rng.integers(-3, 4, (2, filters, 6, chunks * deep)).astype(np.float32)
+    out = np.zeros((2, filters, *results), np.float32)
+    args = [
+        Described(a.reshape(2 * rows, inner), (64, deep)),
+        Described(b.reshape(2 * filters, -1), (32, deep)),
+        out, rows, filters, lines, width, results, taps, (36, 9, 1), chunks,
+        tuple(each // 4 for each in out.strides),
+    ]  # fmt: skip
+    words = {"M": 64, "N": 32, "K": deep}
+    module = lowered(program(jit(shifted.shifted_products.fn), args, 4, 3, **words))
+    assert loads(module) == 2
+    flat = [n for each in args for n in (each if isinstance(each, tuple) else (each,))]
+    got = run(module, flat, 4, grid=2)[0][2]
+    image, (large, rest) = a.reshape(2, 2, *lines, width, inner), b[..., :inner]
+    want = np.zeros(got.shape)
+    for number, (z, x) in enumerate(product(range(2), range(3))):
+        part = image[:, :, z : z + 2, :, x : x + 7]
+        for one, other in ((part[0], large), (part[0], rest), (part[1], large)):
+            want += np.einsum("nzyxe,fe->nfzyx", one, other[:, number])
+    np.testing.assert_array_equal(got, want)
+
+
 # ---- beside torch
 
 
@@ -161,3 +197,29 @@ def test_norms_of_rows_far_from_zero(torch) -> None:
         want = layer.double()(x.double()).float()
         model = torch.nn.Sequential(layer.float())
         torch.testing.assert_close(function(model, x), want, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("channels", [3, 20])
+def test_convolutions_by_shifted_rows(torch, channels: int) -> None:
+    step, padding, size = (1, 2, 1), (0, 1, 2), (2, 3, 3)
+    x, w = torch.randn(2, channels, 5, 6, 17), torch.randn(10, channels, *size)
+    want = torch.nn.functional.conv3d(x, w, padding=padding, dilation=step)
+    out = torch.empty_like(want)
+    shifted.convolved(x, w, out, shifted.Walk(padding, step, False))
+    torch.testing.assert_close(out, want, atol=1e-4, rtol=1e-4)
+    want = torch.nn.functional.conv_transpose3d(
+        x, w.transpose(0, 1).contiguous(), padding=padding, dilation=step
+    )
+    out = torch.empty_like(want)
+    before = tuple(d * (k - 1) - p for d, k, p in zip(step, size, padding, strict=True))
+    shifted.convolved(x, w, out, shifted.Walk(before, step, True))
+    torch.testing.assert_close(out, want, atol=1e-4, rtol=1e-4)
+
+
+def test_pools_of_negative_numbers(torch) -> None:
+    """What is beside an image is no element of its largest ones."""
+    x = -torch.rand(2, 3, 9, 11) - 1.0
+    layer = torch.nn.MaxPool2d(3, 2, 1, 2)
+    assert torch.equal(pools.most(torch.nn.Sequential(layer), x), layer(x))
+    layer = torch.nn.AvgPool2d(3, 2, 1)
+    torch.testing.assert_close(pools.mean(torch.nn.Sequential(layer), x), layer(x))
