@@ -1,0 +1,99 @@
+"""Products of matrices: plain, batched, of groups of rows, of floats of 8 bits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from benchmarks.tileops.cases import Builder, Case, Given, Missing
+
+from gridlane.tiles import kernels
+
+
+def _stored(given: Given, rows: int, columns: int, turned: bool) -> Any:
+    """A matrix, in memory as its transpose if it is turned."""
+    return given.normal(columns, rows).T if turned else given.normal(rows, columns)
+
+
+def gemm(given: Given) -> Case:
+    m, n, k = (given.length(given[each]) for each in "mnk")
+    a = _stored(given, m, k, given.get("trans_a", False))
+    b = _stored(given, k, n, given.get("trans_b", True))
+    return Case(lambda: kernels.matmul(a, b), lambda: torch.matmul(a, b))
+
+
+def bmm(given: Given) -> Case:
+    b, m, n, k = given["b"], *(given.length(given[each]) for each in "mnk")
+    one, other = given.normal(b, m, k), given.normal(b, k, n)
+    return Case(lambda: kernels.matmul(one, other), lambda: torch.bmm(one, other))
+
+
+def gemm_fp8(given: Given) -> Case:
+    if given["scale_mode"] != "per_tensor":
+        raise Missing("scales of blocks of 128 are not among a product's epilogues")
+    m, n, k = (given.length(given[each]) for each in "mnk")
+    a, b = given.normal(m, k), given.normal(n, k)
+    scales = torch.tensor(0.5), torch.tensor(0.25)
+    bias = torch.randn(n).to(torch.bfloat16) if given.get("bias_shape") else None
+
+    def ours() -> Any:
+        return kernels.matmul(
+            a, b.T, bias=bias, scale_a=scales[0], scale_b=scales[1], out_dtype="bfloat16"
+        )
+
+    return Case(ours, lambda: _scaled(a, b.T, scales, bias))
+
+
+def _scaled(a: Any, b: Any, scales: tuple[Any, Any], bias: Any = None) -> Any:
+    """torch's product of floats of 8 bits, which a processor does not have."""
+    if a.device.type == "cpu" or a.shape[0] % 16:
+        made = (a.float() @ b.float()) * scales[0] * scales[1]
+        return (made if bias is None else made + bias.float()).to(torch.bfloat16)
+    return torch._scaled_mm(
+        a, b, scales[0].view(1, 1), scales[1].view(1, 1), bias=bias, out_dtype=torch.bfloat16
+    )
+
+
+def bmm_fp8(given: Given, turned: bool) -> Case:
+    count, m, n, k = given["b"], *(given.length(given[each]) for each in "mnk")
+    a = given.normal(count, m, k)
+    b = given.normal(count, n, k).transpose(1, 2) if turned else given.normal(count, k, n)
+    scales = torch.tensor(0.5), torch.tensor(0.25)
+
+    def ours() -> Any:
+        return kernels.matmul(a, b, scale_a=scales[0], scale_b=scales[1], out_dtype="bfloat16")
+
+    def theirs() -> Any:
+        """Of one matrix after the other, whose right factors it takes along their columns."""
+        right = b if turned else b.transpose(1, 2).contiguous().transpose(1, 2)
+        return torch.stack([_scaled(x, y, scales) for x, y in zip(a, right, strict=True)])
+
+    return Case(ours, theirs)
+
+
+def grouped(given: Given) -> Case:
+    if given["transpose_a"]:
+        raise Missing("products of groups whose sums are over their rows")
+    rows, n, k = (given.length(given[each]) for each in ("batch_sum", "n", "k"))
+    count = given["batch_count"]
+    a = given.normal(rows, k)
+    b = given.normal(count, n, k).transpose(1, 2) if given["transpose_b"] else None
+    b = given.normal(count, k, n) if b is None else b
+    sizes = torch.full((count,), rows // count, dtype=torch.int32)
+    ours = lambda: kernels.grouped_matmul(a, b, sizes)  # noqa: E731  of this workload
+    return Case(ours, lambda: torch.bmm(a.view(count, -1, k), b).view(rows, n))
+
+
+def w4a16(given: Given) -> Case:
+    raise Missing("weights of 4 bits")
+
+
+BUILDERS: dict[str, Builder] = {
+    "GemmFwdOp": gemm,
+    "GemmFp8FwdOp": gemm_fp8,
+    "GemmW4A16FwdOp": w4a16,
+    "GroupedGemmFwdOp": grouped,
+    "BmmFwdOp": bmm,
+    "BmmFp8KNFwdOp": lambda given: bmm_fp8(given, False),
+    "BmmFp8NKFwdOp": lambda given: bmm_fp8(given, True),
+}
