@@ -13,7 +13,7 @@ from tests.tiles.kernels.test_convolution import convolved
 
 from gridlane import cuda
 from gridlane.tiles import kernels
-from gridlane.tiles.kernels import convolutions, described_convolutions, prepared
+from gridlane.tiles.kernels import convolutions, described_convolutions, prepared, products
 from gridlane.tiles.kernels.described import Tile
 
 
@@ -149,6 +149,24 @@ def test_calls_like_one_before(device, rng, launched):
         want = convolved(x, weight, padding=(1, 1))
         np.testing.assert_array_equal(got.copy_to_host(), want.astype(np.float16))
         assert len(launched) == 1, number
+
+
+@pytest.mark.parametrize("images_last, results_last", [(0, 0), (0, 1), (1, 0), (1, 1)])
+@pytest.mark.parametrize("has_bias", [False, True])
+@pytest.mark.parametrize("shape", [(3, 40, 4, 6), (1, 24, 8, 1), (2, 16, 1, 40)])
+def test_one_tap(device, rng, launched, monkeypatch, shape, has_bias, images_last, results_last):
+    """A product of matrices, but for a bias of rows; places of images may follow each other."""
+    monkeypatch.setattr(products, "is_hopper", lambda: True)
+    x, weight = whole(rng, shape), whole(rng, (72, shape[1], 1, 1))
+    bias = rng.integers(-9, 9, 72).astype(np.float32) if has_bias else None
+    want = convolved(x, weight) + (bias[:, None, None] if has_bias else 0)
+    x = last(x) if images_last else x
+    out = np.full(want.shape, 7, np.float32)
+    out = last(out) if results_last else out
+    for _ in range(2):
+        kernels.convolution(x, weight, bias, out, activation="relu", out_dtype="float32")
+        np.testing.assert_array_equal(out, np.maximum(want, 0))
+    assert len(launched) == 2 * (has_bias and not results_last)
 
 
 @pytest.mark.parametrize("turned", [False, True])

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from gridlane.core.errors import ArgumentError
 from gridlane.tiles.kernels import prepared
 from gridlane.tiles.kernels.blocks import product_blocks, record
-from gridlane.tiles.kernels.described_convolutions import prepare
+from gridlane.tiles.kernels.described_convolutions import prepare, prepare_places
 from gridlane.tiles.kernels.operands import (
     FLOATS,
     Operand,
@@ -120,7 +120,8 @@ def convolution(
     if not target.size:
         return target.value
     flat = _flat(target)
-    launches = prepare(source, filters, shift, flat, walk, groups, activation, precision)
+    given = source, filters, shift, flat, walk, groups, activation
+    launches = prepare_places(*given) or prepare(*given, precision)
     if launches is None:
         _launch(source, filters, shift, flat, walk, groups, activation, precision)
         return target.value

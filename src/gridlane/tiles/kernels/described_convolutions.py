@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 from gridlane.core.tensor_map import MOST_SPAN, fits
 from gridlane.tiles.descriptors import TensorDescriptor
 from gridlane.tiles.kernels import described
-from gridlane.tiles.kernels.blocks import is_hopper, multiprocessors
+from gridlane.tiles.kernels.blocks import is_hopper, multiprocessors, power_of_2
 from gridlane.tiles.kernels.described import Tile
 from gridlane.tiles.kernels.operands import Operand, index_type, sum_type
-from gridlane.tiles.kernels.prepared import Launch, empty, over
+from gridlane.tiles.kernels.prepared import Launch, Prepared, empty, over
+from gridlane.tiles.kernels.products import prepared_product
 from gridlane.tiles.kernels.programs.described_convolutions import (
     channels_last_tiles,
     described_convolution_tiles,
@@ -26,7 +27,6 @@ _TILES = (
     Tile(128, 256, 8),
     Tile(256, 128, 8),
     Tile(128, 128, 8),
-    Tile(128, 128, 4, 0, 2),
     Tile(64, 256, 4),
     Tile(256, 64, 8),
     Tile(64, 128, 4),
@@ -46,7 +46,9 @@ _ALIGN = 8
 _COPIED = 64
 """Products of an element of an image that is worth copying first."""
 _COPY = 64
-"""Places and channels that a program copies."""
+"""Places, and channels, that a program copies at least, unless there are fewer places."""
+_READ_BYTES, _STRIDED_BYTES = 64, 40
+"""That a multiprocessor reads in a cycle: of places that follow each other, and of others."""
 
 
 class ConvolutionBlocks(NamedTuple):
@@ -128,6 +130,66 @@ class PreparedConvolution(NamedTuple):
         return out
 
 
+class PreparedPlaces(NamedTuple):
+    """The launches of a convolution whose kernel is one tap: a product of matrices.
+
+    Attributes:
+        is_turned: filters are the rows of the product, and places its columns.
+    """
+
+    product: Prepared
+    is_turned: bool
+    shape: tuple[int, ...]
+    dtype: str
+
+    def run(self, x: Any, weight: Any, bias: Any, out: Any) -> Any:
+        """As of ``PreparedConvolution``."""
+        if out is None:
+            out = empty(x, self.shape, self.dtype)
+        a, b = (weight, x) if self.is_turned else (x, weight)
+        self.product.run(a, b, out, (None, None, bias, None))
+        return out
+
+
+def prepare_places(
+    x: Operand,
+    weight: Operand,
+    bias: Operand | None,
+    out: Operand,
+    walk: Any,
+    groups: int,
+    activation: str | None,
+) -> PreparedPlaces | None:
+    """The launches of a convolution as a product of matrices; None where it is none, or has no
+    tensor maps."""
+    plain = (walk.stride, walk.padding) == ((1, 1), (0, 0)) and weight.shape[2:] == (1, 1)
+    if not plain or groups > 1 or not (_are_joined(x) and _are_joined(out)):
+        return None
+    is_turned = out.strides[1] != 1
+    if bias is not None and is_turned:  # a product adds its bias to rows alone
+        return None
+    count, places = x.shape[0], x.shape[2] * x.shape[3]
+
+    def matrices(array: Operand) -> Operand:
+        """The places of each image as rows."""
+        steps = array.strides[0], array.strides[3 if array.shape[3] > 1 else 2], array.strides[1]
+        shape = count, places, array.shape[1]
+        return Operand(array.name, array.value, shape, steps, array.dtype)
+
+    filters = Operand("weight", weight.value, weight.shape[1::-1], weight.strides[1::-1], x.dtype)
+    factors, target = (matrices(x), filters), matrices(out)
+    if is_turned:
+        factors, target = (transposed(filters), transposed(factors[0])), transposed(target)
+    product = prepared_product(*factors, target, bias, activation)
+    return None if product is None else PreparedPlaces(product, is_turned, out.shape, out.dtype)
+
+
+def transposed(array: Operand) -> Operand:
+    """An array of matrices with rows for columns, over the same memory."""
+    shape, steps = ((*e[:-2], e[-1], e[-2]) for e in (array.shape, array.strides))
+    return Operand(array.name, array.value, shape, steps, array.dtype)
+
+
 def prepare(
     x: Operand,
     weight: Operand,
@@ -167,7 +229,7 @@ def prepare(
     turned = target.strides[1] != 1
     places = out.shape[0], out.shape[2], out.shape[3]
     count = taps * -(-channels // depth)
-    tile = convolution_blocks(places, filters, groups, depth * size, count, turned)
+    tile = convolution_blocks(places, filters, groups, depth * size, count, turned, strided)
     unit, along = _unit(target, filters, turned), 3 if turned else 1
     out_steps = [s if axis == along else s // unit for axis, s in enumerate(target.strides)]
     result = _result(target, tile, turned) if filters % tile.filters == 0 or groups == 1 else None
@@ -271,9 +333,11 @@ def _copy(array: Operand, places: int, lines: tuple[int, bool], step: int) -> Co
     far = Operand("copy", None, shape, (step, 1), array.dtype)
     unit, out_unit = math.gcd(_ALIGN, places, *array.strides[:3]), math.gcd(_ALIGN, channels, step)
     steps = (*[each // unit for each in array.strides[:3]], array.strides[3])
-    grid = count * -(-places // _COPY) * -(-channels // _COPY)
+    down = min(_COPY, max(16, power_of_2(places)))
+    across = min(_COPY * _COPY // down, max(_COPY, power_of_2(channels)))
+    grid = count * -(-places // down) * -(-channels // across)
     rest = (
-        channels // out_unit, places // unit, lines[0], steps, step // out_unit, _COPY, _COPY,
+        channels // out_unit, places // unit, lines[0], steps, step // out_unit, down, across,
         lines[1], unit, out_unit, index_type(array, far),
     )  # fmt: skip
     return Copy(Launch(channels_last_tiles[(grid,)], rest, {}), shape, array.dtype)
@@ -286,7 +350,9 @@ def _last(out: Operand) -> tuple[Copy | None, Operand]:
     """The copy of results that are computed with the channels last, as lines of places are too
     short for vectors, and where they are; no copy where they are computed as they are."""
     count, filters, lines, columns = out.shape
-    places = lines * columns
+    places, size = lines * columns, _SIZES[out.dtype]
+    if size == 4 and columns % 2 == 0:  # a lane has as many neighbours
+        return None, out
     own = filters * places, places, columns, 1
     if out.strides != own or columns % _ALIGN == 0 or filters % _ALIGN:
         return None, out
@@ -354,7 +420,13 @@ def _box(
 
 
 def convolution_blocks(
-    extents: tuple[int, int, int], filters: int, groups: int, line: int, steps: int, turned: bool
+    extents: tuple[int, int, int],
+    filters: int,
+    groups: int,
+    line: int,
+    steps: int,
+    turned: bool,
+    strided: bool = False,
 ) -> ConvolutionBlocks:
     """The tile of a convolution of the least estimated time.
 
@@ -364,13 +436,15 @@ def convolution_blocks(
         line: the bytes of the channels of a step.
         steps: of a tile.
         turned: the rows of the product are filters.
+        strided: places that follow each other in the result are apart in the images.
     """
+    rate = _STRIDED_BYTES if strided else _READ_BYTES
     busy, best = multiprocessors(), (math.inf, None)
     for tile in _TILES:
         places, wide = (tile.columns, tile.rows) if turned else (tile.rows, tile.columns)
         box, tiles = _box(extents, places, turned)
         count = tiles * groups * -(-filters // wide)
-        cycles = described.cycles(tile, count, steps, busy, line // 2)
+        cycles = described.cycles(tile, count, steps, busy, line // 2, (rate, rate))
         if cycles < best[0]:
             stages = described.stages_of(tile, line // 2)
             found = ConvolutionBlocks(box, wide, tile.warps, stages, tile.programs, tiles)

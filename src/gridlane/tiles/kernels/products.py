@@ -446,6 +446,29 @@ def _multiply(
     return None
 
 
+def prepared_product(
+    a: Operand, b: Operand, out: Operand, bias: Operand | None, activation: str | None
+) -> prepared.Prepared | None:
+    """The launches of a product by tensor descriptors; None where there are none for it.
+
+    Args:
+        a, b, out: of shapes (m, k), (k, n) and (m, n), or with batches in front; the operands of
+            ``matmul``, checked.
+    """
+    if a.dtype not in described.FACTORS or not is_hopper() or not a.shape[-1]:
+        return None
+    epilogue, batches = Epilogue(None, None, bias, None, activation), _batches(a, b, out, None)
+    if batches is None:
+        return None
+    if _are_rows_of_one(batches, out.shape[-2], epilogue):
+        a, out = (_as_rows(each, batches.products) for each in (a, out))
+        batches = Batches(1, 1, *[(0, 0, *each[2:]) for each in batches[2:]])
+    left, right = _described(a, batches, batches.a), _described(b, batches, batches.b)
+    if left is None or right is None:
+        return None
+    return _prepared(a, left, right, out, batches, epilogue, None)
+
+
 def _described(
     array: Operand, batches: Batches, steps: Sequence[int]
 ) -> described.Described | None:
