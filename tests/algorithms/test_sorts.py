@@ -13,7 +13,7 @@ import gridlane
 from gridlane import algorithms
 from gridlane.algorithms import CountingIterator, DoubleBuffer, OpKind, SortOrder
 from gridlane.algorithms.caching import clear_all_caches
-from gridlane.algorithms.inner import one_sweep
+from gridlane.algorithms.inner import one_sweep, one_tile
 from gridlane.algorithms.inner import radix_sort as inner
 
 DTYPES = [np.float32, np.int64]
@@ -45,6 +45,29 @@ def test_one_sweep(monkeypatch, large):
                 keys = numbers(count, np.float32 if large else np.int16)
                 check_radix(keys)
                 check_radix(keys, 3, 13, descending=True)
+    finally:
+        clear_all_caches()
+
+
+@pytest.mark.parametrize("device", ["cpu", "interp"])
+@pytest.mark.parametrize("dtype", [np.int16, np.float32])
+def test_sorts_by_one_block(monkeypatch, device, dtype):
+    seen, one = [], one_tile.sort
+    monkeypatch.setattr(inner, "_is_swept", lambda: True)
+    monkeypatch.setattr(one_tile, "sort", lambda *args: (seen.append(args[-2]), one(*args)))
+    monkeypatch.setattr(one_tile, "_ITEMS", (1, 3))  # less code to compile
+    clear_all_caches()
+    try:
+        with gridlane.device(device):
+            for count in (1, 256, 257, 768):
+                keys = numbers(count, dtype)
+                check_radix(keys)
+                check_radix(keys, 3, 13, descending=True)
+                check_radix(keys, 5, 5)
+            assert set(seen) == {1, 256, 257, 768}
+            seen.clear()
+            check_radix(numbers(769, dtype))
+            assert not seen
     finally:
         clear_all_caches()
 

@@ -39,7 +39,10 @@ from gridlane.frontends.python.volatile_stubs import (
     store_volatile,
 )
 
-_THREADS = 256
+_THREADS = 512
+_BLOCKS, _BLOCKS_OF_PAIRS = 3, 2
+"""Blocks that a multiprocessor holds at once, and the same for numbers of 64 bits; bounds the
+registers of a thread."""
 _WARPS = _THREADS // 32
 _WARP_NUMBERS = tuple(range(_WARPS))
 _BYTES = 64
@@ -380,7 +383,9 @@ def _scanning(
                         place = base + (first + (r * row_items + j))
                         store(outs, place, own[r * together + j])
 
-    return kernel(scan_tiles, launch_bounds=_THREADS)
+    return kernel(
+        scan_tiles, launch_bounds=(_THREADS, _BLOCKS if item.size <= 4 else _BLOCKS_OF_PAIRS)
+    )
 
 
 def scan(

@@ -38,7 +38,9 @@ COUNTS = TICKETS + PASSES
 _THREADS = 256
 _WARPS = _THREADS // 32
 _BLOCKS = 3
-"""Blocks that a multiprocessor holds at once; bounds the registers of a thread."""
+_BLOCKS_OF_WORDS = 2
+"""Blocks that a multiprocessor holds at once, and the same for keys of 32 bits alone; bounds the
+registers of a thread."""
 _MOST_ITEMS = 32
 _MOST_BYTES = 144
 """Of a thread in a tile; blocks have 48 KiB of shared memory."""
@@ -143,15 +145,20 @@ def _scan_digits(counts):
 
 
 @jit(device=True)
-def _peers(digit):
+def _peers(digit, zero, one, ones):
     """The lanes of the warp whose items have the same digit. In 32 bits: the dialect's rule for
-    operators is 64."""
+    operators is 64. By numbers that compilers do not know (``KNOWN``): a bit of the digit is then
+    one test and one selection, not shifts."""
     others = _NONE
     for bit in _BITS_OF_DIGIT:
-        sign = np.int32(np.int32(digit << np.uint32(31 - bit)) >> np.int32(31))
-        differ = np.uint32(cuda.ballot_sync(_ALL, sign < 0) ^ np.uint32(sign))
-        others = np.uint32(others | differ)
+        is_set = np.uint32(digit & np.uint32(one << np.uint32(bit))) != _NONE
+        vote = np.uint32(cuda.ballot_sync(_ALL, is_set))
+        others = np.uint32(others | np.uint32(vote ^ (ones if is_set else zero)))
     return np.uint32(~others)
+
+
+KNOWN = np.uint32(0), np.uint32(1), _ALL
+"""The arguments of ``rank_keys`` behind the key's: 0, 1 and all bits."""
 
 
 @jit(device=True)
@@ -231,12 +238,12 @@ def _ranking(digit_of: Dispatcher, items: int) -> Dispatcher:
     and sets ranks: the digit of each key above the number of equal ones before it."""
     turns = tuple(range(items))
 
-    def rank_keys(keys, ranks, counters, column, lane, shift, mask, flip):
+    def rank_keys(keys, ranks, counters, column, lane, shift, mask, flip, zero, one, ones):
         lower = cuda.lanemask_lt()
         upper = np.uint32(~(lower | (np.uint32(1) << lane)))
         for k in turns:
             digit = digit_of(keys[k], shift, mask, flip)
-            peers = _peers(digit)
+            peers = _peers(digit, zero, one, ones)
             place = np.uint32(column + digit)
             before = np.uint32(counters[place])
             cuda.syncwarp()
@@ -341,6 +348,9 @@ def _sorting(
         mask,
         flip,
         filler,
+        zero,
+        one,
+        ones,
     ):
         """Write the tile of each block to the places of its digits, in order."""
         counters = cuda.shared.array(_WARPS * DIGITS, np.uint16)
@@ -365,7 +375,7 @@ def _sorting(
         first = np.uint32(warp * (32 * items) + lane)
         load_keys(ins, keys, base, first, inside, filler)
         column = np.uint32(warp * DIGITS)
-        rank_keys(keys, ranks, counters, column, lane, shift, mask, flip)
+        rank_keys(keys, ranks, counters, column, lane, shift, mask, flip, zero, one, ones)
         cuda.syncthreads()
         total = _scan_warps(counters, t)
         flag = own_tile if b > 0 else all_tiles
@@ -387,7 +397,8 @@ def _sorting(
         cuda.syncthreads()
         store_tile(tile, tile_values, places, outs, out_values, inside, t, shift, mask, flip)
 
-    return kernel(sort_tiles, launch_bounds=(_THREADS, _BLOCKS))
+    is_word = key.size <= 4 and value is None
+    return kernel(sort_tiles, launch_bounds=(_THREADS, _BLOCKS_OF_WORDS if is_word else _BLOCKS))
 
 
 def words_of(shift: int, width: int, descending: bool) -> tuple[np.uint32, np.uint32, np.uint32]:
@@ -434,5 +445,5 @@ def sort(
         own, other = (half, 0) if n % 2 else (0, half)
         launched[half // DIGITS, _THREADS, stream](
             *before.states, *after.states, counts.state, states.state, own, other, np.int32(n),
-            count, *words_of(shift, width, descending), last,
+            count, *words_of(shift, width, descending), last, *KNOWN,
         )  # fmt: skip

@@ -1,6 +1,6 @@
 """Stable radix sorts of numbers: by four bits in each pass, in tiles of blocks; on the CPU by
 eight, in parts of one thread each; by one sweep for eight bits where blocks may wait for another
-(``one_sweep``). The results are the same.
+(``one_sweep``), and there a few thousand by one block (``one_tile``). The results are the same.
 
 Keys are read as unsigned integers whose order is that of the numbers: by CUB's rules, -0.0 and 0.0
 are equal, and NaN is above infinity, or below the negative one if its sign is set.
@@ -18,7 +18,7 @@ import numpy as np
 
 from gridlane import cuda
 from gridlane.algorithms.caching import cached
-from gridlane.algorithms.inner import one_sweep
+from gridlane.algorithms.inner import one_sweep, one_tile
 from gridlane.algorithms.inner.block import block_scan
 from gridlane.algorithms.inner.launching import Kernel, blocks_for, kernel
 from gridlane.algorithms.inner.merge_sort import Pairs
@@ -335,6 +335,10 @@ def radix_sort(
         return
     counts, *scanned, states = scratch
     digit_of = _digit(ordered_bits(kind, items[0].size * 8), items[0].size * 8)
+    if _is_swept() and one_tile.fits(count, items):
+        last = last_key(kind, items[0].size * 8, descending)
+        one_tile.sort(source, sink, digit_of, last, items, bits, descending, count, stream)
+        return
     if _is_swept() and one_sweep.fits(items):
         passes = _passes(*bits, one_sweep.BITS)
         stages = [source, *[sink if n % 2 else other for n in range(len(passes))]]
