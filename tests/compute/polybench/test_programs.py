@@ -11,7 +11,7 @@ from tests.compute.polybench.inputs import Arrays, by_cpython, copies
 from tests.devices import DEVICES
 
 import gridlane
-from gridlane.compute import running
+from gridlane.compute import programs
 
 SHADERS = [name for name in DEVICES if name not in ("cpu", "cuda")][:1]
 
@@ -78,16 +78,16 @@ def test_launches_of_large_arrays_keep_every_bit(name, monkeypatch):
     """Where one block computes small ones."""
     if PROGRAMS[name].nest.emitted.small is None:
         return
-    monkeypatch.setattr(running, "SMALL", 0)
+    monkeypatch.setattr(programs, "SMALL", 0)
     values = run(name, "interp")
     for each in arrays(values):
         assert (values[each] == plain(name)[each]).all(), each
 
 
-@pytest.mark.parametrize("small", [0, running.SMALL])
+@pytest.mark.parametrize("small", [0, programs.SMALL])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_processors(name, small, monkeypatch):
-    monkeypatch.setattr(running, "SMALL", small)
+    monkeypatch.setattr(programs, "SMALL", small)
     assert_close(run(name, "cpu"), plain(name), 1e-12)
 
 
