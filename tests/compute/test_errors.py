@@ -115,9 +115,24 @@ def test_bounds_that_are_not_affine():
 
 
 def test_several_targets():
+    @compute
     def swapped(x: Tensor[f64, "N"], y: Tensor[f64, "N"]):
         for i in range(N):
             x[i], y[i] = y[i], x[i]
+
+    @compute
+    def rotated(x: Tensor[f64, "N"], p: Tensor[f64, 3]):
+        for i in range(N):
+            p[0], p[1], p[2] = p[1], p[2], p[0]
+            x[i] = p[0]
+
+    @compute
+    def fibonacci(x: Tensor[f64, "N"]):
+        a = 0
+        b = 1
+        for i in range(N):
+            x[i] = a
+            a, b = b, a + b
 
     def uneven(x: Tensor[f64, "N"]):
         for i in range(N):
@@ -129,7 +144,14 @@ def test_several_targets():
             a, b = 2.0 * x[i], x[i] + 1.0
             x[i], y[i] = b, a * b
 
-    refused(swapped, UnsupportedError, "this reads x, which the same line assigns to")
+    one, other, three = np.arange(3.0), np.full(3, 7.0), np.array([1.0, 2.0, 3.0])
+    swapped(one, other)
+    assert one.tolist() == [7.0] * 3 and other.tolist() == [0.0, 1.0, 2.0]
+    rotated(one, three)
+    assert one.tolist() == [2.0, 3.0, 1.0] and three.tolist() == [1.0, 2.0, 3.0]
+    turns = np.zeros(9)
+    fibonacci(turns)
+    assert turns.tolist() == [0, 1, 1, 2, 3, 5, 8, 13, 21]
     refused(uneven, TypingError, "2 targets for 3 values")
     x, y = np.arange(4.0), np.zeros(4)
     both(x, y)

@@ -6,7 +6,7 @@ import ast
 import inspect
 import math
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gridlane.compute.affine import NotAffine, affine, condition, constant_of
@@ -329,23 +329,28 @@ class _Reader:
             self._assignment(ast.copy_location(ast.Assign([target], node.value), node))
 
     def _tuple(self, target: ast.Tuple, value: ast.Tuple) -> None:
-        """Assignments of several values, none of which reads what one before assigns to."""
+        """Assignments of several values, which are all evaluated before. Where one reads what one
+        before it assigns to, as in an exchange, variables have the values."""
         if len(target.elts) != len(value.elts):
             raise TypingError(
                 f"{len(target.elts)} targets for {len(value.elts)} values", self.loc(target)
             )
-        names: set[str] = set()
-        for number, (one, other) in enumerate(zip(target.elts, value.elts, strict=True)):
-            read = {each.id for each in ast.walk(other) if isinstance(each, ast.Name)}
-            if names & read:
-                raise UnsupportedError(
-                    f"this reads {min(names & read)}, which the same line assigns to: assign to "
-                    "another variable first", self.loc(other),
-                )  # fmt: skip
-            written = one.value if isinstance(one, ast.Subscript) else one
-            names |= {written.id} if isinstance(written, ast.Name) else set()
+        values = value.elts
+        if _meet(target.elts, values):
+            values = [self._kept(each) for each in values]
+        for number, (one, other) in enumerate(zip(target.elts, values, strict=True)):
             self.place = (*self.place[:-1], self.place[-1] + (number > 0))
             self._assignment(ast.copy_location(ast.Assign([one], other), target))
+
+    def _kept(self, value: ast.expr) -> ast.expr:
+        """A variable with a value."""
+        if isinstance(value, ast.Constant):
+            return value
+        name = _fresh("value", self.used)
+        target = ast.copy_location(ast.Name(name, ast.Store()), value)
+        self._assignment(ast.copy_location(ast.Assign([target], value), value))
+        self.place = (*self.place[:-1], self.place[-1] + 1)
+        return ast.copy_location(ast.Name(name, ast.Load()), value)
 
     def _target(self, node: ast.Name | ast.Subscript) -> Access:
         if isinstance(node, ast.Subscript):
@@ -442,6 +447,21 @@ _BUILTINS: dict[str, Any] = {
     "abs": abs, "min": min, "max": max, "float": float, "int": int, "bool": bool, "round": round,
     "pow": pow,
 }  # fmt: skip
+
+
+def _meet(targets: Sequence[ast.expr], values: Sequence[ast.expr]) -> bool:
+    """Whether a value, or an index of a target, reads what a target before it assigns to."""
+    written = set[str]()
+    for target, value in zip(targets, values, strict=True):
+        read = {each.id for each in ast.walk(value) if isinstance(each, ast.Name)}
+        base = target
+        if isinstance(target, ast.Subscript):
+            read |= {each.id for each in ast.walk(target.slice) if isinstance(each, ast.Name)}
+            base = target.value
+        if written & read:
+            return True
+        written |= {base.id} if isinstance(base, ast.Name) else set()
+    return False
 
 
 def _fresh(name: str, used: set[str]) -> str:
