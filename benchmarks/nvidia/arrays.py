@@ -92,7 +92,9 @@ MATRICES: dict[str, Case] = {
 VECTORS: dict[str, Case] = {
     "sum of 2^28": lambda xp, x, y: xp.sum(x),
     "cumsum of 2^28": lambda xp, x, y: xp.cumsum(x, 0),
+    "cumsum of 2^28 int32": lambda xp, x, y: xp.cumsum(y, 0, dtype=xp.int32),
     "sort of 2^28 int32": _sorted,
+    "argsort of 2^28 int32": lambda xp, x, y: xp.argsort(y),
     "histogram of 2^28": _histogram,
     "unique of 2^28 int32": _unique,
     "top 100 of 2^28": _top,
@@ -204,7 +206,7 @@ def measure(cases: list[str], x: np.ndarray, y: np.ndarray) -> None:
         line = f"{case:20}"
         for name, (prepared, wait) in sides.items():
             try:
-                took = timed(prepared(CASES[case]), wait, 3 if case.startswith("sort") else 20)
+                took = timed(prepared(CASES[case]), wait, 3 if "sort" in case else 20)
             except Exception as error:
                 line += f"{type(error).__name__[:14]:>15}"
                 continue

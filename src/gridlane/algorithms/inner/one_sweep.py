@@ -19,7 +19,6 @@ import numpy as np
 
 from gridlane import cuda
 from gridlane.algorithms.caching import cached
-from gridlane.algorithms.inner.block import block_scan
 from gridlane.algorithms.inner.launching import Kernel, kernel
 from gridlane.algorithms.inner.merge_sort import Pairs
 from gridlane.algorithms.item_types import ItemType, item_type
@@ -132,18 +131,6 @@ def _counting(source: Code, digit_of: Dispatcher, key: ItemType) -> Kernel:
     return count_all_digits
 
 
-@kernel
-def _scan_digits(counts):
-    """Replace the counts of a block's pass by those of all digits before each."""
-    sums = cuda.shared.array(DIGITS, np.int64)
-    t = cuda.threadIdx.x
-    place = cuda.blockIdx.x * DIGITS + t
-    own = counts[place]
-    sums[t] = own
-    block_scan(sums, t)
-    counts[place] = sums[t] - own
-
-
 @jit(device=True)
 def _peers(digit, zero, one, ones):
     """The lanes of the warp whose items have the same digit. In 32 bits: the dialect's rule for
@@ -172,22 +159,26 @@ def _scan_warps(counters, t):
     return total
 
 
-@jit(device=True)
-def _sum_below(value, sums, lane, warp):
-    """The sum of the values of the threads before this one, in its block."""
-    running = value
-    for step in (1, 2, 4, 8, 16):
-        below = cuda.shfl_up_sync(_ALL, running, step)
-        if lane >= step:
-            running = np.uint32(running + below)
-    if lane == 31:
-        sums[warp] = running
-    cuda.syncthreads()
-    start = np.uint32(running - value)
-    for k in _WARP_NUMBERS:
-        if k < warp:
-            start = np.uint32(start + sums[k])
-    return start
+@cached
+def summing_below(word: ItemType) -> Dispatcher:
+    """The device function that sums the values of the threads before each one, in its block."""
+    number, nothing = word.dtype.type, word.dtype.type(0)
+
+    def sum_below(value, sums, lane, warp):
+        running = value
+        for step in (1, 2, 4, 8, 16):
+            below = cuda.shfl_up_sync(_ALL, running, step)
+            if lane >= step:
+                running = number(running + below)
+        if lane == 31:
+            sums[warp] = running
+        cuda.syncthreads()
+        start = number(running - value)
+        for k in _WARP_NUMBERS:
+            start = number(start + (sums[k] if k < warp else nothing))
+        return start
+
+    return jit(sum_below, device=True)
 
 
 def _flags(word: ItemType) -> tuple[Any, Any]:
@@ -329,6 +320,7 @@ def _sorting(
     own_tile, all_tiles, nothing = *_flags(word), number(0)
     load_keys, rank_keys = _loading(source[0].load, word, items), _ranking(digit_of, items)
     place_keys, look_back = _placing(items), _looking_back(word)
+    sum_below, sum_all_below = summing_below(item_type(np.uint32)), summing_below(word)
     place_values = _placing_values(source[1].load, item, word, items)
     store_tile = _storing(sink, digit_of, item, is_paired, word, items)
     key_dtype, item_dtype, word_dtype = key.dtype, item.dtype, word.dtype
@@ -356,6 +348,7 @@ def _sorting(
         counters = cuda.shared.array(_WARPS * DIGITS, np.uint16)
         places = cuda.shared.array(DIGITS, word_dtype)
         sums = cuda.shared.array(_WARPS, np.uint32)
+        all_sums = cuda.shared.array(_WARPS, word_dtype)
         turn = cuda.shared.array(1, np.int64)
         tile = cuda.shared.array(tile_items, key_dtype)
         tile_values = cuda.shared.array(tile_items if is_paired else 1, item_dtype)
@@ -380,15 +373,17 @@ def _sorting(
         total = _scan_warps(counters, t)
         flag = own_tile if b > 0 else all_tiles
         store_volatile(states, own + b * DIGITS + np.int64(t), number(total) | flag)
-        start = _sum_below(total, sums, lane, warp)
+        start = sum_below(total, sums, lane, warp)
         for k in _WARP_NUMBERS:
             counters[np.uint32(k * DIGITS + t)] += np.uint16(start)
+        all_of_digit = number(counts[n * DIGITS + np.int64(t)])
+        before = sum_all_below(all_of_digit, all_sums, lane, warp)
         seen = nothing
         if b > 0:
             seen = look_back(states, own + (b - 1) * DIGITS + np.int64(t))
             whole = (seen + number(total)) | all_tiles
             store_volatile(states, own + b * DIGITS + np.int64(t), whole)
-        before = number(number(counts[n * DIGITS + np.int64(t)]) + number(seen))
+        before = number(before + number(seen))
         places[t] = number(before - number(start))  # of the tile's first item; it may wrap around
         cuda.syncthreads()
         place_keys(keys, ranks, counters, column, tile)
@@ -438,7 +433,6 @@ def sort(
     _counting(stages[0].keys.code, digit_of, key)[blocks, _COUNTING_THREADS, stream](
         stages[0].keys.state, counts.state, count, *numbers, descending
     )
-    _scan_digits[len(passes), DIGITS, stream](counts.state)
     for n, (shift, width) in enumerate(passes):
         before, after = stages[n], stages[n + 1]
         launched = _sorting(before.codes, after.codes, digit_of, key, value, word)

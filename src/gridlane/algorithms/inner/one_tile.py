@@ -45,7 +45,7 @@ def _sorting(
     load_keys = one_sweep._loading(source[0].load, word, items)
     rank_keys = one_sweep._ranking(digit_of, items)
     place_keys = one_sweep._placing(items)
-    scan_warps, sum_below = one_sweep._scan_warps, one_sweep._sum_below
+    scan_warps, sum_below = one_sweep._scan_warps, one_sweep.summing_below(word)
     load_value, store, store_value = source[1].load, sink[0].store, sink[1].store
     key_dtype, value_dtype = key.dtype, (value or key).dtype
 
