@@ -129,7 +129,7 @@ def outline_of(emitter: Emitter) -> list[str]:
     if isinstance(emitter, ShapedEmitter):
         shown = _ShapedOutline(
             emitter.polyhedra, emitter.typing, emitter.order, emitter.rates, emitter.threads,
-            emitter.unrolled, emitter.names,
+            emitter.unrolled, emitter.names, emitter.staged, emitter.block, emitter.items,
         )  # fmt: skip
         return shown.outline()
     return _Outline(

@@ -19,6 +19,7 @@ from gridlane.compute.model import LoopName, Statement
 from gridlane.compute.polyhedra import Polyhedra
 from gridlane.compute.schedules import Order
 from gridlane.compute.shaped import ShapedEmitter
+from gridlane.compute.staging import require_unwritten
 from gridlane.compute.strides import Rates
 from gridlane.compute.typing import Typing
 from gridlane.core.errors import ArgumentError, UnsupportedError
@@ -52,12 +53,16 @@ class Schedule:
         threads: those that are threads, x first.
         vector: iterations of x that a thread has, next to each other.
         unroll: iterations of a loop that are written out, by its name.
+        staged: arrays of which a block has its part in shared memory.
+        block: threads of a block along x, y and z, where arrays are staged.
     """
 
     order: tuple[Item, ...]
     threads: tuple[Item, ...]
     vector: int
     unroll: Mapping[str, int]
+    staged: tuple[str, ...] = ()
+    block: tuple[int, int, int] = (1, 1, 1)
 
 
 def schedule_of(
@@ -66,6 +71,8 @@ def schedule_of(
     threads: tuple[str, ...],
     vector: int,
     unroll: Mapping[str, int],
+    staged: tuple[str, ...] = (),
+    workgroup: tuple[int, ...] | None = None,
 ) -> Schedule:
     """A schedule in words.
 
@@ -100,7 +107,10 @@ def schedule_of(
             raise ArgumentError(f"unroll has {count} of {name}; it must be 1 to {_MOST_UNROLLED}")
         if Item(name) in parallel:
             raise ArgumentError(f"unroll has {name}, which is a thread")
-    return Schedule(tuple(items), parallel, vector, dict(unroll))
+    if staged and workgroup is None:
+        raise ArgumentError("stage is of blocks whose threads are known: give a workgroup")
+    x, y, z = (*(workgroup or ()), 1, 1, 1)[:3]
+    return Schedule(tuple(items), parallel, vector, dict(unroll), tuple(staged), (x, y, z))
 
 
 def _item(text: str, names: set[str]) -> Item:
@@ -121,6 +131,7 @@ class _Dimension:
         name: of the loop; empty for positions among siblings.
         depth: the loop's, of positions.
         text: of a loop's value, with ``x`` for the loop.
+        count: how many of the loop's values an iteration has.
     """
 
     name: str
@@ -128,6 +139,7 @@ class _Dimension:
     text: str
     item: Item | None = None
     is_unrolled: bool = False
+    count: int = 1
 
 
 class HandSchedule:
@@ -147,6 +159,7 @@ class HandSchedule:
                         f"loops {loop.text} stand at two depths, so that an order cannot name them"
                     )
         self._set_order(True)
+        require_unwritten(polyhedra, schedule.staged)
         self._check_order()
         self._check_threads()
         try:
@@ -163,7 +176,16 @@ class HandSchedule:
         unrolled = [n for n, each in enumerate(self.dimensions) if each.is_unrolled]
         names = [str(each.item or "") for each in self.dimensions]
         order = self.order
-        return ShapedEmitter(self.polyhedra, typing, order, rates, threads, unrolled, names)
+        items = {
+            n: (each.name, each.count)
+            for n, each in enumerate(self.dimensions)
+            if each.item is not None and not each.is_unrolled
+        }
+        known = self.schedule
+        return ShapedEmitter(
+            self.polyhedra, typing, order, rates, threads, unrolled, names, known.staged,
+            known.block, items,
+        )  # fmt: skip
 
     def emitted(self, typing: Typing, rates: Rates) -> Emitted:
         """The kernels.
@@ -209,10 +231,10 @@ class HandSchedule:
                 count = self.schedule.vector
             text = f"{item.tile} * floor(x / {item.tile})" if item.tile else "x"
             if count == 1:
-                found.append(_Dimension(name, 0, text, item))
+                found.append(_Dimension(name, 0, text, item, count=item.tile or 1))
                 continue
             tiles = f"{count} * floor(x / {count})"
-            found.append(_Dimension(name, 0, tiles, item))
+            found.append(_Dimension(name, 0, tiles, item, count=count))
             inner = _Dimension(name, 0, f"x - {tiles}", item, True)
             if is_thread and is_inmost:
                 vectors.append(inner)

@@ -437,6 +437,7 @@ class Compute:
         vector: int = 1,
         unroll: Mapping[str, int] | None = None,
         workgroup: tuple[int, ...] | None = None,
+        stage: tuple[str, ...] = (),
     ) -> Compute:
         """The same loops by a schedule of the user's.
 
@@ -447,17 +448,23 @@ class Compute:
             vector: iterations along x that a thread has, next to each other; 1 to 16.
             unroll: iterations of a loop that are written out, by its name; 1 to 64.
             workgroup: threads of a block along x, y and z; that of ``compute`` by default.
+            stage: arrays that nothing writes, of which each block copies to shared memory what its
+                threads read. Loops of a thread over them have tiles in front of the threads, or
+                constant bounds.
 
         Raises:
             ArgumentError: a word is no loop, one is missing, or a number does not fit.
-            UnsupportedError: the schedule breaks a dependence, at the line of what depends.
+            UnsupportedError: the schedule breaks a dependence, at the line of what depends; or a
+                staged array is written, or has no part of a constant size.
         """
         known = self.metadata
         made = Compute(
             self.function, None, self.device, workgroup or self.workgroup, self.fastmath,
             self.hints, known.launch_bounds, known.max_registers, known.shared_bytes,
         )  # fmt: skip
-        made._schedule = schedule_of(made._polyhedra, order, threads, vector, unroll or {})
+        made._schedule = schedule_of(
+            made._polyhedra, order, threads, vector, unroll or {}, tuple(stage), made.workgroup
+        )
         hand = HandSchedule(made._polyhedra, made._schedule)
         hand.emitted(made._typing, _rates(made).of_lanes)
         return made

@@ -47,6 +47,7 @@ class Typing:
         self.nest, self.place, self.outside = nest, place, outside
         self.variables: dict[str, Kind] = {}
         self._is_checked = False
+        self._staged: Mapping[str, tuple[str, tuple[str, ...]]] = {}
         while True:
             before = dict(self.variables)
             for each in nest.statements:
@@ -76,6 +77,13 @@ class Typing:
         calls check, so none counts from the end."""
         found = copy(self)
         found._is_checked = True
+        return found
+
+    def staged(self, parts: Mapping[str, tuple[str, tuple[str, ...]]]) -> Typing:
+        """The same, whose texts have other names for parts of tensors, and the least indices that
+        are in them."""
+        found = copy(self)
+        found._staged = parts
         return found
 
     # ---- statements
@@ -126,6 +134,11 @@ class Typing:
             case ast.Subscript(value=ast.Name(id=name)):
                 indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
                 texts = [self._index(each) for each in indices]
+                if name in self._staged:
+                    kind = self.nest.tensors[name].dtype
+                    held, firsts = self._staged[name]
+                    texts = [f"{text} - {first}" for text, first in zip(texts, firsts, strict=True)]
+                    return f"{held}[{', '.join(texts)}]", kind
                 return f"{name}[{', '.join(texts)}]", self.nest.tensors[name].dtype
             case ast.BinOp(left=left, op=op, right=right):
                 return self._binary(node, op, self.expression(left), self.expression(right))
