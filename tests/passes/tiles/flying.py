@@ -12,11 +12,12 @@ import numpy as np
 
 from gridlane.core.dtypes import b1, u32
 from gridlane.interp import clusters, machine, warpgroups
+from gridlane.interp import tensors as copies_of_boxes
 from gridlane.ir.builder import Builder
 from gridlane.ir.ops import arith, grid
 from gridlane.ir.ops.clusters import TensorMulticast
 from gridlane.ir.ops.copies import AsyncCopy
-from gridlane.ir.ops.tensors import TensorLoad
+from gridlane.ir.ops.tensors import BulkCommit, BulkWait, TensorLoad, TensorStore
 from gridlane.ir.ops.warpgroups import WARPS, WarpgroupCommit, WarpgroupMma, WarpgroupWait
 from gridlane.ir.ops.warpgroups import thread_number as number_of
 from gridlane.ir.values import Module, Region
@@ -57,6 +58,63 @@ class Watch:
                 np.testing.assert_array_equal(now, before, "a factor in flight is overwritten")
         self.groups[who] = groups[done:]
         self.most = max(self.most, len(groups) - done)
+
+
+class LateStores:
+    """Copies of boxes to tensors, each done as late as it may be: shared memory is read where a
+    thread waits for that, and the tensor is written where it waits for the whole copy."""
+
+    def __init__(self) -> None:
+        self.open: dict[Any, list[Any]] = defaultdict(list)
+        self.groups: dict[Any, list[list[Any]]] = defaultdict(list)
+        self.read: dict[Any, list[Any]] = defaultdict(list)
+
+    def store(
+        self, frame: Any, op: TensorStore, mask: Any, start: Any, map_: Any, *corner: Any
+    ) -> None:
+        for lane in np.flatnonzero(mask):
+            one = np.zeros(len(mask), np.bool_)
+            one[lane] = True
+            copy = frame, one, start.copy(), map_.copy(), [each.copy() for each in corner]
+            self.open[frame.block, int(lane)].append(copy)
+
+    def commit(self, frame: Any, op: BulkCommit, mask: Any) -> None:
+        for lane in np.flatnonzero(mask):
+            who = frame.block, int(lane)
+            self.groups[who].append(self.open.pop(who, []))
+
+    def wait(self, frame: Any, op: BulkWait, mask: Any) -> None:
+        for lane in np.flatnonzero(mask):
+            who = frame.block, int(lane)
+            groups = self.groups[who]
+            done = max(len(groups) - op.pending, 0)
+            for group in groups[:done]:
+                self.read[who] += [each for copy in group for each in self._values(*copy)]
+            self.groups[who] = groups[done:]
+            if not op.only_reads:
+                assert not op.pending
+                self.write(who)
+
+    def _values(self, frame: Any, mask: Any, start: Any, map_: Any, corner: Any) -> Any:
+        memory = frame.block.launch.memory
+        for _, box in copies_of_boxes._boxes(frame, mask, start, map_, tuple(corner)):
+            values = memory.gather(box.shared[box.inside], box.bits)
+            yield memory, box.there[box.inside], values
+
+    def write(self, who: Any) -> None:
+        """Do a thread's copies whose memory has been read."""
+        for memory, there, values in self.read.pop(who, []):
+            memory.scatter(there, values)
+
+    def end(self) -> None:
+        """Require that shared memory has been read, and do the rest."""
+        unread = [
+            *self.open.values(),
+            *[each for groups in self.groups.values() for each in groups],
+        ]
+        assert not any(unread), "shared memory ends before it is read"
+        for who in [*self.read]:
+            self.write(who)
 
 
 @contextmanager
@@ -102,8 +160,9 @@ def watched() -> Generator[Watch]:
             watch.fill(clusters.peer_address(frame, op, here, start, ranks)[here])
         before[TensorMulticast](frame, op, mask, start, map_, bar, blocks, *args)
 
-    before = dict(machine.OBSERVE)
+    before, late = dict(machine.OBSERVE), LateStores()
     changes = {
+        TensorStore: late.store, BulkCommit: late.commit, BulkWait: late.wait,
         WarpgroupMma: product, WarpgroupCommit: commit, WarpgroupWait: wait, AsyncCopy: copy,
         TensorLoad: load, TensorMulticast: multicast,
     }  # fmt: skip
@@ -113,6 +172,7 @@ def watched() -> Generator[Watch]:
         patch.dict(machine.OBSERVE, changes),  # type: ignore[arg-type]  # of these classes
     ):
         yield watch
+        late.end()
     assert not any(watch.open.values()) and not any(watch.groups.values()), "not awaited"
 
 

@@ -143,7 +143,7 @@ def test_stores_of_a_peer_are_awaited(is_one):
     np.testing.assert_array_equal(got, want)
 
 
-def run_in_one_memory(module: Module, args: list[Any], is_one: bool) -> np.ndarray:
+def run_in_one_memory(module: Module, args: list[Any], is_one: bool, blocks: int = 2) -> np.ndarray:
     from tests.passes.tiles.flying import by_turns, watched
 
     from gridlane import interp
@@ -162,7 +162,7 @@ def run_in_one_memory(module: Module, args: list[Any], is_one: bool) -> np.ndarr
         changed = copied(module)
         by_turns(changed)
         given = arguments(changed, addresses, (*numbers, args[3]))
-        interp.run(changed, 2, 128 + module.extra_threads, given, memory)
+        interp.run(changed, blocks, 128 + module.extra_threads, given, memory)
     return arrays[2]
 
 

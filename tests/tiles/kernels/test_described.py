@@ -24,6 +24,7 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     described._least.cache_clear()
     monkeypatch.setattr(products, "is_hopper", lambda: True)
     monkeypatch.setattr(described, "_TILES", (Tile(32, 64, 4), Tile(64, 64, 4)))
+    monkeypatch.setattr(described, "_CLUSTERS", ())
     monkeypatch.setattr(described, "_LEAST_STEPS", 1)
     for module in (described, products):
         monkeypatch.setattr(module, "multiprocessors", lambda: 4)
@@ -298,7 +299,7 @@ def test_results_of_any_layout(device, rng, launched):
 BEST = {
     (8192, 8192, 8192): (128, 256, 1), (4096, 4096, 4096): (128, 256, 1),
     (2048, 2048, 2048): (128, 256, 1), (1024, 1024, 1024): (64, 128, 1),
-    (3000, 3000, 3000): (256, 192, 2), (5120, 5120, 1000): (256, 192, 1),
+    (3000, 3000, 3000): (128, 192, 1), (5120, 5120, 1000): (256, 192, 1),
     (1536, 6144, 1536): (128, 192, 1), (6144, 1536, 6144): (128, 192, 1),
     (2000, 7000, 4096): (128, 128, 1), (128, 8192, 8192): (64, 128, 1),
     (8192, 128, 8192): (64, 128, 1), (16, 8192, 8192): (64, 128, 1),
@@ -314,13 +315,20 @@ def test_blocks(monkeypatch):
     described._least.cache_clear()
     for m, n, k in (*BEST, (1, 1, 1), (65536, 256, 4096), (100, 100, 8), (1, 4096, 4096)):
         tile = described.described_blocks(m, n, k, in_lines=(k % 64 == 0,) * 2)
-        tiles = ceil(m / tile.m) * ceil(n / (tile.n + tile.extra))
+        tiles = ceil(m / (tile.m * tile.cluster)) * ceil(n / (tile.n + tile.extra))
         assert (tile.parts == 1) == (tile.whole == tiles)
         assert (tile.m + tile.n + tile.extra) * tile.k * 2 * tile.stages <= 227 << 10
         if (m, n, k) in BEST:
             assert (tile.m, tile.n + tile.extra, tile.parts) == BEST[m, n, k], (m, n, k)
-    tile = described.described_blocks(5120, 5120, 1000, in_lines=(False, True))
-    assert (tile.m, tile.n + tile.extra, tile.parts) == (128, 256, 1)
+    for extents, in_lines, wanted in (
+        ((3000, 3000, 3000), (False, False), (128, 192, 1, 2)),
+        ((2000, 7000, 4096), (True, False), (256, 128, 3, 2)),
+        ((5120, 5120, 1000), (False, True), (128, 256, 1, 2)),
+        ((8192, 8192, 8192), (True, True), (128, 256, 1, 1)),
+    ):
+        tile = described.described_blocks(*extents, in_lines=in_lines)
+        assert (tile.m, tile.n + tile.extra, tile.parts, tile.cluster) == wanted
+        assert described.described_blocks(*extents, in_lines=in_lines, clusters=False).cluster == 1
     described._least.cache_clear()
 
 

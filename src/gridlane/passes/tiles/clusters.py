@@ -13,7 +13,7 @@ from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, control, grid, memory
 from gridlane.ir.ops.shared_matrix import ALIGN
 from gridlane.ir.values import Value, Var
-from gridlane.passes.tiles.order import writes_memory
+from gridlane.passes.tiles.order import Order, writes_memory
 from gridlane.passes.tiles.placement import Placement
 
 _LINES = ALIGN // 128
@@ -101,11 +101,11 @@ class Common:
         holders = [holder for holder, _, _ in self.order.path[jump]]
         return all(self.of(each.condition) for each in holders if isinstance(each, control.If))
 
-    def ends_early(self) -> Op | None:
-        """An op that ends a program before its last one."""
-        ends = control.Return | control.Exit | control.Raise
-        last = self.order.ops[-1]
-        return next((op for op in self.order.ops if isinstance(op, ends) and op is not last), None)
+
+def ends_early(order: Order) -> Op | None:
+    """An op that ends a program before its last one."""
+    ends = control.Return | control.Exit | control.Raise
+    return next((op for op in order.ops[:-1] if isinstance(op, ends)), None)
 
 
 def parts_of(shape: tuple[int, ...], element: DType, swizzle: int, size: int) -> int:

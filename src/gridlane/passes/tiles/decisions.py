@@ -107,6 +107,12 @@ def produced(loc: Loc, loads: int, stages: int) -> None:
         decided(loc, "load", how)
 
 
+def stored_by_map(loc: Loc) -> None:
+    """A store that goes on while the next tile is computed."""
+    if asked():
+        decided(loc, "store", "by a tensor map, while the next iteration runs")
+
+
 def shared(loc: Loc, size: int) -> None:
     """A load of which the programs of a cluster copy a part each to all."""
     if asked():

@@ -12,6 +12,7 @@ from gridlane.ir.ops import arith, control, grid, memory, tile_memory, warp
 from gridlane.ir.ops import atomic as atomics
 from gridlane.ir.types import PointerType, Space
 from gridlane.ir.values import Value
+from gridlane.passes.tiles import tensor_stores
 from gridlane.passes.tiles.elements import block_element, element, type_of, zero
 from gridlane.passes.tiles.indices import Coordinates, as_value, unflattened
 from gridlane.passes.tiles.order import writes_memory
@@ -63,6 +64,9 @@ def store_block(state: State, op: tile_memory.TileStoreBlock) -> None:
     """Store a tile to a block of an array: by vectors, where each is known to be all in the array
     or all beyond it, or turns out to be."""
     _staged(state, op, op.value)
+    if op in state.tensor_stores:
+        tensor_stores.store(state, op)
+        return
     axis = len(type_of(op.value).shape) - 1
     with state.together(), state.where(state.sole()):
         if op not in state.placement.layouts or divides_extents(state.contiguity, op, axis):

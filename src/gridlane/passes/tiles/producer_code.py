@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from gridlane.core.dtypes import DType, b1, i32, i64, u8, u32, u64
-from gridlane.core.tensor_map import MOST_SPAN, SIZE, TensorMapUse
+from gridlane.core.tensor_map import MOST_SPAN
 from gridlane.ir.op import Op, clone_op
 from gridlane.ir.ops import arith, control, grid, memory, tile_memory
 from gridlane.ir.ops.clusters import (
@@ -27,16 +27,15 @@ from gridlane.ir.ops.clusters import (
 )
 from gridlane.ir.ops.mbarriers import MbarrierArrive, MbarrierInit, MbarrierPassed
 from gridlane.ir.ops.shared_matrix import ALIGN
-from gridlane.ir.ops.tensors import ProxyFence, TensorLoad
+from gridlane.ir.ops.tensors import BulkWait, ProxyFence, TensorLoad
 from gridlane.ir.ops.warpgroups import WARPS, RegisterLimit
 from gridlane.ir.rewriting import Labels
 from gridlane.ir.types import PointerType, Space, pointer
 from gridlane.ir.values import Global, Param, Region, Value, Var
-from gridlane.passes.tiles import decisions
+from gridlane.passes.tiles import decisions, tensor_stores
 from gridlane.passes.tiles.clusters import parts_of
 from gridlane.passes.tiles.machine import WARP
 from gridlane.passes.tiles.producers import (
-    ELEMENTS,
     Load,
     Producer,
     Site,
@@ -45,6 +44,7 @@ from gridlane.passes.tiles.producers import (
     map_of,
 )
 from gridlane.passes.tiles.state import State, Storage, swizzle_of
+from gridlane.passes.tiles.tensor_map_params import map_param
 
 _SYMBOL = "tile.barriers"
 _GROUP = WARP * WARPS
@@ -157,6 +157,7 @@ class _Code:
             self.gates[op] = _Gate(len(counts), self._meets(op, target), theirs, ours)
             counts += [self.producer.cluster * state.threads, self.producer.cluster]
             state.behind.setdefault(op, []).append(lambda op=op: self._pass(self.gates[op]))
+        tensor_stores.begin(state, self.producer.stores, life)
         state.module.globals[_SYMBOL] = Global(_SYMBOL, u64, len(counts), Space.SHARED, 8)
         with b.if_(state.is_first()):
             for number, count in enumerate(counts):
@@ -174,11 +175,12 @@ class _Code:
 
     def end(self) -> None:
         """Behind the program: the block stays while others copy to it or arrive at it."""
-        if self.producer.cluster == 1:
-            return
         ops = self.state.b.region.ops
         last = [ops.pop()] if ops and ops[-1].terminator else []
-        self.state.b.emit(ClusterSync())
+        if self.state.tensor_stores:
+            self.state.b.emit(BulkWait(0, True))  # the block's shared memory is read until then
+        if self.producer.cluster > 1:
+            self.state.b.emit(ClusterSync())
         ops += last
 
     def _allot(self, site: Site, op: Load, life: tuple[int, int]) -> None:
@@ -202,30 +204,14 @@ class _Code:
         return _Ring(b.variable("stage", i32), b.variable("parity", u32), site.stages)
 
     def _map(self, op: Load, ring: Storage) -> Value:
-        """The parameter that is the map of a load's tensor; loads of equal boxes share one."""
-        state, known = self.state, map_of(self.state.placement, op)
-        kernel, element = state.function, op.type.element
+        """The parameter that is the map of a load's tensor."""
+        known, element = map_of(self.state.placement, op), op.type.element
         assert known is not None and isinstance(element, DType)
-        number = {param.value: n for n, param in enumerate(kernel.params)}
-        base, *others = [number[param.value] for param in known]
-        rank = len(op.extents)
         *outer, lines, _ = op.type.shape
         lines //= self._parts(op)
         box = (*outer, min(lines, MOST_SPAN), ring.swizzle // element.size)
         nan = op.padding is tile_memory.Padding.NANS
-        use = TensorMapUse(
-            base, tuple(others[:rank]), tuple(others[rank:]), ELEMENTS[element], box, ring.swizzle,
-            nan, len(kernel.params),
-        )  # fmt: skip
-        for each in state.module.tensor_maps:
-            if (each.base, each.element, each.box, each.swizzle, each.nan) == (
-                use.base, use.element, use.box, use.swizzle, use.nan,
-            ):  # fmt: skip
-                return kernel.params[each.parameter].value
-        value = Value(pointer(u64, Space.GENERIC), name=f"{op.base.name}_map{use.parameter}")
-        kernel.params.append(Param(value, known[0].argument, by_value=SIZE))
-        state.module.tensor_maps = *state.module.tensor_maps, use
-        return value
+        return map_param(self.state, known, element, box, ring.swizzle, nan)
 
     def _meets(self, op: Op, target: tuple[Param, ...]) -> Value | None:
         """Whether the memory of a store may meet that of the loads; None if it always may."""
@@ -360,6 +346,8 @@ class _Code:
         with state.where(gate.holds):
             parity = b.read(gate.theirs)
             self.wait(self.barrier(gate.barriers + 1), self.other(parity))
+            if state.tensor_stores:
+                b.emit(BulkWait(0))
             self._fence()
             self._arrive_everywhere(self.barrier(gate.barriers))
             b.write(gate.theirs, self.other(parity))

@@ -15,30 +15,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from gridlane.core.dtypes import DType, bf16, f16, f32, i8, u8
+from gridlane.core.dtypes import DType
 from gridlane.core.source import Loc
-from gridlane.core.tensor_map import ALIGN, MOST_SPAN, SWIZZLES, Element
+from gridlane.core.tensor_map import ALIGN, MOST_SPAN, SWIZZLES
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, control, memory, tile_memory, tiles
 from gridlane.ir.ops.warpgroups import WARPS
 from gridlane.ir.types import PointerType, TileType
 from gridlane.ir.values import Param, Value, Var
 from gridlane.passes.tiles import decisions
-from gridlane.passes.tiles.clusters import Common, parts_of
+from gridlane.passes.tiles.clusters import Common, ends_early, parts_of
 from gridlane.passes.tiles.factors import factor_of, is_of_lines, is_of_matrices
 from gridlane.passes.tiles.joint_products import partners
 from gridlane.passes.tiles.machine import WARP
 from gridlane.passes.tiles.order import ORDERS, Order, writes_memory
 from gridlane.passes.tiles.placement import Placement
 from gridlane.passes.tiles.state import State, Storage, swizzle_of
+from gridlane.passes.tiles.tensor_map_params import ELEMENTS
+from gridlane.passes.tiles.tensor_stores import may_store, room_of
 
-ELEMENTS: dict[DType, Element] = {
-    f16: Element.F16,
-    bf16: Element.BF16,
-    f32: Element.F32,
-    i8: Element.U8,
-    u8: Element.U8,
-}
 MOST_THREADS = 1024
 """Of a block."""
 
@@ -85,6 +80,7 @@ class Producer:
             are right factors of ``products``.
         cluster: the programs of a cluster.
         shared: loads whose parts each of these copies to all.
+        stores: those by tensor maps, with the parameters that describe each tensor.
     """
 
     sites: list[Site]
@@ -94,6 +90,7 @@ class Producer:
     products: dict[Op, Op]
     cluster: int = 1
     shared: frozenset[Load] = frozenset()
+    stores: dict[Op, tuple[Param, ...]] = field(default_factory=dict[Op, tuple[Param, ...]])
 
     def are_shared(self, site: Site) -> bool:
         """Whether some of a site's loads are."""
@@ -130,13 +127,27 @@ def producer_of(state: State) -> Producer | None:
     gates = _gates(placement, loads)
     shared = _shared(state, sites, gates)
     _share(placement, sites, shared)
-    if not _allot_stages(state, sites):
+    stores = _stores(state)
+    room = _allot_stages(state, sites, room_of(state.threads))
+    if room is None:
         decisions.no_producer(loads[0].loc, "their memory does not fit")
         return None
     pairs = {one: other for one, other in pairs.items() if _are_together(sites, one, other)}
     joint = {_right(one): _right(other) for one, other in pairs.items()}
     cluster = state.module.program_cluster if shared else 1
-    return Producer(sites, slice_.ops, gates, joint, pairs, cluster, shared)
+    stores = stores if room else {}
+    return Producer(sites, slice_.ops, gates, joint, pairs, cluster, shared, stores)
+
+
+def _stores(state: State) -> dict[Op, tuple[Param, ...]]:
+    """The stores by tensor maps, with the parameters that describe the tensor of each; none where
+    a program may end while they read its memory."""
+    placement = state.placement
+    if ends_early(placement.order) is not None:
+        return {}
+    found = [op for op in placement.order.ops if isinstance(op, tile_memory.TileStoreBlock)]
+    maps = {op: map_of(placement, op) for op in found if may_store(state, op)}
+    return {op: known for op, known in maps.items() if known is not None}
 
 
 def _shared(state: State, sites: list[Site], gates: Iterable[Op]) -> frozenset[Load]:
@@ -145,7 +156,7 @@ def _shared(state: State, sites: list[Site], gates: Iterable[Op]) -> frozenset[L
     if size == 1:
         return frozenset()
     common = Common(state.placement, size)
-    early = common.ends_early()
+    early = ends_early(state.placement.order)
     if early is not None:
         decisions.no_cluster(early.loc, "a program may end early, while others copy to it")
         return frozenset()
@@ -367,8 +378,9 @@ def _start(order: Order, site: Site) -> int:
     return order.number[site.loads[0]]
 
 
-def _allot_stages(state: State, sites: list[Site]) -> bool:
-    """Choose the stages: as many as fit where loads are in the innermost loops, else one."""
+def _allot_stages(state: State, sites: list[Site], beside: int) -> bool | None:
+    """Choose the stages: as many as fit where loads are in the innermost loops, else one. Whether
+    as many fit with some bytes beside them; None if none does."""
     placement, order = state.placement, state.placement.order
     around = {loop for site in sites for loop in order.loops(site.last)[:-1]}
     sizes = {site: sum(_size(op.type) for op in site.loads) for site in sites if not site.first}
@@ -379,11 +391,12 @@ def _allot_stages(state: State, sites: list[Site]) -> bool:
     tiles_ += [var.type for var, own in placement.variables.items() if not own]
     others = sum(_size(each) for each in tiles_ if isinstance(each, TileType)) + 1024
     others += sum(size for site, size in sizes.items() if site not in rings)
-    room = (state.machine.shared - others) // max(1, sum(sizes[site] for site in rings))
+    total, wanted = max(1, sum(sizes[site] for site in rings)), state.module.program_stages
+    room, less = ((state.machine.shared - others - each) // total for each in (0, beside))
     for site in sites:
         if (site.first or site) in rings:
-            site.stages = min(max(state.module.program_stages, 1), room)
-    return room > 0
+            site.stages = min(max(wanted, 1), room)
+    return min(max(wanted, 1), room) == min(max(wanted, 1), less) if room > 0 else None
 
 
 def _loop(order: Order, site: Site) -> Op:

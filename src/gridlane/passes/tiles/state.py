@@ -15,7 +15,7 @@ from gridlane.ir.builder import Builder
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, grid, memory
 from gridlane.ir.ops.shared_matrix import ALIGN
-from gridlane.ir.ops.tensors import ProxyFence
+from gridlane.ir.ops.tensors import BulkWait, ProxyFence
 from gridlane.ir.ops.warpgroups import WARPS, WarpgroupWait
 from gridlane.ir.types import Space, TileType, Type, pointer, vector
 from gridlane.ir.values import Function, Module, Region, Value, Var
@@ -160,6 +160,8 @@ class State:
         fragments: variables of sums that a loop holds in fragments, and these.
         rings: loads of the producer, and the stages of each.
         joint: products whose right factors lie one behind the other (``joint_products.py``).
+        tensor_stores: stores by tensor maps, with the parameters that are these.
+        pieces: the shared memory of their boxes (``tensor_stores.py``).
         has_producer: the block has a warp more, which copies tiles to shared memory.
         ahead: loads of pipelines, and what stands in their place.
         memo: the elements that were computed for the element of a loop that is being emitted.
@@ -190,6 +192,8 @@ class State:
     rings: dict[Op, int] = field(default_factory=dict[Op, int])
     joint: dict[Op, Op] = field(default_factory=dict[Op, Op])
     has_producer: bool = False
+    tensor_stores: dict[Op, Value] = field(default_factory=dict[Op, Value])
+    pieces: str = ""
     fragments: dict[Var, list[Var]] = field(default_factory=dict[Var, list[Var]])
     turns: Turns = field(default_factory=Turns)
     open: list[Flight] = field(default_factory=list[Flight])
@@ -444,6 +448,8 @@ class State:
             shared: no thread has stored to device memory what others read behind it.
         """
         self.land()
+        if self.tensor_stores:
+            self.b.emit(BulkWait(0))
         if any(schedule.groups for schedule in self.placement.products.values()):
             self.b.emit(ProxyFence(shared=True))
         if self.has_producer:

@@ -163,9 +163,16 @@ _TILES = (
     Tile(128, 64, 8),
     Tile(64, 64, 4),
 )
+_CLUSTERS = (
+    Tile(128, 256, 8, 0, 1, 2),
+    Tile(256, 128, 8, 0, 1, 2),
+    Tile(256, 128, 8, 64, 1, 2),
+    Tile(128, 128, 8, 64, 1, 2),
+)
+"""Those of programs of clusters."""
 _PRODUCTS = 2048
 """Products of a multiprocessor in a cycle."""
-_BYTES, _ODD_BYTES = 64, 33
+_BYTES, _ODD_BYTES = 64, 30
 """That it reads from the second cache in a cycle: of rows that begin its lines, and of others."""
 _LINE = 128
 _STEP, _EXTRA_STEP = 16, 48
@@ -180,14 +187,20 @@ _BEGIN = 3200
 """Cycles until the first products of a tile, and behind the last ones."""
 _MEMORY = 2800
 """Bytes that all multiprocessors together read from the GPU's memory in a cycle."""
-_ADD = 14000
+_ADD = 22000
 """Cycles that adding parts takes at least, as it is a launch of its own."""
 _LEAST_STEPS = 8
 """Of a part."""
 
 
 def described_blocks(
-    m: int, n: int, k: int, asked: int | None = None, in_lines: Lines = (True, True), count: int = 1
+    m: int,
+    n: int,
+    k: int,
+    asked: int | None = None,
+    in_lines: Lines = (True, True),
+    count: int = 1,
+    clusters: bool = True,
 ) -> DescribedBlocks:
     """The tile of products of matrices of (m, k) and (k, n) elements of 16 bits: that of the least
     estimated time. Tiles that are less than a round of programs may be computed in parts.
@@ -196,24 +209,32 @@ def described_blocks(
         asked: the parts of all sums, if they are given.
         in_lines: whether the rows of each factor are multiples of ``_LINE`` bytes apart.
         count: the number of products.
+        clusters: the program may run in clusters.
 
     The constants are those of an H200, of which shapes of one to sixteen rounds were measured.
     """
-    return _least(m, n, k, asked, in_lines, count, multiprocessors())
+    return _least(m, n, k, asked, in_lines, count, multiprocessors(), clusters)
 
 
 @lru_cache(4096)
 def _least(
-    m: int, n: int, k: int, asked: int | None, in_lines: Lines, count: int, busy: int
+    m: int,
+    n: int,
+    k: int,
+    asked: int | None,
+    in_lines: Lines,
+    count: int,
+    busy: int,
+    clusters: bool,
 ) -> DescribedBlocks:
     steps, products = max(-(-k // _SPAN), 1), [(m, k), (k, n), (m, n)]
     least = 2 * count * sum(rows * columns for rows, columns in products) / _MEMORY
     best: tuple[float, DescribedBlocks] | None = None
-    for tile in _TILES:
+    for tile in (*_TILES, *(_CLUSTERS if clusters else ())):
         rows, width, groups = tile.rows * tile.cluster, tile.width, busy // tile.cluster
         if rows > max(64, power_of_2(m)) or tile.columns > max(64, power_of_2(n)):
             continue
-        if tile.extra and n <= tile.columns:
+        if not groups or (tile.extra and n <= tile.columns):
             continue
         tiles = count * -(-m // rows) * -(-n // width)
         for whole, parts in _splits(tiles, steps, groups, asked):

@@ -234,7 +234,7 @@ def _prepared_groups(
     (rows, n), (_, k) = out.shape, like.shape
     in_lines = a.is_in_lines, b.is_in_lines
     # Programs that store while others multiply, and tiles as of groups of one size.
-    tile = described.described_blocks(-(-rows // groups), n, k, 1, in_lines, groups)
+    tile = described.described_blocks(-(-rows // groups), n, k, 1, in_lines, groups, False)
     width = tile.n + tile.extra
     launch = prepared.Launch(
         described_group_tiles[((-(-rows // tile.m) + groups) * -(-n // width),)],
