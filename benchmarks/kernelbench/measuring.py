@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks.kernelbench import suite
+from benchmarks.kernelbench import split, suite
 from benchmarks.kernelbench.table import FUNCTIONS
 
 import gridlane
@@ -23,8 +23,9 @@ AHEAD_CYCLES = 1_000_000
 
 
 def measured(number: int, path: Path, factor: int, device: str, rounds: int) -> dict[str, Any]:
-    """What is found of a problem: ``error``, or ``off``, the largest difference, and on a GPU
-    ``ours`` and ``torch`` in milliseconds."""
+    """What is found of a problem: ``error``, or ``off``, the largest difference, ``parts``,
+    whether products were three of tf32 each, and on a GPU ``ours`` and ``torch`` in milliseconds.
+    """
     import torch
 
     place = "cpu" if device in ("cpu", "interp") else device
@@ -38,13 +39,14 @@ def measured(number: int, path: Path, factor: int, device: str, rounds: int) -> 
         run = FUNCTIONS[number]
         with _exactly():
             wanted = model(*inputs)
+        split.calls.clear()
         made = run(model, *inputs)
         if made.shape != wanted.shape or made.dtype != wanted.dtype:
             return {"error": f"{made.dtype} {made.shape}, not {wanted.dtype} {wanted.shape}"}
         off = _difference(made, wanted)
         if not _is_close(made, wanted):
             return {"error": f"WRONG: off by {off:.3g}"}
-        found: dict[str, Any] = {"off": off}
+        found: dict[str, Any] = {"off": off, "parts": bool(split.calls)}
         del made, wanted
         if rounds and place != "cpu":
             found |= times(lambda: run(model, *inputs), lambda: model(*inputs), rounds)

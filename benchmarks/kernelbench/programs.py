@@ -162,33 +162,53 @@ def multiply(a, b):
 
 
 @tiles.jit
+def block_of_row(
+    x, mask, at, length, LINES: tl.constexpr, WIDTH: tl.constexpr, PRODUCTS: tl.constexpr,
+    BACKWARD: tl.constexpr, BEFORE: tl.constexpr,
+):  # fmt: skip
+    """Lines of elements of a row from a place on, in the order of the scan."""
+    place = at + tl.arange(0, LINES)[:, None] * WIDTH + tl.arange(0, WIDTH)[None, :]
+    neutral: tl.constexpr = 1.0 if PRODUCTS else 0.0
+    known = place < length
+    where = length - 1 - place if BACKWARD else place
+    if BEFORE:
+        where, known = where - 1, known & (where > 0)
+    a = tl.load(x + where, mask=known, other=neutral)
+    if mask is not None:
+        a = tl.where(tl.load(mask + where, mask=known, other=0) != 0, a, neutral)
+    return a
+
+
+@tiles.jit
 def scanned_rows(
     x, mask, out, length, PRODUCTS: tl.constexpr, BACKWARD: tl.constexpr, BEFORE: tl.constexpr,
-    BLOCK: tl.constexpr,
+    LINES: tl.constexpr, WIDTH: tl.constexpr,
 ):  # fmt: skip
     """Running sums or products of a row for each program. ``BACKWARD``: from its end; ``BEFORE``:
     without the element itself."""
     row = tl.program_id(0).to(tl.int64) * length
-    i = tl.arange(0, BLOCK)
+    x, out = x + row, out + row
+    if mask is not None:
+        mask += row
+    i, j = tl.arange(0, LINES)[:, None], tl.arange(0, WIDTH)[None, :]
+    m = tl.arange(0, LINES)[None, :]
     neutral: tl.constexpr = 1.0 if PRODUCTS else 0.0
     carried = tl.full((), neutral, tl.float32)
-    for at in range(0, length, BLOCK):
-        place = at + i
-        inside = place < length
-        where = length - 1 - place if BACKWARD else place
-        source, known = where, inside
-        if BEFORE:
-            source, known = where - 1, inside & (where > 0)
-        a = tl.load(x + row + source, mask=known, other=neutral)
-        if mask is not None:
-            kept = tl.load(mask + row + source, mask=known, other=0)
-            a = tl.where(kept != 0, a, neutral)
+    for at in range(0, length, LINES * WIDTH):
+        a = block_of_row(x, mask, at, length, LINES, WIDTH, PRODUCTS, BACKWARD, BEFORE)
         if PRODUCTS:
-            tl.store(out + row + where, tl.cumprod(a, 0) * carried, mask=inside)
-            carried *= tl.reduce(a, 0, multiply)
+            lines = tl.reduce(a, 1, multiply)
+            front = tl.reduce(tl.where(m < i, lines[None, :], 1.0), 1, multiply) * carried
+            shown = tl.cumprod(a, 1) * front[:, None]
+            carried *= tl.reduce(lines, 0, multiply)
         else:
-            tl.store(out + row + where, tl.cumsum(a, 0) + carried, mask=inside)
-            carried += tl.sum(a, 0)
+            lines = tl.sum(a, 1)
+            front = tl.sum(tl.where(m < i, lines[None, :], 0.0), 1) + carried
+            shown = tl.cumsum(a, 1) + front[:, None]
+            carried += tl.sum(lines, 0)
+        place = at + i * WIDTH + j
+        where = length - 1 - place if BACKWARD else place
+        tl.store(out + where, shown, mask=place < length)
 
 
 @tiles.jit

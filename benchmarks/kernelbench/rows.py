@@ -127,7 +127,7 @@ def _scanned(x: Any, mask: Any = None, **words: bool) -> Any:
     out = x.new_empty(x.shape)
     kinds = {"PRODUCTS": False, "BACKWARD": False, "BEFORE": False} | words
     programs.scanned_rows[(x.shape[0],)](
-        x, mask, out, x.shape[1], BLOCK=BLOCK, num_warps=8, **kinds
+        x, mask, out, x.shape[1], LINES=32, WIDTH=128, num_warps=8, **kinds
     )
     return out
 

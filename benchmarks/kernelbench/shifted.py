@@ -124,6 +124,12 @@ def is_for(x: Any) -> bool:
     return split.is_for(prod(x.shape[2:]), 64)
 
 
+def tile_of(filters: int) -> tuple[int, int, int, int]:
+    """The rows and columns of a tile, its warps, and the steps that are in flight."""
+    columns = min(max(1 << (filters - 1).bit_length(), 16), 128)
+    return 128 if columns == 128 else 256, columns, 8, 4
+
+
 def convolved(x: Any, w: Any, out: Any, walk: Walk) -> None:
     """Convolve images.
 
@@ -132,6 +138,7 @@ def convolved(x: Any, w: Any, out: Any, walk: Walk) -> None:
         w: of shape (filters, channels, taps along each axis); any strides.
         out: of shape (images, filters, results along each axis); any strides.
     """
+    split.calls.append("shifted")
     images, channels, *extents = x.shape
     filters, _, *taps = w.shape
     results = tuple(out.shape[2:])
@@ -155,13 +162,12 @@ def convolved(x: Any, w: Any, out: Any, walk: Walk) -> None:
         w, weights, filters, channels, tuple(taps), w.stride(), filters * depth, chunks * deep,
         FLIPPED=walk.flipped, TAPS=joined, INNER=1 << (chunks * deep - 1).bit_length(),
     )  # fmt: skip
-    n = min(max(1 << (filters - 1).bit_length(), 16), 128)
-    m = 128 if n == 128 else 256
+    m, n, warps, stages = tile_of(filters)
     shifts = walk.step[0] * lines[1] * lines[2], walk.step[1] * lines[2], walk.step[2]
     tiles_of_all = -(-rows // m) * -(-filters // n)
     shifted_products[(min(tiles_of_all, max(current.device().limits.multiprocessors, 1)),)](
         TensorDescriptor(spread, (2 * rows, pitch), (pitch, 1), (m, deep)),
         TensorDescriptor(weights, (2 * filters, depth), (depth, 1), (n, deep)),
         out, rows, filters, (lines[0], lines[1]), lines[2], results, own, shifts, chunks,
-        out.stride(), M=m, N=n, K=deep, num_warps=8, num_stages=4,
+        out.stride(), M=m, N=n, K=deep, num_warps=warps, num_stages=stages,
     )  # fmt: skip

@@ -24,6 +24,10 @@ _LINE = 4
 """Elements of 16 bytes, of which rows are multiples."""
 
 
+calls: list[str] = []
+"""The products of this process that were computed so, by what computed them."""
+
+
 @tiles.jit
 def split_rows(
     x, out, rows, columns, x_batch, x_row, x_column, out_part, pitch, scale,
@@ -105,6 +109,7 @@ def multiplied(a: Any, b: Any, shape: int = WHOLE, scale: float = 1.0) -> Any:
         b: of shape (batches, k, n).
         shape: ``UPPER`` or ``LOWER`` of triangular matrices; what is beside is not read.
     """
+    calls.append("split")
     batches, m, k = a.shape
     n = b.shape[2]
     one, pitch = _split(a, scale)

@@ -77,6 +77,8 @@ TITLES = {
     "polybench": "PolyBench as loop nests beside gcc",
     "fusion": "Fused launches beside one kernel by hand",
     "tuner": "The tuner beside a search of all schedules",
+    "kernelbench": "KernelBench's level 1 beside torch",
+    "tileops": "TileOPs' workloads beside torch",
     "tests": "The tests",
 }
 """The sections of docs/figures.md, in order; other files follow under their names."""
