@@ -253,7 +253,8 @@ class Bound:
     """Stands for a kernel of NVIDIA's driver."""
 
     def __init__(self, driver: Driver) -> None:
-        self.artifact = SimpleNamespace(own_dynamic=0, coarse=2, param_bytes=12, name="k")
+        # The driver reads no bytes behind the last parameter.
+        self.artifact = SimpleNamespace(own_dynamic=0, coarse=2, param_bytes=16, name="k")
         self.block, self.driver = (32, 1, 1), driver
         self.prepared = 0
 
@@ -278,7 +279,7 @@ class Stream:
 def native_step(driver: Driver) -> tuple[recipes.Step, Bound, Stream]:
     bound, stream = Bound(driver), Stream()
     form = Form(bound, (4, 3, 2), 64, True, ((0, 4), (8, 4)))
-    only = recipes.Delayed(form, b"aaaabbbbcccc", ())
+    only = recipes.Delayed(form, b"aaaabbbbcccc\0\0\0\0", ())
     return recipes.Step(recipes.Group(0, 1), [only], 1, stream), bound, stream
 
 
@@ -299,7 +300,8 @@ def test_a_step_that_the_driver_refuses_is_launched_slowly() -> None:
     step, bound, stream = native_step(Driver(code=400))
     step.submit([b"....", b"1111", b"2222"], stream, ["kept"])
     ((kernel, params, *shape, keep),) = stream.launches
-    assert (kernel, params, shape, keep) == (bound, b"1111bbbb2222", [4, 3, 2, 64], ["kept"])
+    whole = b"1111bbbb2222\0\0\0\0"
+    assert (kernel, params, shape, keep) == (bound, whole, [4, 3, 2, 64], ["kept"])
 
 
 def test_observers_see_steps() -> None:

@@ -19,13 +19,17 @@ _KEY = object()
 
 
 class Block:
-    """A parameter block, as a launcher takes an array."""
+    """A parameter block, as a launcher takes an array.
 
-    __slots__ = "__gridlane_launch__", "keep"
+    Args:
+        size: of what the driver reads, without the bytes behind the last parameter.
+    """
 
-    def __init__(self, params: bytes, keep: Any) -> None:
-        self.__gridlane_launch__ = _KEY, params
-        self.keep = keep
+    __slots__ = "__gridlane_launch__", "keep", "params"
+
+    def __init__(self, params: bytes, keep: Any, size: int) -> None:
+        self.__gridlane_launch__ = _KEY, params[:size]
+        self.params, self.keep = params, keep
 
 
 class Step:
@@ -79,8 +83,9 @@ class Step:
     def submit(self, numbers: Sequence[bytes], stream: Any, keep: Any) -> None:
         """Submit with the numbers of a queue. Hot."""
         params = self.params(numbers)
-        if self._native is not None and stream is self._native.stream and not trace.enabled():
-            self._native(Block(params, keep))
+        native = self._native
+        if native is not None and stream is native.stream and not trace.enabled():
+            native(Block(params, keep, native.size))
         else:
             self.launch(params, stream, keep)
 
@@ -96,7 +101,7 @@ class _Native(Launcher):
 
     def __init__(self, step: Step, stream: Any) -> None:
         super().__init__()  # pyright: ignore[reportUnknownMemberType]  # C, or its equivalent
-        self.step, self.stream = step, stream
+        self.step, self.stream, self.size = step, stream, 0
         self._prepare()
 
     def _prepare(self) -> None:
@@ -107,7 +112,8 @@ class _Native(Launcher):
             return
         x, y, z = step.grid
         geometry = x // artifact.coarse, y, z, *kernel.block
-        whole = ARRAY, Block, _KEY, 0, artifact.param_bytes
+        self.size = entry.param_size
+        whole = ARRAY, Block, _KEY, 0, self.size
         place = entry.address, entry.function, geometry, step.shared, entry.stream
         self._install((whole,), entry.param_size, *place, entry.flag, entry.sound, entry.keep)
 
@@ -119,7 +125,7 @@ class _Native(Launcher):
             self._prepare()
 
     def _append(self, block: Block) -> None:
-        self.step.launch(block.__gridlane_launch__[1], self.stream, block.keep)
+        self.step.launch(block.params, self.stream, block.keep)
 
     def _failed(self, code: int, args: tuple[Any, ...]) -> None:
         """Repair or explain a launch that the driver refused and did not run."""
