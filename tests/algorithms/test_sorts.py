@@ -49,6 +49,27 @@ def test_one_sweep(monkeypatch, large):
         clear_all_caches()
 
 
+@pytest.mark.parametrize(("key", "value"), [(np.uint8, np.float64), (np.int64, np.uint8)])
+def test_values_in_the_memory_of_the_keys(monkeypatch, key, value):
+    """In one sweep numbers of values take the place of keys, whichever are larger."""
+    monkeypatch.setattr(inner, "_is_swept", lambda: True)
+    monkeypatch.setattr(one_sweep, "_MOST_ITEMS", 2)
+    clear_all_caches()
+    try:
+        with gridlane.device("cpu"):
+            keys, values = numbers(20_001, key), np.arange(20_001).astype(value)
+            out, moved = room(keys.size, key), room(keys.size, value)
+            algorithms.radix_sort(
+                d_in_keys=up(keys), d_out_keys=out, d_in_values=up(values), d_out_values=moved,
+                num_items=keys.size, order=SortOrder.ASCENDING,
+            )  # fmt: skip
+            order = np.argsort(keys, kind="stable")
+            assert np.array_equal(out.copy_to_host(), keys[order])
+            assert np.array_equal(moved.copy_to_host(), values[order])
+    finally:
+        clear_all_caches()
+
+
 @pytest.mark.parametrize("device", ["cpu", "interp"])
 @pytest.mark.parametrize("dtype", [np.int16, np.float32])
 def test_sorts_by_one_block(monkeypatch, device, dtype):

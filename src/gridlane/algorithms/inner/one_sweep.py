@@ -36,10 +36,10 @@ TICKETS = PASSES * DIGITS
 COUNTS = TICKETS + PASSES
 _THREADS = 256
 _WARPS = _THREADS // 32
-_BLOCKS = 3
-_BLOCKS_OF_WORDS = 2
-"""Blocks that a multiprocessor holds at once, and the same for keys of 32 bits alone; bounds the
-registers of a thread."""
+_BLOCKS, _FEW_BLOCKS = 3, 2
+"""Blocks that a multiprocessor holds at once, and the same where keys and ranks are more than
+``_MANY_REGISTERS`` of a thread; bounds its registers."""
+_MANY_REGISTERS = 56
 _MOST_ITEMS = 32
 _MOST_BYTES = 144
 """Of a thread in a tile; blocks have 48 KiB of shared memory."""
@@ -56,15 +56,20 @@ _COUNTED = 16
 SMALL_COUNT = 1 << 30
 
 
+def _size_of(items: Sequence[ItemType]) -> int:
+    """The bytes of shared memory for an item: values take the place of keys if they are numbers."""
+    sizes = [each.size for each in items]
+    return sum(sizes) if any(each.is_struct for each in items) else max(sizes)
+
+
 def _items_of(items: Sequence[ItemType]) -> int:
     """How many items of a tile are a thread's."""
-    size = sum(each.size for each in items)
-    return max(1, min(_MOST_ITEMS, _MOST_BYTES // size))
+    return max(1, min(_MOST_ITEMS, _MOST_BYTES // _size_of(items)))
 
 
 def fits(items: Sequence[ItemType]) -> bool:
     """Whether a tile with an item for each thread is within the shared memory of a block."""
-    return sum(each.size for each in items) <= _MOST_BYTES
+    return _size_of(items) <= _MOST_BYTES
 
 
 def states_of(count: int, items: Sequence[ItemType]) -> tuple[int, ItemType]:
@@ -278,30 +283,31 @@ def _placing_values(
 
 
 def _storing(
-    sink: tuple[Code, Code],
-    digit_of: Dispatcher,
-    item: ItemType,
-    is_paired: bool,
-    word: ItemType,
-    items: int,
-) -> Dispatcher:
-    """The device function that stores a sorted tile: ``places`` are those of the first items of
-    digits, less their places in the tile."""
+    sink: tuple[Code, Code], digit_of: Dispatcher, item: ItemType, word: ItemType, items: int
+) -> tuple[Dispatcher, Dispatcher]:
+    """The device functions that store the keys of a sorted tile, and its values: ``places`` are
+    those of the first items of digits, less their places in the tile, and ``spots`` gets those of a
+    thread's items."""
     turns, number = tuple(range(items)), word.dtype.type
     store, store_value = sink[0].store, sink[1].store
     get = item.load
 
-    def store_tile(tile, tile_values, places, outs, out_values, inside, t, shift, mask, flip):
+    def store_keys(tile, places, outs, spots, inside, t, shift, mask, flip):
         for k in turns:
             j = np.uint32(k * _THREADS + t)
             if j < inside:
                 moved = tile[j]
                 place = number(places[digit_of(moved, shift, mask, flip)] + number(j))
+                spots[k] = place
                 store(outs, place, moved)
-                if is_paired:
-                    store_value(out_values, place, get(tile_values, j))
 
-    return jit(store_tile, device=True)
+    def store_values(tile, out_values, spots, inside, t):
+        for k in turns:
+            j = np.uint32(k * _THREADS + t)
+            if j < inside:
+                store_value(out_values, spots[k], get(tile, j))
+
+    return jit(store_keys, device=True), jit(store_values, device=True)
 
 
 @cached
@@ -322,7 +328,10 @@ def _sorting(
     place_keys, look_back = _placing(items), _looking_back(word)
     sum_below, sum_all_below = summing_below(item_type(np.uint32)), summing_below(word)
     place_values = _placing_values(source[1].load, item, word, items)
-    store_tile = _storing(sink, digit_of, item, is_paired, word, items)
+    store_keys, store_values = _storing(sink, digit_of, item, word, items)
+    is_shared = not item.is_struct  # keys and values are in the same memory, in turns
+    own_values = tile_items if is_paired and not is_shared else 1
+    tile_bytes = tile_items * max(key.size, item.size if is_shared else 1)
     key_dtype, item_dtype, word_dtype = key.dtype, item.dtype, word.dtype
 
     def sort_tiles(
@@ -350,10 +359,14 @@ def _sorting(
         sums = cuda.shared.array(_WARPS, np.uint32)
         all_sums = cuda.shared.array(_WARPS, word_dtype)
         turn = cuda.shared.array(1, np.int64)
-        tile = cuda.shared.array(tile_items, key_dtype)
-        tile_values = cuda.shared.array(tile_items if is_paired else 1, item_dtype)
+        memory = cuda.shared.array(tile_bytes, np.uint8, alignment=16)
+        tile = memory.view(key_dtype)
+        tile_values = (
+            memory.view(item_dtype) if is_shared else cuda.shared.array(own_values, item_dtype)
+        )
         keys = cuda.local.array(items, key_dtype)
         ranks = cuda.local.array(items, np.uint32)
+        spots = cuda.local.array(items, word_dtype)
         t = np.uint32(cuda.threadIdx.x)
         lane, warp = np.uint32(t & np.uint32(31)), np.uint32(t >> np.uint32(5))
         if t == 0:
@@ -387,13 +400,17 @@ def _sorting(
         places[t] = number(before - number(start))  # of the tile's first item; it may wrap around
         cuda.syncthreads()
         place_keys(keys, ranks, counters, column, tile)
-        if is_paired:
-            place_values(values, tile_values, ranks, base, first, inside)
         cuda.syncthreads()
-        store_tile(tile, tile_values, places, outs, out_values, inside, t, shift, mask, flip)
+        store_keys(tile, places, outs, spots, inside, t, shift, mask, flip)
+        if is_paired:
+            cuda.syncthreads()
+            place_values(values, tile_values, ranks, base, first, inside)
+            cuda.syncthreads()
+            store_values(tile_values, out_values, spots, inside, t)
 
-    is_word = key.size <= 4 and value is None
-    return kernel(sort_tiles, launch_bounds=(_THREADS, _BLOCKS_OF_WORDS if is_word else _BLOCKS))
+    registers = items * (max(key.size // 4, 1) + 1)
+    blocks = _FEW_BLOCKS if registers > _MANY_REGISTERS else _BLOCKS
+    return kernel(sort_tiles, launch_bounds=(_THREADS, blocks))
 
 
 def words_of(shift: int, width: int, descending: bool) -> tuple[np.uint32, np.uint32, np.uint32]:
