@@ -8,6 +8,7 @@ Where there are three axes of places, the first one is a loop of each thread.
 import math
 from functools import cache
 from itertools import product
+from math import prod
 from typing import Any, NamedTuple
 
 from benchmarks.kernelbench import shifted, windows
@@ -312,6 +313,20 @@ def phases(stride: int, padding: int, dilation: int) -> list[Phase | int]:
     return found
 
 
+MOST_CALLS = 32
+"""Of products of shifted rows for a transposed convolution: one for each phase and group."""
+
+
+def _shifted_groups(x: Any, w: Any, out: Any, walk: shifted.Walk, groups: int) -> None:
+    """A phase of a transposed convolution, a group after another."""
+    channels, filters = x.shape[1] // groups, w.shape[1]
+    for group in range(groups):
+        own = slice(group * channels, (group + 1) * channels)
+        results = out[:, group * filters : (group + 1) * filters]
+        weights = _three_axes(w[own].transpose(0, 1))
+        shifted.convolved(_three_axes(x[:, own]), weights, _three_axes(results), walk)
+
+
 def transposed(model: Any, x: Any) -> Any:
     """The transposed convolution of a module's only layer, by the phases of its results."""
     (layer,) = model.children()
@@ -325,7 +340,8 @@ def transposed(model: Any, x: Any) -> Any:
     ]
     out = x.new_empty((x.shape[0], groups * w.shape[1], *ends))
     results, shape = out.view(-1, *ends), (x.shape[0], -1)
-    by_shifts = groups == 1 and shifted.is_for(x)
+    live = prod(sum(isinstance(e, Phase) for e in phases(*a)) for a in zip(*words, strict=True))
+    by_shifts = groups * live <= MOST_CALLS and shifted.is_for(x)
     shared = [math.gcd(s, d) for s, d in zip(layer.stride, layer.dilation, strict=True)]
     taps = [s // g for s, g in zip(layer.stride, shared, strict=True)]
     steps = tuple([d // g for d, g in zip(layer.dilation, shared, strict=True)])
@@ -344,8 +360,7 @@ def transposed(model: Any, x: Any) -> Any:
                 d * (t - 1) - e.offset for d, t, e in zip(steps, part.shape[2:], known, strict=True)
             ]
             walk = shifted.Walk(_three_of(tuple(before), 0), _three_of(steps, 1), True)
-            weights = _three_axes(part.transpose(0, 1))
-            shifted.convolved(_flat(x), weights, _three_axes(own.unflatten(0, shape)), walk)
+            _shifted_groups(x, part, own.unflatten(0, shape), walk, groups)
         elif own.numel():
             _TRANSPOSED[len(ends)](count, steps)(x, part, own, *[e.offset for e in known])
     return _added(out, layer.bias)
