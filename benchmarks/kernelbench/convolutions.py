@@ -254,9 +254,9 @@ def _convolved(layer: Any, x: Any) -> Any:
         size = tuple(w.shape[2:])
         out = windows.slid("products", x, w, tuple(ends), size, *walk)
     elif layer.groups == 1 and shifted.is_for(x):
-        if max(layer.stride) == 1:
+        if max(layer.stride) == 1 or max(layer.dilation) == 1:
             padding, dilation = _three_of(layer.padding, 0), _three_of(layer.dilation, 1)
-            walk = shifted.Walk(padding, dilation, False)
+            walk = shifted.Walk(padding, dilation, False, _three_of(layer.stride, 1))
             shifted.convolved(_flat(x), _flat(w), _flat(out), walk)
         else:
             words = {"stride": layer.stride, "padding": layer.padding, "dilation": layer.dilation}

@@ -1,10 +1,11 @@
-"""Convolutions of stride 1, of any number of axes, as products of shifted rows.
+"""Convolutions of up to three axes as products of shifted rows.
 
 Places of the padded images are rows of a matrix, channels its columns. The rows that a tap reads
 are those of the results, shifted by a constant; so a convolution is a sum of products of matrices,
 a tap each, whose blocks a GPU copies by itself. Results between the lines of an image are computed
 and not stored. Rows of few channels have those of all taps along the last axis one behind the
-other. Products are three of tf32 each; see ``split.py``.
+other. With strides the places between two results are channels more. Products are three of tf32
+each; see ``split.py``.
 """
 
 from __future__ import annotations
@@ -28,16 +29,19 @@ FEW = 16
 
 class Walk(NamedTuple):
     """How results walk over images, an axis each: the first tap of result i is place
-    ``i - before``, and the next ones are ``step`` further each. ``flipped``: in reverse order."""
+    ``stride * i - before``, and the next ones are ``step`` further each. ``flipped``: in reverse
+    order. With strides the steps are 1, and taps are not flipped.
+    """
 
     before: Triple
     step: Triple
     flipped: bool
+    stride: Triple = (1, 1, 1)
 
 
 @tiles.jit
 def spread_rows(
-    x, out, images, channels, extents, x_steps, before, step, lines, width, out_part, pitch,
+    x, out, images, channels, extents, x_steps, before, step, stride, lines, width, out_part, pitch,
     TAPS: tl.constexpr, INNER: tl.constexpr, PLACES: tl.constexpr,
 ):  # fmt: skip
     """Both parts of some places of a line, for each its channels, or those of some taps one behind
@@ -45,14 +49,17 @@ def spread_rows(
     across = tl.cdiv(width, PLACES)
     line, block = tl.program_id(0) // across, tl.program_id(0) % across
     image, layer = line // (lines[0] * lines[1]), line // lines[1] % lines[0]
-    z, y = layer - before[0], line % lines[1] - before[1]
     e = tl.arange(0, INNER)[:, None]
     p = (block * PLACES + tl.arange(0, PLACES))[None, :]
-    at = p + e // channels * step - before[2]
+    own = e % channels
+    z = layer * stride[0] - before[0] + own // (stride[1] * stride[2]) % stride[0]
+    y = line % lines[1] * stride[1] - before[1] + own // stride[2] % stride[1]
+    at = (p + e // channels * step) * stride[2] - before[2] + own % stride[2]
+    channel = own // (stride[0] * stride[1] * stride[2])
     inside = (z >= 0) & (z < extents[0]) & (y >= 0) & (y < extents[1])
     inside = inside & (at >= 0) & (at < extents[2]) & (e < channels * TAPS)
     where = image.to(tl.int64) * x_steps[0] + z.to(tl.int64) * x_steps[2]
-    where = where + y.to(tl.int64) * x_steps[3] + (e % channels).to(tl.int64) * x_steps[1]
+    where = where + y.to(tl.int64) * x_steps[3] + channel.to(tl.int64) * x_steps[1]
     a = tl.trans(tl.load(x + where + at * x_steps[4], mask=inside, other=0.0))
     bits = (a.to(tl.int32, bitcast=True) + 0x1000) & -0x2000
     large = bits.to(tl.float32, bitcast=True)
@@ -66,7 +73,7 @@ def spread_rows(
 
 @tiles.jit
 def spread_weights(
-    w, out, filters, channels, taps, w_steps, out_part, pitch,
+    w, out, filters, channels, taps, size, stride, w_steps, out_part, pitch,
     FLIPPED: tl.constexpr, TAPS: tl.constexpr, INNER: tl.constexpr,
 ):  # fmt: skip
     """Both parts of the weights of a filter and a tap, or of all taps along the last axis."""
@@ -79,8 +86,13 @@ def spread_weights(
         a, b, c = tap // (taps[1] * taps[2]), tap // taps[2] % taps[1], tap % taps[2] + e * 0
     if FLIPPED:
         a, b, c = taps[0] - 1 - a, taps[1] - 1 - b, taps[2] - 1 - c
-    inside = e < channels * TAPS
-    where = f * w_steps[0] + e % channels * w_steps[1] + a * w_steps[2] + b * w_steps[3]
+    own = e % channels
+    a = a * stride[0] + own // (stride[1] * stride[2]) % stride[0]
+    b = b * stride[1] + own // stride[2] % stride[1]
+    c = c * stride[2] + own % stride[2]
+    inside = (e < channels * TAPS) & (a < size[0]) & (b < size[1]) & (c < size[2])
+    channel = own // (stride[0] * stride[1] * stride[2])
+    where = f * w_steps[0] + channel * w_steps[1] + a * w_steps[2] + b * w_steps[3]
     values = tl.load(w + where + c * w_steps[4], mask=inside, other=0.0)
     bits = (values.to(tl.int32, bitcast=True) + 0x1000) & -0x2000
     large = bits.to(tl.float32, bitcast=True)
@@ -140,7 +152,9 @@ def convolved(x: Any, w: Any, out: Any, walk: Walk) -> None:
     """
     split.calls.append("shifted")
     images, channels, *extents = x.shape
-    filters, _, *taps = w.shape
+    filters, _, *size = w.shape
+    channels *= prod(walk.stride)
+    taps = [-(-k // s) for k, s in zip(size, walk.stride, strict=True)]
     results = tuple(out.shape[2:])
     is_joined = channels < FEW
     joined = taps[2] if is_joined else 1
@@ -154,12 +168,13 @@ def convolved(x: Any, w: Any, out: Any, walk: Walk) -> None:
     block, places = 1 << (pitch - 1).bit_length(), 128 if pitch <= 64 else 64
     spread_rows[(images * lines[0] * lines[1] * -(-lines[2] // places),)](
         x, spread, images, channels, tuple(extents), x.stride(), walk.before, walk.step[2],
-        (lines[0], lines[1]), lines[2], rows * pitch, pitch, TAPS=joined, INNER=block,
-        PLACES=places, num_warps=8,
+        walk.stride, (lines[0], lines[1]), lines[2], rows * pitch, pitch, TAPS=joined,
+        INNER=block, PLACES=places, num_warps=8,
     )  # fmt: skip
     weights = x.new_empty((2, filters, depth))
     spread_weights[(filters * prod(own),)](
-        w, weights, filters, channels, tuple(taps), w.stride(), filters * depth, chunks * deep,
+        w, weights, filters, channels, tuple(taps), tuple(size), walk.stride, w.stride(),
+        filters * depth, chunks * deep,
         FLIPPED=walk.flipped, TAPS=joined, INNER=1 << (chunks * deep - 1).bit_length(),
     )  # fmt: skip
     m, n, warps, stages = tile_of(filters)

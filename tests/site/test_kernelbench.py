@@ -214,6 +214,12 @@ def test_convolutions_by_shifted_rows(torch, channels: int) -> None:
     before = tuple(d * (k - 1) - p for d, k, p in zip(step, size, padding, strict=True))
     shifted.convolved(x, w, out, shifted.Walk(before, step, True))
     torch.testing.assert_close(out, want, atol=1e-4, rtol=1e-4)
+    size, stride = (2, 3, 5), (2, 2, 3)
+    w = torch.randn(10, channels, *size)
+    want = torch.nn.functional.conv3d(x, w, padding=padding, stride=stride)
+    out = torch.empty_like(want)
+    shifted.convolved(x, w, out, shifted.Walk(padding, (1, 1, 1), False, stride))
+    torch.testing.assert_close(out, want, atol=1e-4, rtol=1e-4)
 
 
 def test_pools_of_negative_numbers(torch) -> None:
