@@ -17,6 +17,7 @@ import islpy as isl
 from gridlane.compute.expressions import BLOCK, FOR, IF, USER, python
 from gridlane.compute.polyhedra import Polyhedra
 from gridlane.compute.schedules import SHORT_STRIP, STRIP, Order, text_order
+from gridlane.compute.splitting import Splits, Splitter, SplitText
 from gridlane.compute.strides import (
     PROCESSOR,
     Rates,
@@ -57,6 +58,9 @@ class KernelText:
         loops: names of the loops that are threads, in the function's text.
         threads: of its only block, where no loops are.
         is_walk: each block has one thread, whose innermost loops are vectors.
+        splits: kernels of threads that share iterations.
+        is_strided: iterations along x are not next to each other, and those of shared sums are.
+        notes: on what threads share, for ``explain``.
     """
 
     name: str
@@ -66,6 +70,9 @@ class KernelText:
     loops: tuple[str, ...]
     threads: int = 1
     is_walk: bool = False
+    splits: tuple[SplitText, ...] = ()
+    is_strided: bool = False
+    notes: tuple[str, ...] = ()
 
 
 @frozen
@@ -318,6 +325,7 @@ class Emitter:
             order = [*reversed(range(len(band)))]
         spans = [self._span(loops[number], inside) for number in order]
         rows = 1 if walks is not None else self._rows(nodes, loops, order, inside)
+        before = self.cost
         if self.order.tiles:
             self._add_tiles(nodes, loops)
         elif walks is None:
@@ -351,10 +359,28 @@ class Emitter:
         text = f"{head}\n{text}\n"
         shown = tuple([self._loop_text(span, inside) for span in spans])
         is_walk = walks is not None
-        self.kernels.append(KernelText(name, text, arguments, tuple(spans), shown, 1, is_walk))
+        splits = self._splits(nodes, [loops[n] for n in order], name, arguments)
+        if splits.texts:
+            self.cost = min(self.cost, before + splits.cost)
+        self.kernels.append(
+            KernelText(
+                name, text, arguments, tuple(spans), shown, 1, is_walk, splits.texts,
+                splits.is_strided, splits.notes,
+            )
+        )  # fmt: skip
         ranges = "".join(f"({each.first}, {each.last}, {each.step}), " for each in spans)
         given = "".join(f"{each}, " for each in arguments if not each.endswith("_first"))
-        self.host.add(f"{self.launch}({number}, ({ranges}), ({given}))")
+        lengths = f", {splits.lengths(self._span)}" if splits.texts else ""
+        self.host.add(f"{self.launch}({number}, ({ranges}), ({given}){lengths})")
+
+    def _splits(
+        self, nodes: list[isl.AstNode], loops: list[Loop], name: str, arguments: tuple[str, ...]
+    ) -> Splits:
+        """Kernels of threads that share the iterations of a kernel."""
+        if not self.rates.splits or self.plain or self.is_single or self.order.tiles:
+            return Splits()
+        known = [each for each in arguments if not each.endswith("_first")]
+        return Splitter(self, nodes, loops, name, known).splits()
 
     def _arguments_of(self, text: str, spans: list[Span]) -> tuple[str, ...]:
         """The arguments of a kernel of a text."""

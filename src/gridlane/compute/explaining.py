@@ -130,6 +130,7 @@ def outline_of(emitter: Emitter) -> list[str]:
         shown = _ShapedOutline(
             emitter.polyhedra, emitter.typing, emitter.order, emitter.rates, emitter.threads,
             emitter.unrolled, emitter.names, emitter.staged, emitter.block, emitter.items,
+            emitter.split,
         )  # fmt: skip
         return shown.outline()
     return _Outline(

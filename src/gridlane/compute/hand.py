@@ -9,8 +9,9 @@ not interleave.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 import islpy as isl
 
@@ -27,6 +28,7 @@ from gridlane.core.frozen import frozen
 
 _ITEM = re.compile(r"([A-Za-z_]\w*)(?:/([1-9]\d*))?")
 _MOST_UNROLLED = 64
+_MOST_SPLIT = 1024
 
 
 @frozen
@@ -55,6 +57,7 @@ class Schedule:
         unroll: iterations of a loop that are written out, by its name.
         staged: arrays of which a block has its part in shared memory.
         block: threads of a block along x, y and z, where arrays are staged.
+        split: a loop of sums that threads divide, how many of a block, and how many blocks.
     """
 
     order: tuple[Item, ...]
@@ -63,6 +66,7 @@ class Schedule:
     unroll: Mapping[str, int]
     staged: tuple[str, ...] = ()
     block: tuple[int, int, int] = (1, 1, 1)
+    split: tuple[Item, int, int] | None = None
 
 
 def schedule_of(
@@ -73,6 +77,7 @@ def schedule_of(
     unroll: Mapping[str, int],
     staged: tuple[str, ...] = (),
     workgroup: tuple[int, ...] | None = None,
+    split: tuple[str, int] | tuple[str, int, int] | None = None,
 ) -> Schedule:
     """A schedule in words.
 
@@ -110,7 +115,34 @@ def schedule_of(
     if staged and workgroup is None:
         raise ArgumentError("stage is of blocks whose threads are known: give a workgroup")
     x, y, z = (*(workgroup or ()), 1, 1, 1)[:3]
-    return Schedule(tuple(items), parallel, vector, dict(unroll), tuple(staged), (x, y, z))
+    parts = _split_of(split, names, items, parallel, vector)
+    if parts is not None and (staged or workgroup):
+        raise ArgumentError("split has the shape of blocks, and stage or workgroup too")
+    return Schedule(tuple(items), parallel, vector, dict(unroll), tuple(staged), (x, y, z), parts)
+
+
+def _split_of(
+    split: Sequence[Any] | None,
+    names: set[str],
+    items: list[Item],
+    threads: tuple[Item, ...],
+    vector: int,
+) -> tuple[Item, int, int] | None:
+    if split is None:
+        return None
+    if not isinstance(split, tuple) or len(split) not in (2, 3) or not isinstance(split[0], str):
+        raise ArgumentError(
+            f"split={split!r}; it is a loop, threads of a block, and blocks if many"
+        )
+    item, counts = _item(split[0], names), split[1:]
+    if item not in items or item in threads:
+        raise ArgumentError(f"split has {item}, which is no loop of a thread")
+    if vector > 1:
+        raise ArgumentError("split and vector are not of one schedule")
+    for count, least in zip(counts, (2, 1)):
+        if type(count) is not int or not least <= count <= _MOST_SPLIT:
+            raise ArgumentError(f"split={split!r}; it must be {least} to {_MOST_SPLIT}")
+    return item, split[1], split[2] if len(split) == 3 else 1
 
 
 def _item(text: str, names: set[str]) -> Item:
@@ -181,10 +213,11 @@ class HandSchedule:
             for n, each in enumerate(self.dimensions)
             if each.item is not None and not each.is_unrolled
         }
-        known = self.schedule
+        known, split = self.schedule, self.schedule.split
+        numbers = None if split is None else (self._number(split[0]), *split[1:])
         return ShapedEmitter(
             self.polyhedra, typing, order, rates, threads, unrolled, names, known.staged,
-            known.block, items,
+            known.block, items, numbers,
         )  # fmt: skip
 
     def emitted(self, typing: Typing, rates: Rates) -> Emitted:
@@ -195,6 +228,12 @@ class HandSchedule:
         """
         emitter = self.emitter(typing, rates)
         emitted = emitter.emitted()
+        split = self.schedule.split
+        if split is not None and not any(kernel.splits for kernel in emitted.kernels):
+            raise UnsupportedError(
+                f"split has {split[0]}, which is no loop of a thread",
+                self.polyhedra.nest.statements[-1].loc,
+            )
         spans = {span.name for kernel in emitted.kernels for span in kernel.spans}
         for item in self.schedule.threads:
             if f"{emitter.letter}{self._number(item)}" not in spans:

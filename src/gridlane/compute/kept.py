@@ -15,9 +15,11 @@ import islpy as isl
 from gridlane.compiler.cache import default_cache, make_key
 from gridlane.compiler.cache_key import source_digest
 from gridlane.compute.choosing import choose
+from gridlane.compute.cooperating import Way
 from gridlane.compute.emission import Emitted, KernelText, Span
 from gridlane.compute.polyhedra import Polyhedra
 from gridlane.compute.schedules import Order
+from gridlane.compute.splitting import SplitText
 from gridlane.compute.strides import Rates
 from gridlane.compute.threads import target_of
 from gridlane.compute.typing import Typing
@@ -85,6 +87,9 @@ def _fields(emitted: Emitted) -> dict[str, Any]:
             "arguments": each.arguments,
             "loops": each.loops,
             "spans": [[getattr(span, name) for name in _SPAN] for span in each.spans],
+            "splits": [_split_fields(split) for split in each.splits],
+            "is_strided": each.is_strided,
+            "notes": each.notes,
         }
         for each in emitted.kernels
     ]
@@ -120,6 +125,8 @@ def _emitted(fields: dict[str, Any]) -> Emitted:
             KernelText(
                 _text(each["name"]), _text(each["text"]), _texts(each["arguments"]), spans,
                 _texts(each["loops"]), _whole(each["threads"]), bool(each["is_walk"]),
+                tuple(map(_split, each["splits"])), bool(each["is_strided"]),
+                _texts(each["notes"]),
             )
         )  # fmt: skip
     name, map_, count, tiles, strips = fields["order"]
@@ -136,6 +143,27 @@ def _emitted(fields: dict[str, Any]) -> Emitted:
         None if small is None else _emitted(small),
         {_text(each): (_whole(n), _whole(size)) for each, (n, size) in fields["strips"].items()},
     )
+
+
+def _split_fields(split: SplitText) -> dict[str, Any]:
+    way = split.way
+    return {
+        "way": [way.is_lanes, way.threads, way.across, way.is_apart],
+        "texts": split.texts,
+        "names": split.names,
+        "arguments": split.arguments,
+        "count": split.count,
+        "arrays": dict(split.arrays),
+    }
+
+
+def _split(fields: Any) -> SplitText:
+    is_lanes, threads, across, is_apart = fields["way"]
+    way = Way(bool(is_lanes), _whole(threads), _whole(across), bool(is_apart))
+    arrays = {_text(name): _text(kind) for name, kind in fields["arrays"].items()}
+    arguments = tuple(map(_texts, fields["arguments"]))
+    texts, names = _texts(fields["texts"]), _texts(fields["names"])
+    return SplitText(way, texts, names, arguments, _text(fields["count"]), arrays)
 
 
 def _text(value: Any) -> str:

@@ -14,6 +14,7 @@ from gridlane.compute.emission import Emitted, KernelText
 from gridlane.compute.known import Steps
 from gridlane.compute.metadata import Metadata
 from gridlane.compute.model import Nest
+from gridlane.compute.splitting import SplitText, pick, second_of
 from gridlane.compute.typing import CONVERSIONS, NAMES, Typing
 from gridlane.core.generated_text import function_of
 from gridlane.launch import current
@@ -21,6 +22,8 @@ from gridlane.launch import current
 _MOST_BLOCKS = 65535
 """Blocks along y and z that every device has."""
 _THREADS = 256
+_RESIDENT = 2048
+"""Threads that a multiprocessor has at once."""
 _SCOPE = {"cuda": cuda, "math": math, **CONVERSIONS}
 
 
@@ -43,7 +46,9 @@ class Program:
         self.nest, self.typing, self.metadata = nest, typing, metadata
         self.emitted, self.same = emitted, same
         scope = {**_SCOPE, **nest.captured}
+        self.fastmath = fastmath
         jit = cuda.jit(fastmath=fastmath, **metadata.options)
+        self._split_kernels: dict[str, Any] = {}
         self.kernels = [jit(function_of(k.text, k.name, scope)) for k in emitted.kernels]
         self.host = function_of(emitted.host, "host", {})
         self.small: Program | None = None
@@ -75,12 +80,17 @@ class Program:
         number: int,
         spans: tuple[tuple[int, int, int], ...],
         args: tuple[Any, ...],
+        lengths: tuple[int, int] = (0, 0),
     ) -> None:
         """Launch a kernel over all values of its loops, by several grids if one is too large."""
         counts = [(last - first) // step + 1 for first, last, step in spans]
         if any(count < 1 for count in counts):
             return
         text, kernel = self.emitted.kernels[number], self.kernels[number]
+        is_own = self.metadata.workgroup is None and not self.metadata.launch_bounds
+        is_own = is_own or any(each.blocks for each in text.splits)
+        if text.splits and is_own and self._has_split(steps, text, spans, counts, args, lengths):
+            return
         block = self._block(text, counts)
         blocks = [-(-count // extent) for count, extent in zip(counts, block, strict=True)]
         firsts = [first for first, _, _ in spans]
@@ -95,6 +105,47 @@ class Program:
             kernel[where](*args, *more)
             if steps is not None:
                 steps.add(kernel, where, text.arguments, (*args, *more))
+
+    def _has_split(
+        self,
+        steps: Steps | None,
+        text: KernelText,
+        spans: tuple[tuple[int, int, int], ...],
+        counts: list[int],
+        args: tuple[Any, ...],
+        lengths: tuple[int, int],
+    ) -> bool:
+        """Launch kernels whose threads share iterations, if those are faster here."""
+        resident = current.device().limits.multiprocessors * _RESIDENT
+        found = pick(text.splits, counts, lengths, text.is_strided, resident)
+        if found is None:
+            return False
+        split, blocks = found
+        own = [each for each in text.arguments if not each.endswith("_first")]
+        values: dict[str, Any] = dict(zip(own, args, strict=True))
+        values |= {f"{s.name}_first": first for s, (first, *_) in zip(text.spans, spans)}
+        values[split.count] = blocks
+        shape = blocks, *(counts[1:] or [1]), *(counts[:1] or [1])
+        for name, kind in split.arrays.items():
+            values[name] = cuda.device_array(shape, np.dtype(CONVERSIONS[NAMES[kind]]))
+        for place, names in enumerate(split.arguments):
+            kernel = self._split_kernel(split, place)
+            where = *split.shape(place, counts, blocks), 0, self.metadata.shared_bytes
+            given = tuple([values[name] for name in names])
+            kernel[where](*given)
+            if steps is not None:
+                steps.add(kernel, where, names, given)
+        return True
+
+    def _split_kernel(self, split: SplitText, place: int) -> Any:
+        key = split.texts[place]
+        if key not in self._split_kernels:
+            function = function_of(key, split.names[place], {**_SCOPE, **self.nest.captured})
+            way = split.way if place == 0 else second_of(split.way)
+            options = {**self.metadata.options, "launch_bounds": way.threads * way.across}
+            jit = cuda.jit(fastmath=self.fastmath, **options)
+            self._split_kernels[key] = jit(function)
+        return self._split_kernels[key]
 
     def _block(self, text: KernelText, counts: list[int]) -> tuple[int, ...]:
         if text.is_walk:

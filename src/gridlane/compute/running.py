@@ -438,6 +438,7 @@ class Compute:
         unroll: Mapping[str, int] | None = None,
         workgroup: tuple[int, ...] | None = None,
         stage: tuple[str, ...] = (),
+        split: tuple[str, int] | tuple[str, int, int] | None = None,
     ) -> Compute:
         """The same loops by a schedule of the user's.
 
@@ -451,6 +452,10 @@ class Compute:
             stage: arrays that nothing writes, of which each block copies to shared memory what its
                 threads read. Loops of a thread over them have tiles in front of the threads, or
                 constant bounds.
+            split: a loop whose sums threads add up together, and how many of a block do; then how
+                many blocks divide it, whose sums another kernel adds. ``("j", 256)`` or
+                ``("j", 32, 8)``; the block's shape is the split's. Sums of floats need
+                ``fastmath``.
 
         Raises:
             ArgumentError: a word is no loop, one is missing, or a number does not fit.
@@ -463,8 +468,11 @@ class Compute:
             self.hints, known.launch_bounds, known.max_registers, known.shared_bytes,
         )  # fmt: skip
         made._schedule = schedule_of(
-            made._polyhedra, order, threads, vector, unroll or {}, tuple(stage), made.workgroup
-        )
+            made._polyhedra, order, threads, vector, unroll or {}, tuple(stage), made.workgroup,
+            split,
+        )  # fmt: skip
+        if split is not None and known.launch_bounds:
+            raise ArgumentError("split has the shape of blocks, and launch_bounds too")
         hand = HandSchedule(made._polyhedra, made._schedule)
         hand.emitted(made._typing, _rates(made).of_lanes)
         return made
@@ -494,15 +502,19 @@ class Compute:
         parts += [f"# {each}" for each in reasons]
         parts += [f"# large ones: {library.call}"] if library is not None else []
         parts += [f"# {roofline_line(work, values, peaks(device), device.name)}", choice]
+        parts += [f"# {each.name}: {note}" for each in emitted.kernels for note in each.notes]
         parts += [*outline_of(emitter), "", emitted.host]
         kernels = [*emitted.kernels, *(emitted.small.kernels if emitted.small else ())]
-        return "\n".join([*parts, *(each.text for each in kernels)])
+        parts += [
+            text for k in kernels for text in (k.text, *(k.splits[-1].texts if k.splits else ()))
+        ]
+        return "\n".join(parts)
 
 
 def _rates(compute: Compute) -> Rates:
     """The costs of the current device."""
     if not current.device().host_visible:
-        return GPU
+        return replace(GPU, sums=compute.fastmath)
     return replace(PROCESSOR, sums=compute.fastmath)
 
 

@@ -8,15 +8,19 @@ from dataclasses import replace
 
 import islpy as isl
 
+from gridlane.compute.cooperating import Way
 from gridlane.compute.emission import Emitter
 from gridlane.compute.model import Statement
 from gridlane.compute.polyhedra import Polyhedra
 from gridlane.compute.schedules import Order
+from gridlane.compute.sharing import loops_in
+from gridlane.compute.splitting import Splits, Splitter
 from gridlane.compute.staging import Range, constant_range, part_of, require_space, texts
 from gridlane.compute.strides import Rates
 from gridlane.compute.threads import Lines
-from gridlane.compute.tree import Loop
+from gridlane.compute.tree import Loop, users
 from gridlane.compute.typing import Typing
+from gridlane.core.errors import UnsupportedError
 
 
 class ShapedEmitter(Emitter):
@@ -30,6 +34,7 @@ class ShapedEmitter(Emitter):
         block: threads of a block along x, y and z, where arrays are staged.
         items: for each dimension of a loop its name in the text, and how many of its values an
             iteration of the dimension has.
+        split: a dimension that threads divide, how many of a block, and how many blocks.
     """
 
     def __init__(
@@ -44,10 +49,37 @@ class ShapedEmitter(Emitter):
         staged: Sequence[str] = (),
         block: tuple[int, int, int] = (1, 1, 1),
         items: Mapping[int, tuple[str, int]] | None = None,
+        split: tuple[int, int, int] | None = None,
     ) -> None:
         super().__init__(polyhedra, typing, order=order, rates=replace(rates, rows=1))
         self.threads, self.unrolled, self.names = threads, unrolled, names
         self.staged, self.block, self.items = staged, block, items or {}
+        self.split = split
+
+    def _splits(
+        self, nodes: list[isl.AstNode], loops: list[Loop], name: str, arguments: tuple[str, ...]
+    ) -> Splits:
+        if self.split is None:
+            return Splits()
+        number, threads, blocks = self.split
+        inner = {self._dimension(each.name) for node in nodes for each in loops_in(node)}
+        if number not in inner:
+            return Splits()
+        ways = Way(True, threads, 1, blocks > 1), Way(False, threads, 1024 // threads, blocks > 1)
+        ways = ways[0], replace(ways[1], across=min(32, ways[1].across))
+        known = [each for each in arguments if not each.endswith("_first")]
+        found = Splitter(self, nodes, loops, name, known).splits(ways, blocks)
+        divided = {self._dimension(each.loop.name) for each in found.divided}
+        if found.texts and divided == {number}:
+            return found
+        inside = {each for node in nodes for each in users(node)}
+        moved = {*self.strides.moves(number, 1, inside)} or inside
+        loc = min((self.statements[each].loc for each in moved), key=lambda loc: loc.line)
+        reason = "; ".join(found.notes) or "it adds up nothing that threads could share"
+        if found.texts:
+            others = ", ".join(sorted(self.names[each] for each in divided - {number}))
+            reason = f"threads would divide {others or 'another loop'}: put that into the split"
+        raise UnsupportedError(f"split of {self.names[number]}: {reason}", loc)
 
     def _tree(self) -> isl.AstNode:
         order, count = self.order.map, self.order.count

@@ -34,6 +34,7 @@ class Rates:
         vector: iterations that a thread of its own block has at once, in loops that are vectors;
             1 where threads are lanes only.
         sums: sums of floats may be evaluated in any order.
+        splits: several threads may share a sum, where there are few without that.
     """
 
     launch: float
@@ -45,6 +46,7 @@ class Rates:
     rows: int
     vector: int = 1
     sums: bool = False
+    splits: bool = False
 
     @property
     def of_lanes(self) -> Rates:
@@ -53,7 +55,7 @@ class Rates:
 
 
 PROCESSOR = Rates(2500.0, 64.0, 32, 8.0, 50.0, 21.0, 4, 8)
-GPU = Rates(100.0, 16_384.0, 256, 256.0, 10.0, 3.0, 1)
+GPU = Rates(100.0, 16_384.0, 256, 256.0, 10.0, 3.0, 1, splits=True)
 
 
 class Stride(Enum):
