@@ -38,12 +38,14 @@ class Way:
         threads: how many share an iteration.
         across: iterations of a block.
         is_apart: blocks divide the loops too, and another kernel adds what each has.
+        order: of tiles in shared memory, which loops are x, y and z.
     """
 
     is_lanes: bool
     threads: int
     across: int
     is_apart: bool = False
+    order: tuple[int, ...] = ()
 
 
 @frozen
@@ -159,7 +161,7 @@ class Shared(Body):
         lines.add(f"{name}_step = {step}")
         step = f"{name}_step"
         if len(loops_in(node)) == 1:
-            times = self._at_once(users(node))
+            times = self._times(users(node))
             whole, last = f"{times} * {step}", f"{loop.end} - {times - 1} * {step}"
             count = f"max(0, ({last} - {start} + {whole} - 1) // ({whole}))"
             lines.add(f"{rest} = {start} + {count} * ({whole})")
@@ -176,7 +178,7 @@ class Shared(Body):
         lines.depth -= 1
         self.is_dividing = before
 
-    def _at_once(self, names: list[str]) -> int:
+    def _times(self, names: list[str]) -> int:
         """Iterations whose registers a thread of a block has."""
         tensors, widest = self.emitter.nest.tensors, 1
         for name in names:

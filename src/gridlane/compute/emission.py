@@ -28,6 +28,7 @@ from gridlane.compute.strides import (
     cost_of_walks,
 )
 from gridlane.compute.threads import WORD, Body, Lines
+from gridlane.compute.transposing import Transposer
 from gridlane.compute.tree import Loop, children, depth_of, users, users_at
 from gridlane.compute.typing import Typing
 from gridlane.compute.walks import Walks
@@ -370,7 +371,7 @@ class Emitter:
         )  # fmt: skip
         ranges = "".join(f"({each.first}, {each.last}, {each.step}), " for each in spans)
         given = "".join(f"{each}, " for each in arguments if not each.endswith("_first"))
-        lengths = f", {splits.lengths(self._span)}" if splits.texts else ""
+        lengths = f", {splits.lengths(self._span)}" if splits.scopes else ""
         self.host.add(f"{self.launch}({number}, ({ranges}), ({given}){lengths})")
 
     def _splits(
@@ -380,7 +381,8 @@ class Emitter:
         if not self.rates.splits or self.plain or self.is_single or self.order.tiles:
             return Splits()
         known = [each for each in arguments if not each.endswith("_first")]
-        return Splitter(self, nodes, loops, name, known).splits()
+        found = Splitter(self, nodes, loops, name, known).splits()
+        return found if found.texts else Transposer(self, nodes, loops, name, known).found(found)
 
     def _arguments_of(self, text: str, spans: list[Span]) -> tuple[str, ...]:
         """The arguments of a kernel of a text."""

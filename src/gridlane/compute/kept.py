@@ -148,7 +148,7 @@ def _emitted(fields: dict[str, Any]) -> Emitted:
 def _split_fields(split: SplitText) -> dict[str, Any]:
     way = split.way
     return {
-        "way": [way.is_lanes, way.threads, way.across, way.is_apart],
+        "way": [way.is_lanes, way.threads, way.across, way.is_apart, way.order],
         "texts": split.texts,
         "names": split.names,
         "arguments": split.arguments,
@@ -158,8 +158,9 @@ def _split_fields(split: SplitText) -> dict[str, Any]:
 
 
 def _split(fields: Any) -> SplitText:
-    is_lanes, threads, across, is_apart = fields["way"]
-    way = Way(bool(is_lanes), _whole(threads), _whole(across), bool(is_apart))
+    is_lanes, threads, across, is_apart, order = fields["way"]
+    shape = _whole(threads), _whole(across)
+    way = Way(bool(is_lanes), *shape, bool(is_apart), tuple(map(_whole, order)))
     arrays = {_text(name): _text(kind) for name, kind in fields["arrays"].items()}
     arguments = tuple(map(_texts, fields["arguments"]))
     texts, names = _texts(fields["texts"]), _texts(fields["names"])

@@ -142,7 +142,10 @@ class Program:
         if key not in self._split_kernels:
             function = function_of(key, split.names[place], {**_SCOPE, **self.nest.captured})
             way = split.way if place == 0 else second_of(split.way)
-            options = {**self.metadata.options, "launch_bounds": way.threads * way.across}
+            options: dict[str, Any] = {
+                **self.metadata.options,
+                "launch_bounds": way.threads * way.across,
+            }
             jit = cuda.jit(fastmath=self.fastmath, **options)
             self._split_kernels[key] = jit(function)
         return self._split_kernels[key]

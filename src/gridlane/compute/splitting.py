@@ -13,14 +13,12 @@ import islpy as isl
 
 from gridlane.compute.cooperating import WARP, Divided, Shared, Unshared, Way, neutral
 from gridlane.compute.expressions import BLOCK, FOR, USER
-from gridlane.compute.model import Nest, Statement
-from gridlane.compute.polyhedra import Polyhedra
+from gridlane.compute.model import Statement
 from gridlane.compute.schedules import Order
 from gridlane.compute.sharing import Scope, Sharing, innermost_loops, parts_of
 from gridlane.compute.strides import Rates, Stride, Strides, cost_of
-from gridlane.compute.threads import WORD, Lines
+from gridlane.compute.threads import WORD, Context, Lines
 from gridlane.compute.tree import Loop, children, depth_of, users
-from gridlane.compute.typing import Typing
 from gridlane.core.frozen import frozen
 
 LANES = Way(True, WARP, 8), Way(True, 256, 1), Way(True, 256, 1, True)
@@ -62,6 +60,9 @@ class SplitText:
             counts: iterations of the loops that are threads, x first.
         """
         way = self.way if place == 0 else second_of(self.way)
+        if way.order:
+            x, y, *z = [counts[each] for each in way.order]
+            return (-(-x // way.across), -(-y // way.across), *z), (way.across, way.threads)
         block = (way.threads, way.across) if way.is_lanes else (way.across, way.threads)
         x, y = [*counts, 1, 1][:2]
         return (-(-x // way.across), y, blocks if place == 0 else 1), block
@@ -104,19 +105,12 @@ class Splits:
         return f"({', '.join(found)})"
 
 
-class Source(Protocol):
+class Source(Context, Protocol):
     """The nest that is emitted."""
 
-    polyhedra: Polyhedra
-    typing: Typing
-    nest: Nest
     order: Order
     strides: Strides
     rates: Rates
-    statements: dict[str, Statement]
-    letter: str
-    plain: bool
-    cells: dict[str, None]
     outer: list[str]
 
 
@@ -314,7 +308,7 @@ class Splitter:
         for loop, place in zip(self.loops, places):
             lines.add(f"{loop.name} = {loop.name}_first + {place} * {loop.step}")
         body = Shared(source, self.inside, lines, self.sharing, way, self.prefix, is_second)
-        tests = [each for loop in reversed(self.loops) for each in _tests(loop)]
+        tests = [each for loop in reversed(self.loops) for each in tests_of(loop)]
         self._start(lines)
         if flat is None:
             for each in tests:
@@ -366,7 +360,7 @@ class Splitter:
         lines.depth = depth
 
 
-def _tests(loop: Loop) -> list[str]:
+def tests_of(loop: Loop) -> list[str]:
     """The conditions under which a value is one of a loop's."""
     found = [f"{loop.name} >= {loop.first} and {loop.condition}"]
     if loop.step > 1:
@@ -388,6 +382,11 @@ def pick(
     """
     if splits[0].blocks:
         return splits[0], splits[0].blocks
+    if splits[0].way.order:
+        x, y, z = [*(counts[each] for each in splits[0].way.order), 1][:3]
+        is_many = min(x, y) >= splits[0].way.across // 2
+        is_launch = max(-(-y // splits[0].way.across), z) <= _MOST_BLOCKS
+        return (splits[0], 1) if is_many and is_launch else None
     count, (whole, own) = 1, lengths
     for each in counts:
         count *= each
