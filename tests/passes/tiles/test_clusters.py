@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
 from typing import Any
 
 import numpy as np
 import pytest
-from tests.frontends.triton.running import jit
+from tests.frontends.ptx.bodies import PTXAS
+from tests.frontends.triton.running import jit, type_of
+from tests.passes.tiles.test_groups import OPTIONS
 from tests.passes.tiles.test_producers import (
     Described,
     _Waits,
@@ -19,11 +22,15 @@ from tests.passes.tiles.test_producers import (
     whole,
 )
 
+from gridlane.compiler import cuda as compiler
 from gridlane.core.decisions import collecting
+from gridlane.core.options import Target
 from gridlane.frontends.triton import language as tl
+from gridlane.frontends.triton.translation import translate
 from gridlane.ir.ops import clusters
 from gridlane.ir.values import Module
-from gridlane.passes.tiles import producer_code
+from gridlane.passes.tiles import producer_code, tensor_stores
+from gridlane.tiles.kernels.programs.described_products import described_product_tiles
 
 
 def shared(module: Module) -> int:
@@ -234,3 +241,73 @@ def test_no_cluster(function, why):
         module = lowered(made)
     assert module.cluster == 1 and not shared(module) and loads(module)
     assert any(why in str(each) for each in found)
+
+
+def library_case(
+    m: int, n: int, extra: int, k: int, turned: bool, extents: tuple[int, int, int]
+) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """The arguments of the library's products, their constants, and blocks of descriptors."""
+    rows, columns, depth = extents
+    a, b = whole((rows, depth)), whole((depth, columns))
+    out = np.full((rows, columns), 7, np.float16)
+    y = np.ascontiguousarray(b.T) if turned else b
+    blocks = [(each, k) if turned else (k, each) for each in (n, extra)]
+    count = -(-rows // (2 * m)) * -(-columns // (n + extra))
+    given: dict[str, Any] = {"a": Described(a, (m, k)), "b": Described(y, blocks[0])}
+    if extra:
+        given["more_b"] = Described(y, blocks[1])
+    given["out"] = Described(out, (m, n))
+    if extra:
+        given["more_out"] = Described(out, (m, extra))
+    given |= {"count": count, "whole": count, "m": rows, "n": columns, "k": depth, "parts": 1}
+    constants = {
+        "split": None, "more": None, "batches": None, "out_steps": (0,) * 4,
+        "more_steps": (0, 0, 0, (0,) * 4), "MOVES": 0, "TURNED_A": False, "TURNED_B": turned,
+        "DESCRIBED": True, "ACTIVATION": None, "M": m, "N": n, "EXTRA": extra, "K": k, "GROUP": 4,
+        "SUM": tl.float32, "INDEX": tl.int32, "CLUSTER": 2,
+    }  # fmt: skip
+    if not extra:
+        constants |= {"more_b": None, "more_out": None}
+    mapped = {name: each.block for name, each in given.items() if isinstance(each, Described)}
+    return given, constants, mapped
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_the_librarys_products(turned):
+    """Tiles of 64 columns and of 64 more, both of which programs share."""
+    given, constants, mapped = library_case(64, 64, 64, 64, turned, (187, 168, 135))
+    types = tuple([type_of(getattr(each, "memory", each)) for each in given.values()])
+    aligned = dict.fromkeys(mapped, 16)
+    made = translate(
+        described_product_tiles, types, OPTIONS, constants, mapped, aligned, 4, stages=3, cluster=2
+    )
+    module = lowered(made)
+    assert module.cluster == 2 and shared(module) == 2
+    got, watch = run(module, [*given.values()], 4, 2)
+    a, b = (given[name].memory.astype(int)[:, :135] for name in "ab")
+    b = b.T if turned else given["b"].memory.astype(int)
+    want, extra = a @ b[:135, :168], np.arange(168) % 128 >= 64
+    np.testing.assert_array_equal(got[3][:, :168][:, ~extra], want[:, ~extra])
+    np.testing.assert_array_equal(got[4][:, :168][:, extra], want[:, extra])
+    assert watch.most == 1
+
+
+@pytest.mark.skipif(not PTXAS, reason="ptxas is not installed")
+@pytest.mark.parametrize(("m", "n", "extra"), [(128, 256, 0), (256, 128, 64), (128, 128, 64)])
+@pytest.mark.parametrize("by_maps", [False, True])
+def test_code_spills_nothing(m, n, extra, by_maps, tmp_path, monkeypatch):
+    """Registers suffice for the tiles of products that programs of clusters have."""
+    monkeypatch.setattr(tensor_stores, "CHOSEN", by_maps)
+    given, constants, mapped = library_case(m, n, extra, 64, True, (4 * m, 2 * (n + extra), 512))
+    types = tuple([type_of(getattr(each, "memory", each)) for each in given.values()])
+    aligned = dict.fromkeys(mapped, 16)
+    made = translate(
+        described_product_tiles, types, OPTIONS, constants, mapped, aligned, 8, stages=3, cluster=2
+    )
+    artifact = compiler.generate(made, Target("cuda", processor="sm_90a"), OPTIONS)
+    assert artifact.cluster == (2, 1, 1)
+    assert (b"bulk_group" in artifact.code) == (by_maps and not extra)
+    (tmp_path / "kernel.ptx").write_bytes(artifact.code)
+    command = ["ptxas", "-arch=sm_90a", "-v", "kernel.ptx", "-o", "kernel.cubin"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert "serialized" not in done.stderr and " 0 bytes spill stores" in done.stderr
