@@ -11,15 +11,13 @@ from benchmarks.kernelbench import windows
 
 from gridlane.compute import Compute, Tensor, compute, f32, grid
 
-LOWEST = -math.inf
-
 
 @cache
 def _most_one(K: int, S: int, P: int, D: int) -> Compute:
     @compute
     def most(x: Tensor[f32, "N", "L"], out: Tensor[f32, "N", "I"]):
         for n, i in grid(N, I):
-            m = f32(LOWEST)
+            m = f32(-math.inf)
             for r in range(K):
                 if 0 <= S * i + D * r - P < L:
                     m = max(m, x[n, S * i + D * r - P])
@@ -33,7 +31,7 @@ def _most_two(K: int, S: int, P: int, D: int) -> Compute:
     @compute
     def most(x: Tensor[f32, "N", "H", "W"], out: Tensor[f32, "N", "I", "J"]):
         for n, i, j in grid(N, I, J):
-            m = f32(LOWEST)
+            m = f32(-math.inf)
             for a, b in grid(K, K):
                 if 0 <= S * i + D * a - P < H and 0 <= S * j + D * b - P < W:
                     m = max(m, x[n, S * i + D * a - P, S * j + D * b - P])
@@ -47,7 +45,7 @@ def _most_three(K: int, S: int, P: int, D: int) -> Compute:
     @compute
     def most(x: Tensor[f32, "N", "Z", "H", "W"], out: Tensor[f32, "N", "I", "J", "O"]):
         for n, j, k, i in grid(N, J, O, I):
-            m = f32(LOWEST)
+            m = f32(-math.inf)
             for a, b, c in grid(K, K, K):
                 if 0 <= S * i + D * a - P < Z:
                     if 0 <= S * j + D * b - P < H and 0 <= S * k + D * c - P < W:

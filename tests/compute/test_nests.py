@@ -14,6 +14,7 @@ from gridlane import cuda
 from gridlane.compute import Tensor, compute, f32, f64, grid, i32, parallel
 from gridlane.compute.choosing import choose
 from gridlane.compute.strides import GPU
+from gridlane.core.errors import UnsupportedError
 
 EVERY = ["interp", *DEVICES]
 
@@ -296,3 +297,30 @@ def test_arrays_of_the_device(name):
         x, out = cuda.to_device(np.arange(9, dtype=np.float32)), cuda.device_array(9, np.float32)
         doubled(x, out)
         assert (out.copy_to_host() == 2 * np.arange(9)).all()
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_numbers_of_modules(name: str) -> None:
+    @compute
+    def largest(x: Tensor[f32, "N", "M"], out: Tensor[f32, "N"]):
+        for i in range(N):
+            m = f32(-math.inf)
+            for j in range(M):
+                m = max(m, x[i, j])
+            out[i] = m * np.pi
+
+    x = -np.arange(1, 13, dtype=np.float32).reshape(3, 4)
+    out = np.zeros(3, np.float32)
+    with gridlane.device(name):
+        largest(x, out)
+    np.testing.assert_array_equal(out, x.max(1) * np.float32(np.pi))
+
+
+def test_what_is_no_number_of_a_module() -> None:
+    @compute
+    def wrong(out: Tensor[f32, "N"]):
+        for i in range(N):
+            out[i] = math.exp
+
+    with pytest.raises(UnsupportedError, match=r"math\.exp is no number of a module"):
+        wrong(np.zeros(3, np.float32))

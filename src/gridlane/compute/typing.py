@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 from copy import copy
+from types import ModuleType
 from typing import Any
 
 import ml_dtypes
@@ -131,6 +132,8 @@ class Typing:
                 return repr(value), WEAK_FLOAT
             case ast.Name(id=name):
                 return self._name(name, node)
+            case ast.Attribute(value=ast.Name(id=module), attr=name):
+                return self._constant(module, name, node)
             case ast.Subscript(value=ast.Name(id=name)):
                 indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
                 texts = [self._index(each) for each in indices]
@@ -184,11 +187,18 @@ class Typing:
         if isinstance(value, bool):
             return repr(value), b1
         if isinstance(value, int | float):
-            kind = WEAK_INT if isinstance(value, int) else WEAK_FLOAT
-            return (repr(value) if np.isfinite(value) else f"float('{value}')"), kind
+            return _number(value)
         if name in self.nest.tensors:
             raise TypingError(f"{name} is a tensor, and a number is needed", self.place(node))
         return name, WEAK_INT  # a loop or an extent
+
+    def _constant(self, module: str, name: str, node: ast.expr) -> tuple[str, Kind]:
+        """A number of a module, as ``math.inf``."""
+        known = None if module in self.nest.names else self.outside.get(module)
+        value = getattr(known, name, None) if isinstance(known, ModuleType) else None
+        if not isinstance(value, int | float) or isinstance(value, bool):
+            raise UnsupportedError(f"{module}.{name} is no number of a module", self.place(node))
+        return _number(value)
 
     def _binary(
         self, node: ast.expr, op: ast.operator, left: tuple[str, Kind], right: tuple[str, Kind]
@@ -323,6 +333,12 @@ _PLAIN: dict[str, tuple[Kind | None, ...]] = {
     "i64": (None, WEAK_INT), "f64": (None, WEAK_FLOAT), "b1": (None,),
 }  # fmt: skip
 """The types whose texts have another type already, in kernels."""
+
+
+def _number(value: int | float) -> tuple[str, Kind]:
+    """A number's text and type."""
+    kind = WEAK_INT if isinstance(value, int) else WEAK_FLOAT
+    return (repr(value) if np.isfinite(value) else f"float('{value}')"), kind
 
 
 def _cast(text: str, kind: Kind | None, target: Kind) -> str:
