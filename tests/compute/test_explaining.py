@@ -23,6 +23,14 @@ def lines(nest, *args):
     return nest.explain(*args).split("def host")[0].splitlines()
 
 
+def test_factors_may_be_rounded_under_fastmath_alone():
+    for words, text in (
+        ({"fastmath": True}, ", precision='tf32'"), ({"hints": {"tensor_cores": True}}, "")
+    ):  # fmt: skip
+        found = lines(compute(kernel="matmul", **words)(product.function))
+        assert f"# large ones: tiles.kernels.matmul(a, b{text}) -> out" in found
+
+
 def test_loops_with_reasons():
     found = lines(product)
     assert found[0] == "# product: matmul, on cpu"

@@ -73,7 +73,7 @@ def library_of(
 def _multiplication(
     polyhedra: Polyhedra, types: dict[str, DType], freedom: Freedom
 ) -> Library | str:
-    return multiplication_of(polyhedra, types, freedom.any_order) or ""
+    return multiplication_of(polyhedra, types, freedom) or ""
 
 
 RECOGNISERS: tuple[Recogniser, ...] = (

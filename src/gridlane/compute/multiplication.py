@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from gridlane.compute.freedom import Freedom
 from gridlane.compute.kinds import Product, products_of
 from gridlane.compute.model import Nest
 from gridlane.compute.polyhedra import Polyhedra
@@ -43,12 +44,14 @@ class Multiplication:
     axes: tuple[int, ...]
     sums: tuple[str, TensorType]
     rest: Nest | None
+    precision: str
 
     @property
     def call(self) -> str:
         """The call of the tile library."""
         out = self.target or f"the sums of {self.rest.name if self.rest else ''}"
-        return f"tiles.kernels.matmul({self.left[0]}, {self.right[0]}) -> {out}"
+        words = f", precision={self.precision!r}" if self.precision != "ieee" else ""
+        return f"tiles.kernels.matmul({self.left[0]}, {self.right[0]}{words}) -> {out}"
 
     def is_large(self, given: dict[str, Any], extents: dict[str, int]) -> bool:
         """Whether the product is worth a launch of its own."""
@@ -73,17 +76,18 @@ class Multiplication:
             out,
             out_dtype=str(out.dtype).removeprefix("torch."),
             split_k=1,
+            precision=self.precision,
         )
 
 
 def multiplication_of(
-    polyhedra: Polyhedra, types: dict[str, DType], is_free: bool
+    polyhedra: Polyhedra, types: dict[str, DType], freedom: Freedom
 ) -> Multiplication | None:
     """The product that a nest is, if it is one.
 
     Args:
         types: of the variables.
-        is_free: sums may be added in another order.
+        freedom: whether sums may be added in another order, and factors rounded.
     """
     found = products_of(polyhedra)
     if len(found) != 1 or polyhedra.same:
@@ -94,7 +98,7 @@ def multiplication_of(
     total = nest.tensors[name].dtype if name in nest.tensors else types[name]
     if any(each is not total for each in conversions_of(nest, product.statement)):
         return None
-    known = _EXACT | (_CORES if is_free else {})
+    known = _EXACT | (_CORES if freedom.any_order else {})
     if kinds[0] is not kinds[1] or known.get(kinds[0]) is not total:
         return None
     if kinds[0] is not total and len(conversions_of(nest, product.statement)) != 2:
@@ -111,7 +115,8 @@ def multiplication_of(
     left = product.left.name, axes_of(product.left, (*product.batches, product.rows, inner))
     columns = (*product.batches, inner, product.columns)
     right = product.right.name, axes_of(product.right, columns)
-    return Multiplication(left, right, where.target, where.axes, where.sums, where.rest)
+    precision = "tf32" if freedom.fastmath and kinds[0] is f32 else "ieee"
+    return Multiplication(left, right, where.target, where.axes, where.sums, where.rest, precision)
 
 
 # ---- parts of a nest

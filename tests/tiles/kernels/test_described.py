@@ -67,6 +67,32 @@ def test_products(device, rng, launched, extents, turned, dtype):
     assert launched == ["described"]
 
 
+@pytest.mark.parametrize("turned", [(0, 0), (0, 1), (1, 0), (1, 1)])
+@pytest.mark.parametrize("extents", [(40, 72, 136), (100, 33, 67), (1, 64, 8)])
+def test_floats_of_32_bits(device, rng, launched, extents, turned):
+    """By descriptors where the caller permits TF32 alone: of copies where the inner axis is not the
+    last one in memory, or lines begin anywhere."""
+    m, n, k = extents
+    a, b = factors(rng, m, n, k, "float32")
+    given = [np.ascontiguousarray(x.T).T if t else x for x, t in zip((a, b), turned, strict=True)]
+    bias = rng.integers(-9, 9, n).astype(np.float32)
+    for count, precision in enumerate(("ieee", "tf32", "tf32")):
+        got = kernels.matmul(*given, bias=bias, precision=precision)
+        np.testing.assert_array_equal(got, a @ b + bias)
+        assert launched == ["described"] * count
+
+
+def test_batches_of_floats_of_32_bits(device, rng, launched):
+    """Those that would be copied are not multiplied by descriptors."""
+    a, b = (rng.integers(-3, 4, each).astype(np.float32) for each in ((3, 40, 24), (3, 72, 24)))
+    for other, count in ((b.swapaxes(1, 2), 1), (np.ascontiguousarray(b.swapaxes(1, 2)), 1)):
+        got = kernels.matmul(a, other, precision="tf32")
+        np.testing.assert_array_equal(got, a @ b.swapaxes(1, 2))
+        assert launched == ["described"] * count
+    with pytest.raises(ArgumentError, match="precision is 'f8'"):
+        kernels.matmul(a, b, precision="f8")
+
+
 @pytest.mark.parametrize("split", [None, 1, 2, 5, 100])
 @pytest.mark.parametrize("columns", [72, 77])
 def test_parts_and_epilogues(device, rng, launched, split, columns):

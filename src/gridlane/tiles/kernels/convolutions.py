@@ -11,6 +11,7 @@ from gridlane.tiles.kernels.blocks import product_blocks, record
 from gridlane.tiles.kernels.described_convolutions import prepare, prepare_places
 from gridlane.tiles.kernels.operands import (
     FLOATS,
+    PRECISIONS,
     Operand,
     expect_dtype,
     expect_shape,
@@ -24,7 +25,6 @@ from gridlane.tiles.kernels.products import ACTIVATIONS
 from gridlane.tiles.kernels.programs.convolutions import convolution_tiles
 
 Numbers = int | tuple[int, ...]
-PRECISIONS = "ieee", "tf32"
 
 
 class Walk(NamedTuple):

@@ -13,15 +13,13 @@ from typing import Any, NamedTuple
 from gridlane.core.tensor_map import MOST_SPAN, fits
 from gridlane.tiles.descriptors import TensorDescriptor
 from gridlane.tiles.kernels import described
-from gridlane.tiles.kernels.blocks import is_hopper, multiprocessors, power_of_2
+from gridlane.tiles.kernels.blocks import is_hopper, multiprocessors
+from gridlane.tiles.kernels.copies import Copy, turned_copy
 from gridlane.tiles.kernels.described import Tile
-from gridlane.tiles.kernels.operands import Operand, index_type, sum_type
+from gridlane.tiles.kernels.operands import Operand, index_type, sum_type, transposed
 from gridlane.tiles.kernels.prepared import Launch, Prepared, empty, over
 from gridlane.tiles.kernels.products import prepared_product
-from gridlane.tiles.kernels.programs.described_convolutions import (
-    channels_last_tiles,
-    described_convolution_tiles,
-)
+from gridlane.tiles.kernels.programs.described_convolutions import described_convolution_tiles
 
 _TILES = (
     Tile(128, 256, 8),
@@ -45,8 +43,6 @@ _ALIGN = 8
 """The most neighbours that a vector has."""
 _COPIED = 64
 """Products of an element of an image that is worth copying first."""
-_COPY = 64
-"""Places, and channels, that a program copies at least, unless there are fewer places."""
 _READ_BYTES, _STRIDED_BYTES = 64, 40
 """That a multiprocessor reads in a cycle: of places that follow each other, and of others."""
 
@@ -66,29 +62,6 @@ class ConvolutionBlocks(NamedTuple):
     stages: int
     programs: int
     tiles: int
-
-
-class Copy(NamedTuple):
-    """A copy of images, or of filters, with the channels last; or of results, whose places are last
-    then.
-
-    Attributes:
-        shape: of the copy: lines of channels, and the elements from one to the next.
-    """
-
-    launch: Launch
-    shape: tuple[int, int]
-    dtype: str
-
-    def run(self, array: Any) -> Any:
-        """The copy of an array like that it was prepared for."""
-        made = empty(array, self.shape, self.dtype)
-        self.write(array, made)
-        return made
-
-    def write(self, array: Any, made: Any) -> None:
-        """Copy to an array of that shape, or of as many elements."""
-        self.launch.over(array, made, *self.launch.rest, **self.launch.options)
 
 
 class PreparedConvolution(NamedTuple):
@@ -182,12 +155,6 @@ def prepare_places(
         factors, target = (transposed(filters), transposed(factors[0])), transposed(target)
     product = prepared_product(*factors, target, bias, activation)
     return None if product is None else PreparedPlaces(product, is_turned, out.shape, out.dtype)
-
-
-def transposed(array: Operand) -> Operand:
-    """An array of matrices with rows for columns, over the same memory."""
-    shape, steps = ((*e[:-2], e[-1], e[-2]) for e in (array.shape, array.strides))
-    return Operand(array.name, array.value, shape, steps, array.dtype)
 
 
 def prepare(
@@ -319,28 +286,7 @@ def _copied(array: Operand) -> Copy:
     _, channels, *extents = array.shape
     line = _BYTES // _SIZES[array.dtype]
     step = -(-channels // line) * line
-    return _copy(array, math.prod(extents), (extents[1], _are_joined(array)), step)
-
-
-def _copy(array: Operand, places: int, lines: tuple[int, bool], step: int) -> Copy:
-    """The copy of an array whose lines of channels are ``step`` apart.
-
-    Args:
-        lines: places of a line of the array, and whether lines follow each other.
-    """
-    count, channels = array.shape[:2]
-    shape = count * places, step
-    far = Operand("copy", None, shape, (step, 1), array.dtype)
-    unit, out_unit = math.gcd(_ALIGN, places, *array.strides[:3]), math.gcd(_ALIGN, channels, step)
-    steps = (*[each // unit for each in array.strides[:3]], array.strides[3])
-    down = min(_COPY, max(16, power_of_2(places)))
-    across = min(_COPY * _COPY // down, max(_COPY, power_of_2(channels)))
-    grid = count * -(-places // down) * -(-channels // across)
-    rest = (
-        channels // out_unit, places // unit, lines[0], steps, step // out_unit, down, across,
-        lines[1], unit, out_unit, index_type(array, far),
-    )  # fmt: skip
-    return Copy(Launch(channels_last_tiles[(grid,)], rest, {}), shape, array.dtype)
+    return turned_copy(array, math.prod(extents), (extents[1], _are_joined(array)), step)
 
 
 # --- results
@@ -361,7 +307,7 @@ def _last(out: Operand) -> tuple[Copy | None, Operand]:
     turned = Operand(
         "results", None, (count, places, 1, filters), (steps[0], filters, 0, 1), out.dtype
     )
-    return _copy(turned, filters, (filters, True), places), held
+    return turned_copy(turned, filters, (filters, True), places), held
 
 
 def _result(out: Operand, tile: ConvolutionBlocks, turned: bool) -> TensorDescriptor | None:

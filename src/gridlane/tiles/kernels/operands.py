@@ -20,6 +20,8 @@ from gridlane.frontends.triton import language as tl
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 NARROW = ("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz")
 INDICES = ("int32", "int64")
+PRECISIONS = ("ieee", "tf32")
+"""Of products of float32: exact ones, or of factors that instructions may round."""
 
 _FAR = 2**31
 """Elements from the first one that an index of 32 bits does not reach."""
@@ -123,6 +125,12 @@ def contiguous(array: Operand) -> Operand:
     if isinstance(value, DeviceNDArray):
         return _described(array.name, value.astype(value.dtype))
     return _described(array.name, value.contiguous())
+
+
+def transposed(array: Operand) -> Operand:
+    """An array of matrices with rows for columns, over the same memory."""
+    shape, steps = ((*e[:-2], e[-1], e[-2]) for e in (array.shape, array.strides))
+    return Operand(array.name, array.value, shape, steps, array.dtype)
 
 
 def expect_shape(array: Operand, shape: tuple[int, ...]) -> None:

@@ -48,6 +48,7 @@ class Prepared(NamedTuple):
         has_more: whether there is an epilogue.
         has_extra: whether there are more columns.
         shape, dtype: of the result.
+        copies: of the factors whose inner axis is not the last one in memory, where it has to be.
     """
 
     forms: tuple[
@@ -65,12 +66,14 @@ class Prepared(NamedTuple):
     has_extra: bool
     shape: tuple[int, ...]
     dtype: str
+    copies: tuple[Any, Any] = (None, None)
 
     def run(self, a: Any, b: Any, out: Any, more: tuple[Any, ...]) -> Any:
         """Launch over arrays like those that it was prepared for; ``out`` is new where it is
         None."""
         if out is None:
             out = empty(a, self.shape, self.dtype)
+        a, b = (x if c is None else c.run(x) for c, x in zip(self.copies, (a, b), strict=True))
         left, right, others, target, beyond = self.forms
         split = None if self.second is None else empty(a, self.parts, self.sum_name)
         given = more if self.has_more else None

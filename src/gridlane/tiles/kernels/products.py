@@ -16,10 +16,12 @@ from gridlane.tiles.kernels.blocks import (
     multiprocessors,
     product_blocks,
 )
+from gridlane.tiles.kernels.copies import Copy, turned_copy
 from gridlane.tiles.kernels.operands import (
     FLOATS,
     INDICES,
     NARROW,
+    PRECISIONS,
     Operand,
     contiguous,
     expect_shape,
@@ -30,6 +32,7 @@ from gridlane.tiles.kernels.operands import (
     result,
     sum_name,
     sum_type,
+    transposed,
 )
 from gridlane.tiles.kernels.programs.described_products import (
     add_described_parts,
@@ -96,6 +99,7 @@ def matmul(
     out_dtype: str | None = None,
     split_k: int | None = None,
     persistent: bool = False,
+    precision: str = "ieee",
 ) -> Any:
     """The products of the matrices of two arrays, and ``activation(a @ b * scales + bias) +
     residual`` of them.
@@ -114,6 +118,8 @@ def matmul(
         split_k: the parts of the sums that are computed apart and then added in order; by default
             as many as keep the device busy.
         persistent: each program computes several tiles.
+        precision: of float32: ``ieee``, or ``tf32`` where instructions may round factors to 10 bits
+            behind the point, as Hopper's do.
 
     Returns:
         ``out``. Products are added in float32, float64 for float64, int32 for int8.
@@ -127,10 +133,12 @@ def matmul(
            [4., 4.]])
     """
     arrays = a, b, out, scale_a, scale_b, bias, residual
-    key = prepared.key_of(arrays, (activation, out_dtype, split_k, persistent))
+    key = prepared.key_of(arrays, (activation, out_dtype, split_k, persistent, precision))
     known = prepared.find(key)
     if known is not None:
         return known.run(a, b, out, arrays[3:])
+    if precision not in PRECISIONS:
+        raise ArgumentError(f"precision is {precision!r}; it must be {' or '.join(PRECISIONS)}")
     left, right = operand("a", a, FACTORS), operand("b", b, FACTORS)
     _check_factors(left, right)
     dtype = _result_dtype(left, out_dtype)
@@ -152,7 +160,7 @@ def matmul(
     if _are_rows_of_one(batches, shape.m, epilogue):
         left, made = (_as_rows(each, batches.products) for each in (left, made))
         batches = Batches(1, 1, *[(0, 0, *each[2:]) for each in batches[2:]])
-    launches = _multiply(left, right, made, batches, epilogue, split_k, persistent)
+    launches = _multiply(left, right, made, batches, epilogue, split_k, persistent, precision)
     if launches is not None and key is not None:
         prepared.remember(key, launches._replace(shape=shape.result))
     return target.value
@@ -404,6 +412,7 @@ def _multiply(
     epilogue: Epilogue,
     split_k: int | None,
     persistent: bool,
+    precision: str,
 ) -> prepared.Prepared | None:
     """Compute the products; the launches, where later calls may use them."""
     *_, m, n = out.shape
@@ -414,6 +423,11 @@ def _multiply(
         left, right = _described(a, batches, batches.a), _described(b, batches, batches.b)
         if left is not None and right is not None:
             made = _prepared(a, left, right, out, batches, epilogue, split_k)
+            made.run(a.value, b.value, out.value, epilogue.arrays)
+            return made
+    if a.dtype == "float32" and precision == "tf32" and is_hopper() and k:
+        made = _prepared_along(a, b, out, batches, epilogue, split_k)
+        if made is not None:
             made.run(a.value, b.value, out.value, epilogue.arrays)
             return made
     tile = product_blocks(m, n, k, a.dtype, batches.products, of_arrays=True)
@@ -479,6 +493,34 @@ def _described(
     return described.described(array, tuple(zip(extents, steps[:2], strict=True)))
 
 
+def _prepared_along(
+    a: Operand,
+    b: Operand,
+    out: Operand,
+    batches: Batches,
+    epilogue: Epilogue,
+    split_k: int | None,
+) -> prepared.Prepared | None:
+    """Products of factors that instructions read along the inner dimension alone; those that lie
+    otherwise are copied first, if there is one product."""
+    left, right = _described(a, batches, batches.a), _described(b, batches, batches.b)
+    turned, copies = (False, True), list[Copy | None]((None, None))
+    found: list[described.Described] = []
+    for number, (each, array) in enumerate(zip((left, right), (a, transposed(b)), strict=True)):
+        if each is not None and each.turned == turned[number]:
+            found.append(each)
+            continue
+        if batches.products > 1:
+            return None
+        (rows, k), (down, across) = array.shape[-2:], array.strides[-2:]
+        lines = Operand(array.name, array.value, (1, k, 1, rows), (0, across, 0, down), array.dtype)
+        step = -(-k // 4) * 4  # 16 bytes, for tensor maps
+        copies[number] = turned_copy(lines, rows, (rows, True), step)
+        found.append(described.Described(array.value, (rows, k), step, turned[number]))
+    made = _prepared(a, found[0], found[1], out, batches, epilogue, split_k)
+    return made._replace(copies=(copies[0], copies[1]))
+
+
 _ADDED = 32, 64
 """The piece of a tile whose parts are added at once."""
 
@@ -496,7 +538,9 @@ def _prepared(
     *_, m, n = out.shape
     k, count = a.shape[0] if a.turned else a.shape[1], batches.products
     in_lines = a.is_in_lines, b.is_in_lines
-    tile = described.described_blocks(m, n, k, split_k, in_lines, count)
+    words = 2 if like.dtype == "float32" else 1  # of 16 bits
+    tile = described.described_blocks(m, n, k * words, split_k, in_lines, count)
+    tile = tile._replace(k=tile.k // words)
     width = tile.n + tile.extra
     rows = tile.m * tile.cluster
     rest = count * -(-m // rows) * -(-n // width) - tile.whole
