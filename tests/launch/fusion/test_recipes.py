@@ -114,20 +114,15 @@ def test_streams_in_turn_keep_the_order(appended: list[str]) -> None:
     assert fusion.launches == 4 and fusion.kernels == 3
 
 
-def test_a_full_queue_is_submitted() -> None:
-    x = line(0)
-
-    @cuda.jit
-    def count(x):
-        i = cuda.grid(1)
-        if i < x.size:
-            x[i] += 1
-
-    for _ in range(2):
-        with fused() as fusion:
-            for _ in range(600):
-                count[2, 32](x)
-    assert fusion.launches == 600 and x.copy_to_host()[0] == 1200
+def test_a_full_queue_is_submitted(appended: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = line(), line(0)
+    monkeypatch.setattr(block, "MOST_DELAYED", 8)
+    with fused() as fusion:
+        for _ in range(20):
+            mirrored[2, 32](x, y, N)
+        assert "20 launches, 4 of them delayed" in repr(fusion)
+    assert (fusion.launches, fusion.kernels, len(appended)) == (20, 3, 1)
+    assert y.copy_to_host()[0] == 20
 
 
 def test_classes_have_their_methods_again_after_some_calls() -> None:
