@@ -6,6 +6,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from gridlane.analysis.footprints.ownership import Reach, Side, meeting
+from gridlane.analysis.footprints.passed import passed_on
 from gridlane.analysis.footprints.walk import Footprint, Launch, Unfollowed, footprint
 from gridlane.backends import backend
 from gridlane.core.config import config
@@ -85,6 +86,8 @@ class MemberCode:
         self._scalars = module.kernel
         if self.tiled:
             self._scalars, self.extents = self._shadow()
+        self.passed_on = frozenset[int]() if self.tiled else passed_on(module.kernel)
+        """The places of parameters that decide nothing; see ``passed_on``."""
         ops = list(self._scalars.body.walk())
         self.size = len(ops)
         self.reads_shared_size = any(isinstance(op, grid.DynamicSharedSize) for op in ops)

@@ -12,9 +12,10 @@ from tests.devices import DEVICES
 
 import gridlane
 from gridlane import cuda
+from gridlane.analysis.footprints.passed import passed_on
 from gridlane.launch import current, launcher
 from gridlane.launch.fusion import Fusion, block, fused, recipes, seams
-from gridlane.launch.fusion.members import Form
+from gridlane.launch.fusion.members import Form, found_of
 from gridlane.runtime import observing
 from gridlane.runtime.protocol import NativeLaunch
 
@@ -78,6 +79,43 @@ def test_numbers_go_to_their_launches() -> None:
         assert fusion.kernels == 1
         for k, each in enumerate(arrays):
             assert each.copy_to_host().tolist() == [first + k] * (N - k) + [1] * k
+
+
+@cuda.jit
+def shifted(x, y, by, add, times, n):
+    i = cuda.grid(1)
+    if i < n:
+        total = add
+        for _ in range(times):
+            total = total * 2 + add
+        y[i + by] = x[i] + total
+
+
+def test_integers_that_are_values_alone_decide_nothing() -> None:
+    x, y = (cuda.to_device(np.arange(N)) for _ in "xy")
+    module = shifted.kernel_for(shifted.checked((x, y, 0, 0, 0, N), 0)).module
+    names = [module.kernel.params[place].value.name for place in passed_on(module.kernel)]
+    assert names == ["add"]
+
+
+@pytest.mark.parametrize("device", ["interp", *DEVICES])
+def test_integers_of_later_runs_are_those_of_the_later_runs(device: str) -> None:
+    start = np.arange(2 * N)
+    with gridlane.device(device) as used:
+        recipes_before = len(found_of(used).recipes)
+        for by, times in ((0, 1), (3, 0), (3, 2)):
+            for add in (1, 5, -7, 2**31, -(2**40), 3):
+                x, y = cuda.to_device(start), cuda.to_device(start)
+                with fused() as fusion:
+                    shifted[2, 32](x, y, by, add, times, N)
+                    shifted[2, 32](x, x, 0, add + 1, times, N)
+                assert fusion.launches == 2
+                wanted, other = start.copy(), start.copy()
+                factor = 2 ** (times + 1) - 1
+                wanted[by : by + N] = start[:N] + add * factor
+                other[:N] = start[:N] + (add + 1) * factor
+                assert (y.copy_to_host() == wanted).all() and (x.copy_to_host() == other).all()
+        assert len(found_of(used).recipes) - recipes_before <= 18
 
 
 def test_other_memory_at_the_same_address_decides_anew() -> None:

@@ -105,7 +105,8 @@ class Facts:
         origin: where it comes from; None if it cannot be compiled again.
         why: the reason for which it is never fused; "" if there is none.
         code: its IR; None where it is never fused.
-        integers: the places and readers of the pointers and integers of its parameter block.
+        integers: the places and readers of the pointers and integers of its parameter block on
+            which decisions depend.
     """
 
     def __init__(self, bound: Any) -> None:
@@ -114,11 +115,13 @@ class Facts:
         self.why = self._reason()
         slots: tuple[ParamSlot, ...] = bound.artifact.params
         self.slots = slots
+        passed_on = self.code.passed_on if self.code is not None else frozenset(range(len(slots)))
         self.integers = tuple(
             [
                 (place, slot.offset, struct.Struct(f"<{code_of(slot.dtype)}"))
                 for place, slot in enumerate(slots)
                 if not slot.by_value
+                and place not in passed_on
                 and (slot.dtype is None or slot.dtype.is_integer or slot.dtype.is_bool)
             ]
         )

@@ -10,6 +10,7 @@ from gridlane.core import trace
 from gridlane.core.source import UNKNOWN
 from gridlane.launch.fusion.deciding import Group, decide
 from gridlane.launch.fusion.members import Delayed, Found, allocation, lock
+from gridlane.launch.kernel import Kernel
 from gridlane.launch.launcher import ARRAY, Launcher
 from gridlane.launch.plan import Plan
 from gridlane.runtime import observing
@@ -47,6 +48,7 @@ class Step:
         self.kernel: Any = form.kernel
         self.grid, self.shared = form.grid, form.shared
         self.plan: Plan | None = None
+        self._whole: Kernel | None = None
         params = members[0].params
         code = group.code
         places = list(form.numbers)
@@ -55,6 +57,7 @@ class Step:
             plan = self.plan = code.kernel.fitting(code.plan, form.grid, params)
             plan.check(plan.kernel.artifact.name, form.grid, group.shared, stream)
             self.kernel, self.shared = plan.kernel, group.shared
+            self._whole = code.kernel if plan.variant.compact else None
             places = [
                 (target + offset - source, size)
                 for each, moves in zip(members, code.moves, strict=True)
@@ -83,6 +86,10 @@ class Step:
     def submit(self, numbers: Sequence[bytes], stream: Any, keep: Any) -> None:
         """Submit with the numbers of a queue. Hot."""
         params = self.params(numbers)
+        if self._whole is not None and self.plan is not None and not self.plan.fits(params):
+            large = self._whole.fitting(self.plan, self.grid, params)  # of larger integers
+            stream.launch(large.kernel, params, *self.grid, self.shared, keep)
+            return
         native = self._native
         if native is not None and stream is native.stream and not trace.enabled():
             native(Block(params, keep, native.size))
