@@ -3,7 +3,8 @@
 
     python benchmarks/compute_nvidia.py [--only CASE] [--rounds 3] [--device cpu --small] [--record]
 
-Products, convolutions, attention, scans and sorts, each written as loops. All take turns: a round
+Products, convolutions, attention, scans and sorts, each written as loops; products of float32 are
+those of TF32, which ``fastmath`` permits. All take turns: a round
 is a run of each, and a run is the median of calls in front of which the GPU's second cache is
 emptied, by Triton's ``do_bench``, or by gridlane's where Triton is missing. The first calls compile
 and are not counted. Ratios are those of times: of the loops beside torch, and beside the function
@@ -150,7 +151,7 @@ class Arrays:
             self.torch = torch
             torch.manual_seed(1)
             torch.backends.cudnn.benchmark = True
-            torch.backends.cuda.matmul.allow_tf32 = False
+            torch.backends.cuda.matmul.allow_tf32 = True  # as the loops' fastmath
 
     def normal(self, shape: tuple[int, ...], name: str, last: bool = False) -> Any:
         """Numbers of the normal distribution; ``last``: with the channels last."""
@@ -177,12 +178,11 @@ def products(arrays: Arrays, extent: int, name: str, loops: Any) -> Case:
     a, b = (arrays.normal((extent, extent), name) for _ in range(2))
     out, other, torch = arrays.like(a), arrays.like(a), arrays.torch
     runs: dict[str, Run] = {"loops": lambda: loops(a, b, out)}
-    runs["tiles"] = lambda: kernels.matmul(a, b, other)
+    runs["tiles"] = lambda: kernels.matmul(a, b, other, precision="tf32")
     if torch is not None:
         runs["torch"] = partial(torch.matmul, a, b, out=arrays.like(a))
     wanted = (lambda: torch.matmul(a, b)) if torch is not None else lambda: wide(a) @ wide(b)
-    near = 1e-5 if name == "float32" else 1e-2
-    return Case(runs, 2.0 * extent**3, "TFLOP/s", out, wanted, near)
+    return Case(runs, 2.0 * extent**3, "TFLOP/s", out, wanted, 1e-2)
 
 
 def convolutions(arrays: Arrays, shape: tuple[int, int, int, int], last: bool) -> Case:
@@ -245,12 +245,13 @@ def lines(arrays: Arrays, bits: int, what: str) -> Case:
 def cases(arrays: Arrays) -> dict[str, Callable[[], Case]]:
     """All cases by name."""
     small, found = arrays.small, dict[str, Callable[[], Case]]()
-    kinds = (("f16", "float16", product_f16), ("bf16", "bfloat16", product_bf16))
+    kinds = (
+        ("f16", "float16", product_f16), ("bf16", "bfloat16", product_bf16),
+        ("tf32", "float32", product_f32),
+    )  # fmt: skip
     for extent in (128,) if small else (4096, 8192):
         for short, name, loops in kinds:
             found[f"matmul {short} {extent}"] = partial(products, arrays, extent, name, loops)
-    extent = 128 if small else 4096
-    found[f"matmul f32 {extent}"] = partial(products, arrays, extent, "float32", product_f32)
     shapes = ((32, 256, 256, 56), (32, 512, 512, 28), (16, 64, 64, 112), (64, 512, 512, 56))
     for shape in ((2, 16, 16, 8),) if small else shapes:
         for last in (False, True):
