@@ -324,3 +324,15 @@ def test_what_is_no_number_of_a_module() -> None:
 
     with pytest.raises(UnsupportedError, match=r"math\.exp is no number of a module"):
         wrong(np.zeros(3, np.float32))
+
+
+def test_sums_beside_arrays_whose_names_end_alike() -> None:
+    @compute
+    def added(yy: Tensor[f64, "N"], x: Tensor[f64, "M"], y: Tensor[f64, "N"]):
+        for i in range(N):
+            for k in range(M):
+                y[i] += yy[i] * x[k]
+
+    yy, x, y = np.arange(1.0, 5), np.arange(6.0), np.ones(4)
+    added(yy, x, y)
+    assert (y == 1 + 15 * yy).all()

@@ -16,7 +16,7 @@ import numpy as np
 from gridlane.compute.expressions import FOR, USER
 from gridlane.compute.model import Statement
 from gridlane.compute.sharing import Scope, Sharing, loops_in, parts_of
-from gridlane.compute.threads import Body, Context, Lines, target_of
+from gridlane.compute.threads import Body, Context, Lines, in_place, target_of
 from gridlane.compute.tree import Loop, users
 from gridlane.compute.typing import NAMES
 from gridlane.core.dtypes import DType
@@ -387,7 +387,7 @@ class Shared(Body):
 
     def _cells(self, text: str) -> str:
         for target, name in self.replaced.items():
-            text = re.sub(rf"(?<!\w){re.escape(target)}", name, text)
+            text = in_place(text, target, name)
         return super()._cells(text)
 
 

@@ -247,7 +247,7 @@ class Body:
     def _one_element(self, call: isl.AstExpr, statement: Statement, target: str) -> None:
         """Emit rows that change one element, which stays in a register."""
         name, lines = self._register(statement), self.lines
-        text = self.emitter.typing.assignment(statement, target).replace(target, name)
+        text = in_place(self.emitter.typing.assignment(statement, target), target, name)
         self._set_loops(call, statement, self.rows[0])
         lines.add(f"{name} = {target}")
         for row in self.rows:
@@ -289,7 +289,7 @@ class Body:
             return False
         target = target_of(self.emitter.typing, statement)
         name = self._register(statement)
-        text = self.emitter.typing.assignment(statement, target).replace(target, name)
+        text = in_place(self.emitter.typing.assignment(statement, target), target, name)
         text, lines = self._cells(text), self.lines
         lines.add(f"if {loop.first} < {loop.end}:")
         lines.depth += 1
@@ -325,6 +325,11 @@ class Body:
             return f"{word}_cell[0]"
 
         return WORD.sub(element, text)
+
+
+def in_place(text: str, element: str, name: str) -> str:
+    """A text with a name in place of an element, but not of one whose array's name ends alike."""
+    return re.sub(rf"(?<!\w){re.escape(element)}", name, text)
 
 
 def target_of(typing: Typing, statement: Statement) -> str:

@@ -8,7 +8,6 @@ with neighbours in x that write neighbours. That is legal as far as no array of 
 from __future__ import annotations
 
 import ast
-import re
 from itertools import permutations
 
 import islpy as isl
@@ -17,7 +16,7 @@ from gridlane.compute.cooperating import Way, neutral
 from gridlane.compute.model import Access, Statement
 from gridlane.compute.splitting import Source, Splits, SplitText, tests_of
 from gridlane.compute.strides import Stride, cost_of
-from gridlane.compute.threads import WORD, Body, Context, Lines
+from gridlane.compute.threads import WORD, Body, Context, Lines, in_place
 from gridlane.compute.tree import Loop, depth_of, users
 from gridlane.compute.typing import NAMES
 from gridlane.core.frozen import frozen
@@ -236,5 +235,5 @@ class _Tiled(Body):
     def _cells(self, text: str) -> str:
         for each in self.current:
             tile = f"{each.tile}[{self.where}]"
-            text = re.sub(rf"(?<!\w){re.escape(each.text)}", lambda _, tile=tile: tile, text)
+            text = in_place(text, each.text, tile)
         return super()._cells(text)
