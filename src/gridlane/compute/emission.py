@@ -225,7 +225,8 @@ class Emitter:
         return (nodes, threads, walks) if walks < self._cost_of_lanes(inner, band) else None
 
     def _want_strips(self, nodes: list[isl.AstNode], band: list[isl.AstNode]) -> None:
-        """Note a parallel loop that would step along memory, were it innermost."""
+        """Note a parallel loop that would step along memory, were it innermost, where a loop in it
+        adds to the same elements: these stay in the nearest cache, and other elements would not."""
         if self.rates.vector == 1 or self.is_block:
             return
         inside = {name for each in nodes for name in users(each)}
@@ -236,6 +237,7 @@ class Emitter:
         if (
             max(map(depth_of, nodes))
             and not names & {*self.nest.variables}
+            and self.walks.add_up(nodes)
             and self._rows(nodes, loops, order, inside) == 1
             and Stride.MANY not in self.strides.strides(self._dimension(x.name), x.step, inside)
             and x.step == 1
@@ -496,10 +498,18 @@ class Emitter:
 
         def score(number: int) -> tuple[int, int]:
             loop = Loop(band[number])
-            found = self.strides.strides(self._dimension(loop.name), loop.step, inside)
+            found = self._steps(self._dimension(loop.name), loop.step, inside)
             return found.count(Stride.ONE) - found.count(Stride.MANY), number
 
         return sorted(range(len(band)), key=score, reverse=True)
+
+    def _steps(self, dimension: int, step: int, inside: set[str]) -> list[Stride]:
+        """The strides of accesses, those of stores twice on processors: vectors are scattered more
+        slowly than gathered."""
+        found = self.strides.strides(dimension, step, inside)
+        if self.rates.vector == 1:
+            return found
+        return [*found, *self.strides.strides(dimension, step, inside, writes=True)]
 
     def _add_cost(
         self,
@@ -510,7 +520,7 @@ class Emitter:
         rows: int,
     ) -> None:
         x = loops[order[0]] if loops else None
-        found = self.strides.strides(self._dimension(x.name), x.step, deepest) if x else []
+        found = self._steps(self._dimension(x.name), x.step, deepest) if x else []
         self.is_strided = self.is_strided or Stride.MANY in found
         inner, rates, outer = max(map(depth_of, nodes)), self.rates, len(self.outer)
         if not loops and rates.vector > 1 and not self.is_block:
@@ -537,7 +547,7 @@ class Emitter:
         deepest = {name for each in nodes for name in users_at(each, depth)}
         order, loops = self._x_first(band, deepest), [Loop(each) for each in band]
         loop, inside = loops[order[0]], {name for each in nodes for name in users(each)}
-        found = self.strides.strides(self._dimension(loop.name), loop.step, deepest)
+        found = self._steps(self._dimension(loop.name), loop.step, deepest)
         rows, count = self._rows(nodes, loops, order, inside), self.walks.count(nodes)
         return count * cost_of(self.rates, len(self.outer), len(band), depth, found, rows=rows)
 

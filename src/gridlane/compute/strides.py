@@ -84,8 +84,10 @@ class Strides:
                 found[statement.name] = dict(zip(names, deltas or [0] * len(names), strict=True))
         return found
 
-    def strides(self, dimension: int, step: int, inside: set[str]) -> list[Stride]:
-        """The strides of all accesses to tensors."""
+    def strides(
+        self, dimension: int, step: int, inside: set[str], writes: bool = False
+    ) -> list[Stride]:
+        """The strides of all accesses to tensors, or of what is written."""
         found: list[Stride] = []
         for statement in self.polyhedra.nest.statements:
             if statement.name not in inside:
@@ -93,7 +95,8 @@ class Strides:
             pairs = self._pairs(statement, dimension, step)
             if pairs is None:
                 continue
-            for access in dict.fromkeys((statement.write, *statement.reads)):
+            reads = () if writes else statement.reads
+            for access in dict.fromkeys((statement.write, *reads)):
                 if access.name in self.polyhedra.nest.tensors:
                     found.append(self._stride(statement, access, pairs))
         return found

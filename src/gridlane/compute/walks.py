@@ -48,6 +48,15 @@ class Walks:
         self.rates, self.letter = rates, letter
         self.statements = {each.name: each for each in polyhedra.nest.statements}
 
+    def add_up(self, nodes: list[isl.AstNode]) -> bool:
+        """Whether one of the deepest loops in nodes writes the same element in all iterations."""
+        depth = max(map(depth_of, nodes))
+        for node in [loop for each in nodes for loop in innermost(each, depth)] if depth else []:
+            place, step = int(Loop(node).name[len(self.letter) :]), Loop(node).step
+            if Stride.NONE in self.strides.strides(place, step, {*users(node)}, writes=True):
+                return True
+        return False
+
     def are_vectors(self, nodes: list[isl.AstNode]) -> bool:
         """Whether all of the deepest loops in nodes are vectors."""
         depth = max(map(depth_of, nodes))
