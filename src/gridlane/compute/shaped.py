@@ -103,6 +103,9 @@ class ShapedEmitter(Emitter):
     def _threads(
         self, nodes: list[isl.AstNode], loops: list[Loop], inside: set[str], body: Lines
     ) -> None:
+        if not self.staged:
+            super()._threads(nodes, loops, inside, body)
+            return
         statements = [each for each in self.nest.statements if each.name in inside]
         ranges = self._ranges(loops)
 
