@@ -145,7 +145,7 @@ def test_calls_like_one_before(device, rng, launched):
     """They go to the launches of the first, with other memory."""
     for number in range(3):
         x, weight = whole(rng, (2, 16, 9, 8)), whole(rng, (24, 16, 3, 3))
-        got = kernels.convolution(*map(cuda.to_device, (x, weight)), padding=[1, 1])
+        got = kernels.convolution(*map(cuda.to_device, (x, weight)), padding=np.array([1, 1]))
         want = convolved(x, weight, padding=(1, 1))
         np.testing.assert_array_equal(got.copy_to_host(), want.astype(np.float16))
         assert len(launched) == 1, number

@@ -133,7 +133,7 @@ def convolution(
 
 def _kept(option: Any) -> Any:
     """An option as a part of a key."""
-    return tuple(option) if isinstance(option, list) else option
+    return option if option is None or isinstance(option, int | str) else tuple(option)
 
 
 def _flat(array: Operand) -> Operand:
@@ -167,7 +167,7 @@ def _walk(axes: int, stride: Numbers, padding: Numbers, dilation: Numbers) -> Wa
         ("padding", padding, 0, 0),
         ("dilation", dilation, 1, 1),
     ):
-        numbers = (given,) * axes if isinstance(given, int) else tuple(given)
+        numbers = (given,) * axes if isinstance(given, int) else tuple([int(n) for n in given])
         if len(numbers) != axes or min(numbers) < least:
             raise ArgumentError(
                 f"{name} is {given}; it must be a number for each axis, at least {least}"
