@@ -165,8 +165,12 @@ def test_packed_sequences_on_the_device(device, rng):
     assert (got[:10] == expected[:10]).all()
 
 
-@pytest.mark.parametrize(("window", "parts"), [(None, 1), (None, 3), (7, 2)])
-def test_paged(device, rng, window, parts):
+@pytest.mark.parametrize(
+    ("window", "parts", "least"), [(None, 1, 1), (None, 3, 1), (7, 2, 1), (None, None, 16)]
+)
+def test_paged(device, rng, window, parts, least, monkeypatch):
+    """Also with more rows than queries, as matrix instructions have."""
+    monkeypatch.setattr("gridlane.tiles.kernels.paged.least_rows", lambda dtype: least)
     lengths, page, heads = np.array([0, 1, 17, 70]), 4, 2
     keys = rng.standard_normal((40, page, heads, 6)).astype(np.float32)
     values = rng.standard_normal((40, page, heads, 9)).astype(np.float32)

@@ -141,6 +141,14 @@ def has_warpgroups() -> bool:
     return record().name == "cuda" and current.device().compute_capability[0] == 9
 
 
+def least_rows(dtype: str) -> int:
+    """The rows of the smallest product that matrix instructions compute; 1 where there are none.
+    With fewer rows each element would be computed by itself."""
+    if record().name != "cuda" or dtype not in _HALVES:
+        return 1
+    return 16 if current.device().compute_capability >= (8, 0) else 1
+
+
 class AttentionBlocks(NamedTuple):
     """The queries and the keys of a tile of attention, and the warps."""
 

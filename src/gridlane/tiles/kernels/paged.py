@@ -7,7 +7,13 @@ from typing import Any
 
 from gridlane.core.errors import ArgumentError
 from gridlane.tiles.kernels.attentions import checked_window, scale_of
-from gridlane.tiles.kernels.blocks import attention_blocks, multiprocessors, power_of_2
+from gridlane.tiles.kernels.blocks import (
+    attention_blocks,
+    least_rows,
+    multiprocessors,
+    power_of_2,
+    record,
+)
 from gridlane.tiles.kernels.operands import (
     FLOATS,
     INDICES,
@@ -24,6 +30,8 @@ from gridlane.tiles.kernels.operands import (
 from gridlane.tiles.kernels.programs.paged import join_parts, paged_attention_parts
 
 _MOST_PARTS = 64
+_AT_ONCE = 4
+"""Programs that a GPU's multiprocessor should run at once: each waits for memory."""
 
 
 def paged_attention(
@@ -92,6 +100,11 @@ def _check(q: Operand, k: Operand, v: Operand, tables: Operand, lengths: Operand
     expect_shape(lengths, q.shape[:1])
 
 
+def _programs() -> int:
+    """As many programs as keep the device busy."""
+    return multiprocessors() * (1 if record().on_host else _AT_ONCE)
+
+
 def _launch(
     q: Operand,
     k: Operand,
@@ -109,17 +122,19 @@ def _launch(
     wide = max(power_of_2(width), power_of_2(values))
     columns = attention_blocks(group, most, wide, q.dtype).columns
     if parts is None:
-        parts = multiprocessors() // (sequences * heads)
+        most_parts = most // (2 * columns)  # of two tiles at least
+        parts = min(_programs() // (sequences * heads), most_parts)
     count = max(min(parts, -(-most // columns), _MOST_PARTS), 1)
     kind, name = sum_type(q.dtype), sum_name(q.dtype)
     rows = sequences * heads * count * group
     split, logs = new("parts", q, (rows, values), name), new("logs", q, (rows,), name)
     index = index_type(q, k, v, tables, out, split)
+    rows_of_tile = max(power_of_2(group), least_rows(q.dtype))
     paged_attention_parts[(sequences * heads * count,)](
         q.value, k.value, v.value, tables.value, lengths.value, split.value, logs.value, pages,
         page, most, heads, group, count, checked_window(window), width, values, q.strides,
         k.strides, v.strides, tables.strides, lengths.strides[0], SCALE=scale_of(scale, width),
-        WINDOW=window is not None, M=power_of_2(group), N=columns, WIDTH=power_of_2(width),
+        WINDOW=window is not None, M=rows_of_tile, N=columns, WIDTH=power_of_2(width),
         VALUES=power_of_2(values), SUM=kind, INDEX=index,
     )  # fmt: skip
     join_parts[(sequences * heads * group,)](
