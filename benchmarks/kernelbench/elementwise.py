@@ -31,7 +31,7 @@ def function_of(x, number, KIND: tl.constexpr):
     if KIND == "leaky_relu":
         return tl.where(x > 0.0, x, number * x)
     if KIND == "sigmoid":
-        return 1.0 / (1.0 + tl.exp(-x))
+        return tl.fdiv(1.0, 1.0 + tl.exp(-x))
     if KIND == "tanh":
         return libdevice.tanh(x)
     if KIND == "swish":

@@ -39,18 +39,20 @@ def normalised(
     import torch
 
     length = x.numel() // rows
-    chunks = -(-length // SHARE)
+    block = min(BLOCK, 1 << (length - 1).bit_length())
+    share = min(SHARE, -(-length // block) * block)
+    chunks, warps = -(-length // share), min(max(block // 256, 1), 8)
     sums = x.new_empty((2, rows * chunks), dtype=torch.float32)
     means, squares = sums[0], sums[1]
     programs.moments[(rows * chunks,)](
-        x, means, squares, length, SHARE, chunks, BLOCK=BLOCK, num_warps=8
+        x, means, squares, length, share, chunks, BLOCK=block, num_warps=warps
     )
     weight, bias = [None if each is None else each.detach().view(-1) for each in affine]
     out = x.new_empty(x.shape)
     programs.normalised[(rows * chunks,)](
-        x, weight, bias, means, squares, out, length, SHARE, chunks, group, period, period,
+        x, weight, bias, means, squares, out, length, share, chunks, group, period, period,
         1 if weight is None or elements else weight.numel(), eps, ELEMENTS=elements,
-        PARTS=1 << (group * chunks - 1).bit_length(), BLOCK=BLOCK, num_warps=8,
+        PARTS=1 << (group * chunks - 1).bit_length(), BLOCK=block, num_warps=warps,
     )  # fmt: skip
     return out
 

@@ -63,12 +63,16 @@ def windowed(given: Given) -> Case:
     )
 
 
+def _check_bound(given: Given) -> None:
+    if given.get("softcap") is not None:
+        raise Missing("a bound of the products by tanh")
+
+
 def packed(given: Given) -> Case:
     """Sequences one behind the other; torch takes one after another."""
     if given.get("backend") == "fp8":
         raise Missing("attention of floats of 8 bits")
-    if given.get("softcap") is not None:
-        raise Missing("a bound of the products by tanh")
+    _check_bound(given)
     batch, window = given["batch"], given.get("window_size_left", -1)
     lengths = given.get("q_lens") or [given["total_q"] // batch] * batch
     others = given.get("kv_lens") or [given.get("total_kv", given.get("total_k")) // batch] * batch
@@ -115,6 +119,7 @@ PAGE = 64
 
 def decode(given: Given) -> Case:
     """The newest token of each sequence; a cache in one piece is one of pages in order."""
+    _check_bound(given)
     shape = given["q_shape"]
     batch, heads, width = shape[0], shape[-2], shape[-1]
     _, tokens, key_heads, _ = given["kv_shape"]
@@ -135,6 +140,7 @@ def decode(given: Given) -> Case:
 
 def paged(given: Given) -> Case:
     """Sequences of the same number of pages, in any order."""
+    _check_bound(given)
     shape, page = given["q_shape"], given["page_size"]
     batch, heads, width = shape[0], shape[-2], shape[-1]
     tokens, key_heads, _ = given["kv_shape"]

@@ -51,11 +51,25 @@ def added_rows(
 
 @tiles.jit
 def scaled_rows(
-    x, mean, variance, weight, bias, out, count, length, channels, eps, BLOCK: tl.constexpr
+    x, mean, variance, weight, bias, out, length, blocks, channels, eps, BLOCK: tl.constexpr
 ):  # fmt: skip
-    """A tile of elements a program, each normalised by the numbers of its channel."""
+    """A tile of a row a program, normalised by the numbers of its channel."""
+    row, block = tl.program_id(0) // blocks, tl.program_id(0) % blocks
+    channel, i = row % channels, block * BLOCK + tl.arange(0, BLOCK)
+    scale = tl.load(weight + channel) / tl.sqrt(tl.load(variance + channel) + eps)
+    shift = tl.load(bias + channel) - tl.load(mean + channel) * scale
+    where = row.to(tl.int64) * length + i
+    a = tl.load(x + where, mask=i < length, other=0.0).to(tl.float32)
+    tl.store(out + where, a * scale + shift, mask=i < length)
+
+
+@tiles.jit
+def scaled_columns(
+    x, mean, variance, weight, bias, out, count, channels, eps, BLOCK: tl.constexpr
+):  # fmt: skip
+    """A tile of elements a program, whose channels follow each other."""
     i = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
-    inside, channel = i < count, i // length % channels
+    inside, channel = i < count, i % channels
     a = tl.load(x + i, mask=inside, other=0.0).to(tl.float32)
     a -= tl.load(mean + channel, mask=inside, other=0.0)
     a /= tl.sqrt(tl.load(variance + channel, mask=inside, other=1.0) + eps)
@@ -85,14 +99,20 @@ def added_norm(x: Any, more: Any, w: Any, b: Any, centred: bool, eps: float) -> 
     return out, total
 
 
-BLOCK = 2048
+BLOCK = 1024
 
 
 def scaled_channels(x: Any, mean: Any, variance: Any, w: Any, b: Any, eps: float) -> Any:
     """Channels by means and variances that are known."""
     out, count, channels = x.new_empty(x.shape), x.numel(), x.shape[1]
     length = count // (x.shape[0] * channels)
-    scaled_rows[(-(-count // BLOCK),)](
-        x, mean, variance, w, b, out, count, length, channels, eps, BLOCK=BLOCK
+    if length == 1:
+        scaled_columns[(-(-count // BLOCK),)](
+            x, mean, variance, w, b, out, count, channels, eps, BLOCK=BLOCK
+        )
+        return out
+    blocks = -(-length // BLOCK)
+    scaled_rows[(x.shape[0] * channels * blocks,)](
+        x, mean, variance, w, b, out, length, blocks, channels, eps, BLOCK=BLOCK
     )
     return out
