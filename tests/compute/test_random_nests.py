@@ -13,7 +13,8 @@ from tests.effort import NIGHTLY
 import gridlane
 from gridlane.compute import Tensor, compute, i64
 
-COUNT = 400 if NIGHTLY else 16
+SEEDS = [*range(400)] if NIGHTLY else [0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 12, 13, 14, 15, 16, 17]
+"""isl takes a quarter of a minute for the schedules of 5 and 11."""
 
 
 def function_of(text: str, seed: int) -> FunctionType:
@@ -31,7 +32,7 @@ def arrays(seed: int) -> list[np.ndarray]:
 
 @pytest.mark.parametrize("part", range(8))
 def test_they_compute_what_python_does(part):
-    for seed in range(part, COUNT, 8):
+    for seed in SEEDS[part::8]:
         text = random_text(seed)
         nest = function_of(text, seed)
         wanted, made, plain = arrays(seed), arrays(seed), arrays(seed)
