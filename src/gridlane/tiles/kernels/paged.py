@@ -30,6 +30,8 @@ from gridlane.tiles.kernels.operands import (
 from gridlane.tiles.kernels.programs.paged import join_parts, paged_attention_parts
 
 _MOST_PARTS = 64
+_WIDE, _COLUMNS = 128, 64
+"""Keys of a tile of matrix instructions, of rows up to a width."""
 _AT_ONCE = 4
 """Programs that a GPU's multiprocessor should run at once: each waits for memory."""
 
@@ -120,7 +122,9 @@ def _launch(
     sequences, group, values = q.shape[0], q.shape[1] // heads, v.shape[3]
     most = tables.shape[1] * page
     wide = max(power_of_2(width), power_of_2(values))
-    columns = attention_blocks(group, most, wide, q.dtype).columns
+    columns, least = attention_blocks(group, most, wide, q.dtype).columns, least_rows(q.dtype)
+    if least > 1 and wide <= _WIDE:
+        columns = min(max(power_of_2(most), least), _COLUMNS)
     if parts is None:
         most_parts = most // (2 * columns)  # of two tiles at least
         parts = min(_programs() // (sequences * heads), most_parts)
@@ -129,13 +133,12 @@ def _launch(
     rows = sequences * heads * count * group
     split, logs = new("parts", q, (rows, values), name), new("logs", q, (rows,), name)
     index = index_type(q, k, v, tables, out, split)
-    rows_of_tile = max(power_of_2(group), least_rows(q.dtype))
     paged_attention_parts[(sequences * heads * count,)](
         q.value, k.value, v.value, tables.value, lengths.value, split.value, logs.value, pages,
         page, most, heads, group, count, checked_window(window), width, values, q.strides,
         k.strides, v.strides, tables.strides, lengths.strides[0], SCALE=scale_of(scale, width),
-        WINDOW=window is not None, M=rows_of_tile, N=columns, WIDTH=power_of_2(width),
-        VALUES=power_of_2(values), SUM=kind, INDEX=index,
+        WINDOW=window is not None, M=max(power_of_2(group), least), N=columns,
+        WIDTH=power_of_2(width), VALUES=power_of_2(values), SUM=kind, INDEX=index,
     )  # fmt: skip
     join_parts[(sequences * heads * group,)](
         split.value, logs.value, out.value, heads, group, count, values, out.strides,
