@@ -8,8 +8,10 @@ import weakref
 
 import numpy as np
 import pytest
+from tests.devices import DEVICES
 
 import gridlane
+from gridlane import cuda
 from gridlane.compute import Tensor, compute, f64
 from gridlane.compute.known import Known, Steps, key_of
 from gridlane.core.errors import ArgumentError
@@ -98,10 +100,44 @@ def test_what_is_kept_is_bounded():
     for number in range(40):
         steps = Steps(["a"])
         for _ in range(1000):
-            steps.add(None, (), ("a", "c0"), (None, number))
+            steps.add({(): None}, (), ("a", "c0"), (None, number))
         known.keep((number,), steps)
     assert sum(map(len, known._steps.values())) <= 16_384
     assert known.get((39,)) is not None and known.get((0,)) is None
     for _ in range(4097):
-        steps.add(None, (), ("a", "c0"), (None, 0))
+        steps.add({(): None}, (), ("a", "c0"), (None, 0))
     assert not steps.is_whole and not steps.steps
+
+
+@pytest.mark.parametrize("device", ["interp", *DEVICES])
+def test_equal_calls_with_arrays_of_a_device(device, monkeypatch):
+    scaled = nest()
+    with gridlane.device(device):
+        x, out = cuda.to_device(np.arange(8.0)), cuda.to_device(np.zeros(8))
+        scaled(x, out, 2.0, 3)
+        with monkeypatch.context() as patch:
+            patch.setattr(type(scaled), "_run", lambda *_, **__: pytest.fail("it is known"))
+            x.copy_to_device(np.arange(1.0, 9.0))
+            scaled(x, out, 3.0, 3)
+            assert (out.copy_to_host() == expected(np.arange(1.0, 9.0), 3.0, 3)).all()
+            with pytest.raises(pytest.fail.Exception):
+                scaled(x[::-1], out, 3.0, 3)
+            with pytest.raises(pytest.fail.Exception):
+                scaled(x[:4], out[:4], 3.0, 3)
+        scaled(x[::-1], out, 1.0, 0)
+        assert out.copy_to_host().tolist() == [*range(8, 0, -1)]
+        with pytest.raises(ArgumentError, match="share memory"):
+            scaled(x[:6], x[2:], 1.0, 0)
+        with pytest.raises(ArgumentError, match="N is 8 in x and 4 in out"):
+            scaled(x, out[:4], 1.0, 0)
+
+
+def test_arrays_of_a_device_beside_those_of_numpy():
+    """These are copied at each call where the device has memory of its own."""
+    scaled = nest()
+    for device in ("cpu", *(each for each in DEVICES if each != "cuda")):
+        with gridlane.device(device):
+            x, out = cuda.to_device(np.arange(4.0)), np.zeros(4)
+            for by in (1.0, 2.0):
+                scaled(x, out, by, 1)
+                assert (out == expected(np.arange(4.0), by, 1)).all()

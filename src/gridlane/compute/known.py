@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gridlane.core.frozen import frozen
+from gridlane.cuda.arrays.devicearray import DeviceNDArray
 from gridlane.launch.geometry import address_of
 
 _MOST_STEPS = 4096
@@ -23,13 +24,15 @@ def key_of(device: Hashable, args: tuple[Any, ...]) -> tuple[Hashable, ...] | No
         device: where it runs.
 
     Returns:
-        None if an argument is no array of NumPy's, nor a number of Python's.
+        None if an argument is no array of NumPy's or of a device, nor a number of Python's.
     """
     parts: list[Hashable] = [device]
     for each in args:
         kind = each.__class__
         if kind is np.ndarray:
             parts.append((address_of(each), each.shape, each.strides, each.dtype))
+        elif kind is DeviceNDArray:
+            parts.append(each.__gridlane_launch__)  # its type, and address, shape and strides
         elif kind is int:
             parts.append(each)
         elif kind is float:
@@ -44,22 +47,19 @@ class Step:
     """A launch.
 
     Attributes:
-        kernel: what ``cuda.jit`` made.
-        where: the grid, block, stream and shared bytes.
+        launch: a kernel of ``cuda.jit`` with its grid and block.
         places: of its arguments among those of the call, or -1.
         values: of the others.
     """
 
-    kernel: Any
-    where: tuple[Any, ...]
+    launch: Any
     places: tuple[int, ...]
     values: tuple[Any, ...]
 
     def run(self, args: tuple[Any, ...]) -> None:
         """Launch it with the arguments of a call."""
         pairs = zip(self.places, self.values)
-        given = [value if place < 0 else args[place] for place, value in pairs]
-        self.kernel[self.where](*given)
+        self.launch(*[value if place < 0 else args[place] for place, value in pairs])
 
 
 class Steps:
@@ -88,7 +88,7 @@ class Steps:
             return
         places = tuple([self.places.get(name, -1) for name in names])
         others = tuple([v if p < 0 else None for p, v in zip(places, values, strict=True)])
-        self.steps.append(Step(kernel, where, places, others))
+        self.steps.append(Step(kernel[where], places, others))
 
     def refuse(self) -> None:
         """Keep none of them."""

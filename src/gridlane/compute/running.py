@@ -368,7 +368,10 @@ class Compute:
                 check_device(self.metadata, self.hints, current.device(), self._loc, by_library)
             if library is not None and by_library:
                 run = partial(self._by_library, library)
-            if key is None or library is not None or not current.device().host_visible:
+            copies_arrays = not current.device().host_visible and any(
+                isinstance(each, np.ndarray) for each in args
+            )
+            if key is None or library is not None or copies_arrays:
                 self._on_device(run, given, extents)
                 return library if by_library else None
             steps = Steps(nest.arguments)
