@@ -426,6 +426,19 @@ def test_schedules_by_hand(split, device):
     assert "sums in y by several threads along x" in text and "__" not in text
 
 
+def test_kept_launches_keep_few_arrays(monkeypatch):
+    monkeypatch.setattr(programs, "_MOST_WITH_ARRAYS", 2)
+    made = triangle.schedule("i", "j", threads=("i",), split=("j", 32, 3))
+    calls = [arrays_of(triangle, 1, 40, seed) for seed in range(4)]
+    with gridlane.device("cpu"):
+        for given in calls * 2:
+            wanted = {name: array.copy() for name, array in given.items()}
+            triangle.plain(*wanted.values())
+            made(*given.values())
+            assert (given["y"] == wanted["y"]).all()
+    assert len(made._known._steps) == 2
+
+
 def test_columns_by_hand():
     made = highest.schedule("j", "i", threads=("j",), split=("i", 4))
     given, wanted = (arrays_of(highest, 1, 45) for _ in range(2))

@@ -22,6 +22,8 @@ from gridlane.launch import current
 _MOST_BLOCKS = 65535
 """Blocks along y and z that every device has."""
 _THREADS = 256
+_MOST_WITH_ARRAYS = 256
+"""Launches that are kept with arrays of their own."""
 _RESIDENT = 2048
 """Threads that a multiprocessor has at once."""
 _SCOPE = {"cuda": cuda, "math": math, **CONVERSIONS}
@@ -49,6 +51,7 @@ class Program:
         self.fastmath = fastmath
         jit = cuda.jit(fastmath=fastmath, **metadata.options)
         self._split_kernels: dict[str, Any] = {}
+        self._with_arrays = 0
         self.kernels = [jit(function_of(k.text, k.name, scope)) for k in emitted.kernels]
         self.host = function_of(emitted.host, "host", {})
         self.small: Program | None = None
@@ -126,6 +129,10 @@ class Program:
         values |= {f"{s.name}_first": first for s, (first, *_) in zip(text.spans, spans)}
         values[split.count] = blocks
         shape = blocks, *(counts[1:] or [1]), *(counts[:1] or [1])
+        if split.arrays and steps is not None:
+            self._with_arrays += 1  # launches that are kept keep them
+            if self._with_arrays > _MOST_WITH_ARRAYS:
+                steps.refuse()
         for name, kind in split.arrays.items():
             values[name] = cuda.device_array(shape, np.dtype(CONVERSIONS[NAMES[kind]]))
         for place, names in enumerate(split.arguments):
