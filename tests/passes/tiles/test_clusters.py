@@ -29,7 +29,7 @@ from gridlane.frontends.triton import language as tl
 from gridlane.frontends.triton.translation import translate
 from gridlane.ir.ops import clusters
 from gridlane.ir.values import Module
-from gridlane.passes.tiles import producer_code, tensor_stores
+from gridlane.passes.tiles import producer_code
 from gridlane.tiles.kernels.programs.described_products import described_product_tiles
 
 
@@ -294,10 +294,8 @@ def test_the_librarys_products(turned):
 
 @pytest.mark.skipif(not PTXAS, reason="ptxas is not installed")
 @pytest.mark.parametrize(("m", "n", "extra"), [(128, 256, 0), (256, 128, 64), (128, 128, 64)])
-@pytest.mark.parametrize("by_maps", [False, True])
-def test_code_spills_nothing(m, n, extra, by_maps, tmp_path, monkeypatch):
+def test_code_spills_nothing(m, n, extra, tmp_path):
     """Registers suffice for the tiles of products that programs of clusters have."""
-    monkeypatch.setattr(tensor_stores, "CHOSEN", by_maps)
     given, constants, mapped = library_case(m, n, extra, 64, True, (4 * m, 2 * (n + extra), 512))
     types = tuple([type_of(getattr(each, "memory", each)) for each in given.values()])
     aligned = dict.fromkeys(mapped, 16)
@@ -306,7 +304,7 @@ def test_code_spills_nothing(m, n, extra, by_maps, tmp_path, monkeypatch):
     )
     artifact = compiler.generate(made, Target("cuda", processor="sm_90a"), OPTIONS)
     assert artifact.cluster == (2, 1, 1)
-    assert (b"bulk_group" in artifact.code) == (by_maps and not extra)
+    assert (b"bulk_group" in artifact.code) == (not extra)
     (tmp_path / "kernel.ptx").write_bytes(artifact.code)
     command = ["ptxas", "-arch=sm_90a", "-v", "kernel.ptx", "-o", "kernel.cubin"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)

@@ -17,11 +17,6 @@ from gridlane.ir.values import Module
 from gridlane.passes.tiles import tensor_stores
 
 
-@pytest.fixture(autouse=True)
-def chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tensor_stores, "CHOSEN", True)
-
-
 def stores(module: Module) -> int:
     return sum(isinstance(op, tensors.TensorStore) for op in module.kernel.body.walk())
 

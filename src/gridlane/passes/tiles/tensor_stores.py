@@ -37,8 +37,6 @@ _BARRIER = 8
 """The number of the first warpgroup's barrier."""
 _GROUP = WARP * WARPS
 _KINDS = (f16, bf16)
-CHOSEN = False
-"""Whether programs store so."""
 
 
 def room_of(threads: int) -> int:
@@ -49,7 +47,7 @@ def room_of(threads: int) -> int:
 def may_store(state: State, op: Op) -> bool:
     """Whether a store's sums lie in the registers of warpgroups so that each has whole boxes, and
     something is computed behind it before memory is accessed again."""
-    if not CHOSEN or not isinstance(op, Store) or op.cache or state.threads % _GROUP:
+    if not isinstance(op, Store) or op.cache or state.threads % _GROUP:
         return False
     layout, type_ = state.placement.layouts.get(op), type_of(op.value)
     if layout is None or type_.element not in _KINDS or any(n != 1 for n in type_.shape[:-2]):

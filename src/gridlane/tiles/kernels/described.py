@@ -183,8 +183,9 @@ _BESIDE = 1.1
 """How much longer steps are where programs read the shared memory of a multiprocessor at once."""
 _ADDED_BYTES = 25
 """Of parts that a multiprocessor writes or reads in a cycle."""
-_BEGIN = 3200
-"""Cycles until the first products of a tile, and behind the last ones."""
+_BEGIN, _BEGIN_STORING = 3200, 2400
+"""Cycles until the first products of a tile, and behind the last ones; and where the results before
+are stored by a tensor map meanwhile."""
 _MEMORY = 2800
 """Bytes that all multiprocessors together read from the GPU's memory in a cycle."""
 _ADD = 22000
@@ -313,4 +314,4 @@ def cycles(
     step += _CLUSTER_STEP if tile.cluster > 1 else 0
     if tile.programs > 1:
         return rounds * (_BESIDE * step * steps * tile.programs + _BEGIN / tile.programs)
-    return rounds * (step * steps + _BEGIN)
+    return rounds * (step * steps + (_BEGIN if tile.extra else _BEGIN_STORING))
