@@ -12,9 +12,10 @@ from tests.devices import DEVICES
 
 import gridlane
 from gridlane import cuda
-from gridlane.compute import Tensor, compute, f64
+from gridlane.compute import Tensor, compute, f64, grid
 from gridlane.compute.known import Known, Steps, key_of
 from gridlane.core.errors import ArgumentError
+from gridlane.launch import current
 
 
 def nest():
@@ -85,14 +86,40 @@ def test_arrays_are_not_kept_alive():
 
 
 def test_keys():
+    with gridlane.device("interp"):
+        other_device = current.device()
+    with gridlane.device("cpu"):
+        device = current.device()
     a = np.zeros((4, 4))
-    assert key_of("cpu", (a, 1, 2.0)) == key_of("cpu", (a, 1, 3.0))
+    key = key_of(device, (a, 1, 2.0))
+    assert key == key_of(device, (a, 1, 3.0))
     others = [(a[:, :3], 1, 2.0), (a.T[:3], 1, 2.0), (a, 2, 2.0), (a, 1, 2), (a.view("i8"), 1, 2.0)]
     for other in others:
-        assert key_of("cpu", other) != key_of("cpu", (a, 1, 2.0))
-    assert key_of("other", (a, 1, 2.0)) != key_of("cpu", (a, 1, 2.0))
+        assert key_of(device, other) != key
+    assert key_of(other_device, (a, 1, 2.0)) != key
     for other in [(a, True), (a, np.int64(1)), (a.view(np.matrix),), ([1.0],)]:
-        assert key_of("cpu", other) is None
+        assert key_of(device, other) is None
+
+
+def test_equal_calls_of_a_library_are_checked_once(monkeypatch):
+    @compute
+    def product(a: Tensor[f64, "N", "N"], b: Tensor[f64, "N", "N"], out: Tensor[f64, "N", "N"]):
+        for i, j in grid(N, N):
+            s = 0.0
+            for k in range(N):
+                s += a[i, k] * b[k, j]
+            out[i, j] = s
+
+    rng = np.random.default_rng(3)
+    a, b = rng.integers(0, 9, (2, 64, 64)).astype(np.float64)
+    with gridlane.device("cpu"):
+        given = [cuda.to_device(each) for each in (a, b, np.zeros_like(a))]
+        assert "tiles.kernels" in product.explain(*given)
+        product(*given)
+        monkeypatch.setattr(type(product), "_values", lambda *_: pytest.fail("it is known"))
+        given[0].copy_to_device(b)
+        product(*given)
+        assert (given[2].copy_to_host() == b @ b).all()
 
 
 def test_what_is_kept_is_bounded():

@@ -10,6 +10,7 @@ import numpy as np
 from gridlane.core.frozen import frozen
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
 from gridlane.launch.geometry import address_of
+from gridlane.runtime.protocol import Device
 
 _MOST_STEPS = 4096
 """Launches of one call that are kept."""
@@ -17,19 +18,22 @@ _MOST = 16_384
 """Launches that are kept of all calls of a function."""
 
 
-def key_of(device: Hashable, args: tuple[Any, ...]) -> tuple[Hashable, ...] | None:
+def key_of(device: Device, args: tuple[Any, ...]) -> tuple[Hashable, ...] | None:
     """What the launches of a call depend on: where arrays are, their shapes, and whole numbers.
 
     Args:
         device: where it runs.
 
     Returns:
-        None if an argument is no array of NumPy's or of a device, nor a number of Python's.
+        None if an argument is no array of a device, nor a number of Python's, nor an array of
+        NumPy's where the device takes those as they are.
     """
     parts: list[Hashable] = [device]
     for each in args:
         kind = each.__class__
         if kind is np.ndarray:
+            if not device.host_visible:
+                return None  # it is copied
             parts.append((address_of(each), each.shape, each.strides, each.dtype))
         elif kind is DeviceNDArray:
             parts.append(each.__gridlane_launch__)  # its type, and address, shape and strides

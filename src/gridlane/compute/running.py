@@ -238,18 +238,20 @@ class Compute:
 
     def _run_known(self, args: tuple[Any, ...]) -> None:
         """Compute by the launches of an equal call before, or by the host's function."""
-        is_here = self.device == "auto"
-        key = key_of(current.device() if is_here else self.device, args)
+        if self.device == "auto":
+            self._run_here(args)
+        else:
+            with gridlane.device(self.device):
+                self._run_here(args)
+
+    def _run_here(self, args: tuple[Any, ...]) -> None:
+        key = key_of(current.device(), args)
         steps = self._known.get(key)
         if steps is None:
             self._run(args, plain=False, key=key)
-        elif is_here:
-            for step in steps:
-                step.run(args)
-        else:
-            with gridlane.device(self.device):
-                for step in steps:
-                    step.run(args)
+            return
+        for step in steps:
+            step.run(args)
 
     def _measured(self, args: tuple[Any, ...]) -> Compute | None:
         """The function of the schedule that was measured to be the fastest for such arguments; None
@@ -337,7 +339,7 @@ class Compute:
         Args:
             key: of the call, whose launches are kept.
         """
-        is_like = self._is_repeatable and not plain and key is None
+        is_like = self._is_repeatable and not plain
         like = self._repeated.call_of(args) if is_like else None
         if like is not None and self._repeated.run(like, args):
             return
@@ -368,10 +370,7 @@ class Compute:
                 check_device(self.metadata, self.hints, current.device(), self._loc, by_library)
             if library is not None and by_library:
                 run = partial(self._by_library, library)
-            copies_arrays = not current.device().host_visible and any(
-                isinstance(each, np.ndarray) for each in args
-            )
-            if key is None or library is not None or copies_arrays:
+            if key is None or library is not None:
                 self._on_device(run, given, extents)
                 return library if by_library else None
             steps = Steps(nest.arguments)
