@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
 import pytest
+from tests.devices import DEVICES
 
 PROGRAM = """
 import numpy as np
@@ -64,3 +66,24 @@ def test_in_code(tmp_path):
     text = "from gridlane import tiles\ntiles.install_as_triton()\ntiles.install_as_triton()\n"
     file.write_text(text + PROGRAM)
     subprocess.run([sys.executable, str(file)], check=True, timeout=120)
+
+
+TARGET = """
+import sys
+from triton.runtime import driver
+target = driver.active.get_current_target()
+assert (target.backend, target.arch) == (sys.argv[1], sys.argv[2]), target
+"""
+
+
+@pytest.mark.parametrize(
+    ("device", "backend"), [("interp", ""), ("vulkan", ""), ("interp", "cuda")]
+)
+def test_the_backend_is_that_of_the_tensors(tmp_path, device, backend):
+    if device != "interp" and device not in DEVICES:
+        pytest.skip(f"no {device} here")
+    file = tmp_path / "program.py"
+    file.write_text(TARGET)
+    environment = {**os.environ, "GRIDLANE_DEVICE": device, "GRIDLANE_TRITON_BACKEND": backend}
+    command = [sys.executable, "-m", "gridlane", "run", str(file), backend or "cpu", device]
+    subprocess.run(command, check=True, timeout=120, env=environment)

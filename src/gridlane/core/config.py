@@ -51,6 +51,8 @@ class Config:
         metal: GRIDLANE_METAL=emulated makes ``metal`` a stand-in that runs on the CPU.
         metal_seed: GRIDLANE_METAL_SEED, of the order in which that runs threads and command
             buffers.
+        triton_backend: GRIDLANE_TRITON_BACKEND, the backend that programs of Triton's language
+            read of the device; "" (default) is ``cuda`` on NVIDIA GPUs and else ``cpu``.
         compile_timeout: GRIDLANE_COMPILE_TIMEOUT, the seconds after which a compiler of CUDA C++
             is ended; 60 by default.
         spin_limit: GRIDLANE_SPIN_LIMIT, the seconds for which a thread of a kernel waits in a loop
@@ -94,6 +96,7 @@ class Config:
     floats: str
     metal: str
     metal_seed: int
+    triton_backend: str
     compile_timeout: float
     spin_limit: float
     timeout: float
@@ -231,6 +234,7 @@ def read(environment: Mapping[str, str] = os.environ) -> Config:
         floats=floats,
         metal=metal,
         metal_seed=int(seed),
+        triton_backend=get("GRIDLANE_TRITON_BACKEND", ""),
         compile_timeout=float(limit),
         spin_limit=float(spin),
         timeout=float(timeout),

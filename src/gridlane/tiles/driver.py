@@ -7,6 +7,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NamedTuple
 
+from gridlane.core.config import config
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
 from gridlane.runtime.protocol import Device
@@ -14,7 +15,8 @@ from gridlane.tiles.streams import torchs_handles
 
 
 class GPUTarget(NamedTuple):
-    """The kind of a device: its backend, architecture and lanes of a warp."""
+    """The kind of a device: its backend, by the name that torch has for the device of its tensors;
+    its architecture, or the device's name; and the lanes of a warp."""
 
     backend: str
     arch: int | str
@@ -28,7 +30,8 @@ def current_target() -> GPUTarget:
     arch: int | str = target.processor or target.name
     if isinstance(arch, str) and arch.startswith("sm_"):
         arch = int(arch[3:].rstrip("af"))
-    return GPUTarget(target.name, arch, device.limits.warp_size)
+    own = "cuda" if current.kind() == "cuda" else "cpu"
+    return GPUTarget(config().triton_backend or own, arch, device.limits.warp_size)
 
 
 class Utilities:

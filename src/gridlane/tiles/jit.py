@@ -5,7 +5,9 @@ from __future__ import annotations
 import inspect
 import math
 import threading
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from typing import Any, NamedTuple, overload
 
 from gridlane.core.encoding import NotEncodable
@@ -30,13 +32,14 @@ from gridlane.tiles.arguments import type_canonicalisation_dict as type_canonica
 from gridlane.tiles.driver import current_target
 from gridlane.tiles.errors import CompilationError, WrongOption
 from gridlane.tiles.grids import grid_of
+from gridlane.tiles.hooks import LaunchMetadata
 from gridlane.tiles.launchable import Launchable
 from gridlane.tiles.launching import IGNORED, UNSET, TileLaunch, settings_guards
 from gridlane.tiles.params import params_of
 from gridlane.tiles.profiles import Checked, profile_of
 from gridlane.tiles.programs import CompiledKernel, Options, Program
 from gridlane.tiles.signatures import program_of
-from gridlane.tiles.streams import handles_of
+from gridlane.tiles.streams import Handles, handles_of
 from gridlane.tiles.wrappers import MockTensor
 from gridlane.tiles.wrappers import TensorWrapper as TensorWrapper
 from gridlane.tiles.wrappers import reinterpret as reinterpret
@@ -84,6 +87,8 @@ class JITFunction(Launchable, KernelInterface):
         do_not_specialize_on_alignment: has no effect but in ``params``.
         repr: makes the name of what ``warmup`` returns, of an object with the ``signature`` and the
             ``constants`` by the names of parameters.
+        launch_metadata: returns further facts of a launch for hooks, of the grid, the kernel's
+            ``metadata`` and the arguments by name.
     """
 
     def __init__(
@@ -106,7 +111,7 @@ class JITFunction(Launchable, KernelInterface):
             each.name for each in self.parameters if each.is_constant and not each.by_value
         ]
         self.arg_defaults = [p.default for p in self.signature.parameters.values()]
-        self._repr = repr
+        self._repr, self._launch_metadata = repr, launch_metadata
         self.pre_run_hooks: list[Callable[..., Any]] = []
         self._programs: dict[Hashable, Program] = {}
         self._used: tuple[Used, ...] = ()
@@ -217,8 +222,14 @@ class JITFunction(Launchable, KernelInterface):
             return kernel
         chosen = tuple([given[n] for n in program.runtime])
         handles = handles_of(values, plan.device)
-        known, params = program.launch_converted(shape, chosen, back, handles)
-        is_plain = not back and not self.pre_run_hooks and not current.fusing()
+        if knobs.runtime.hooks:
+            facts = self._metadata(shape, kernel, bound, handles)
+            with _hooked(facts):
+                known, params = program.launch_converted(shape, chosen, back, handles)
+        else:
+            known, params = program.launch_converted(shape, chosen, back, handles)
+        hooked = self.pre_run_hooks or knobs.runtime.hooks
+        is_plain = not back and not hooked and not current.fusing()
         if launch is not None and launch.is_named and is_plain:
             asked = tuple([keywords.get(name, UNSET) for name in Options._fields])
             checked = Checked(
@@ -226,6 +237,19 @@ class JITFunction(Launchable, KernelInterface):
             )
             self._remember(launch, checked)
         return kernel
+
+    def _metadata(
+        self, grid: Any, kernel: CompiledKernel, bound: dict[str, Any], handles: Handles | None
+    ) -> LaunchMetadata:
+        """What hooks take of a launch."""
+        known = {
+            "name": kernel.name,
+            "function": kernel.hash,
+            "stream": handles() if handles else 0,
+        }
+        own = self._launch_metadata
+        further = None if own is None else partial(own, grid, kernel.metadata, bound)
+        return LaunchMetadata(known, further)
 
     def program_for(
         self, args: tuple[Any, ...], keywords: dict[str, Any]
@@ -351,6 +375,17 @@ class JITFunction(Launchable, KernelInterface):
             for each in used_by([self, *functions]):
                 known.setdefault((id(each.owner), each.name), each)
             self._used = tuple(known.values())
+
+
+@contextmanager
+def _hooked(facts: LaunchMetadata) -> Generator[None]:
+    """Call the hooks of launches around one."""
+    enter, leave = knobs.runtime.launch_enter_hook, knobs.runtime.launch_exit_hook
+    if enter is not None:
+        enter(facts)
+    yield
+    if leave is not None:
+        leave(facts)
 
 
 def _check_warps(count: Any) -> None:

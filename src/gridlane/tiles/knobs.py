@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any, ClassVar, Self
 
 from gridlane.core.config import beginning_with
+from gridlane.tiles.hooks import HookChain
 
 _ON = frozenset(("1", "true", "yes", "on", "y"))
 _KNOWN = frozenset((
@@ -43,17 +44,87 @@ class base_knobs:  # noqa: N801  # Triton's name
             vars(self).update(before)
 
 
+_LAUNCHES = ("launch_enter_hook", "launch_exit_hook")
+_REFUSED = frozenset((
+    "add_stages_inspection_hook", "jit_cache_hook", "jit_post_compile_hook",
+    "kernel_load_end_hook", "kernel_load_start_hook", "kernel_unload_hook",
+))  # fmt: skip
+"""Hooks into Triton's own compiler and loader."""
+
+
 class Runtime(base_knobs):
     """Settings of launches.
 
     Attributes:
         debug: programs check their ``device_assert``.
         interpret: False; GRIDLANE_DEVICE=interp is the interpreter of gridlane.
+        launch_enter_hook, launch_exit_hook: called before and behind each launch with its
+            ``hooks.LaunchMetadata``: chains of functions, or one that the program sets; None for
+            none. Launches with hooks take the slow path.
+        hooks: whether there are any.
     """
+
+    debug: bool
+    interpret: bool
+    launch_enter_hook: Callable[..., Any] | None
+    launch_exit_hook: Callable[..., Any] | None
 
     def __init__(self, debug: bool) -> None:
         self.debug = debug
         self.interpret = False
+        self.hooks = False
+        self.reset_hooks()
+
+    def reset(self) -> Self:
+        """The settings without those of the environment; no hooks."""
+        self.debug = self.interpret = False
+        self.reset_hooks()
+        return self
+
+    def reset_hooks(self) -> None:
+        """Have chains without functions."""
+        self.launch_enter_hook = HookChain(self._count)
+        self.launch_exit_hook = HookChain(self._count, reversed=True)
+
+    def copy(self) -> Self:
+        """The same settings, with these hooks, apart from these."""
+        made = type(self)(self.debug)
+        made.interpret = self.interpret
+        for name in _LAUNCHES:
+            hook = getattr(self, name)
+            if isinstance(hook, HookChain):
+                for call in hook.calls:
+                    getattr(made, name).add(call)
+            else:
+                setattr(made, name, hook)
+        return made
+
+    @contextmanager
+    def scope(self) -> Generator[None]:
+        """Give the settings their values back at the end of the with block."""
+        with super().scope():
+            yield
+        self._count()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _REFUSED and value is not None:
+            raise NotImplementedError(
+                f"triton.knobs.runtime.{name}: gridlane compiles and loads kernels by itself and "
+                "calls no such hook; launch_enter_hook and launch_exit_hook are called"
+            )
+        super().__setattr__(name, value)
+        if name in _LAUNCHES:
+            self._count()
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _REFUSED:
+            return None
+        raise AttributeError(f"gridlane has no setting triton.knobs.runtime.{name}")
+
+    def _count(self) -> None:
+        hooks = [vars(self).get(name) for name in _LAUNCHES]
+        have = [bool(each.calls) if isinstance(each, HookChain) else each for each in hooks]
+        self.hooks = any(have)
 
 
 class Cache(base_knobs):

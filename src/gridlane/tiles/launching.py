@@ -102,6 +102,7 @@ def settings_guards(function: Launchable) -> tuple[Guard, ...]:
         (vars(function), "debug", function.debug),
         (vars(knobs), "runtime", knobs.runtime),
         (vars(knobs.runtime), "debug", knobs.runtime.debug),
+        (vars(knobs.runtime), "hooks", knobs.runtime.hooks),
         (vars(knobs), "language", knobs.language),
         (vars(knobs.language), "default_fp_fusion", knobs.language.default_fp_fusion),
     )

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from gridlane.launch import current
+from gridlane.runtime.protocol import Event
+from gridlane.tiles import knobs
 from gridlane.tuning.measuring import milliseconds, summarised
 
 
@@ -19,6 +23,10 @@ def do_bench(
     grad_to_none: Sequence[Any] | None = None,
     quantiles: Sequence[float] | None = None,
     return_mode: str = "mean",
+    *,
+    measure_time_with_hooks: bool = False,
+    fast_flush: bool = True,
+    device_type: str = "",
 ) -> Any:
     """The time of a call on this thread's device, in milliseconds; a GPU's cache is emptied before.
 
@@ -27,7 +35,20 @@ def do_bench(
         grad_to_none: tensors whose gradient is dropped before each call.
         quantiles: to return, in place of what ``return_mode`` says.
         return_mode: ``mean``, ``median``, ``min``, ``max`` or ``all``.
+        measure_time_with_hooks: the sum of the times of the launches in a call, each from its start
+            to its end, without what the function does besides: an option of Triton's fork for CPUs.
+        fast_flush, device_type: options of earlier releases; the device is this thread's.
+
+    Raises:
+        ValueError: ``device_type`` is another device than this thread's.
     """
+    own = "cuda" if current.kind() == "cuda" else "cpu"
+    if device_type not in ("", own):
+        raise ValueError(
+            f"do_bench(device_type={device_type!r}): tensors of the current device, "
+            f"{current.kind()}, are torch's of {own!r}; choose a device by GRIDLANE_DEVICE or with "
+            "gridlane.device(...)"
+        )
     before: Callable[[], None] | None = None
     if grad_to_none is not None:
 
@@ -36,7 +57,33 @@ def do_bench(
                 tensor.grad = None
 
         before = drop
-    return summarised(milliseconds(fn, warmup, rep, before), quantiles, return_mode)
+    if not measure_time_with_hooks:
+        return summarised(milliseconds(fn, warmup, rep, before), quantiles, return_mode)
+    with _launches_marked() as marks:
+        times = milliseconds(fn, warmup, rep, before, marks)
+    return summarised(times, quantiles, return_mode)
+
+
+@contextmanager
+def _launches_marked() -> Generator[list[tuple[Event, Event]]]:
+    """The events before and behind each launch from now on; for the with block."""
+    device, runtime = current.device(), knobs.runtime
+    marks, starts = list[tuple[Event, Event]](), list[Event]()
+
+    def recorded() -> Event:
+        event = device.new_event()
+        event.record(device.default_stream)
+        return event
+
+    def enter(facts: Any) -> None:
+        starts.append(recorded())
+
+    def leave(facts: Any) -> None:
+        marks.append((starts.pop(), recorded()))
+
+    with runtime.scope():
+        runtime.launch_enter_hook, runtime.launch_exit_hook = enter, leave
+        yield marks
 
 
 def do_bench_cudagraph(

@@ -10,7 +10,7 @@ import numpy as np
 
 from gridlane.core.errors import DeviceError
 from gridlane.launch import current
-from gridlane.runtime.protocol import Device
+from gridlane.runtime.protocol import Device, Event
 
 _CACHE = 256 << 20
 """Bytes that fill the second cache of any GPU."""
@@ -38,38 +38,51 @@ def milliseconds(
     warmup: float,
     rep: float,
     before: Callable[[], Any] | None = None,
+    marks: list[tuple[Event, Event]] | None = None,
 ) -> list[float]:
     """The times of single calls, by the device's events.
+
+    The first call, which may compile, is never counted. The second one is the only one if it takes
+    longer than ``warmup`` and ``rep``.
 
     Args:
         warmup, rep: milliseconds to spend on calls that are not counted, and on those that are.
         before: called in front of each call, not measured.
+        marks: to which the calls add events before and behind what is measured of them; None to
+            measure all that they do.
     """
     device = current.device()
     stream = device.default_stream
     clear = cache_filler(device)
-    call()
-    stream.synchronize()
-    begin = time.perf_counter_ns()
-    for _ in range(5):
-        clear()
-        call()
-    stream.synchronize()
-    once = max((time.perf_counter_ns() - begin) / 5e6, 1e-4)
-    for _ in range(max(1, int(warmup / once))):
-        call()
-    pairs: list[tuple[Any, Any]] = []
-    for _ in range(max(1, int(rep / once))):
+
+    def measured() -> list[tuple[Event, Event]]:
         if before is not None:
             before()
         clear()
         start, end = device.new_event(), device.new_event()
+        known = 0 if marks is None else len(marks)
         start.record(stream)
         call()
         end.record(stream)
-        pairs.append((start, end))
+        return [(start, end)] if marks is None else marks[known:]
+
+    call()
     stream.synchronize()
-    return [start.elapsed_ms(end) for start, end in pairs]
+    begin = time.perf_counter_ns()
+    calls = [measured()]
+    stream.synchronize()
+    if (time.perf_counter_ns() - begin) / 1e6 <= warmup + rep:
+        begin = time.perf_counter_ns()
+        for _ in range(5):
+            clear()
+            call()
+        stream.synchronize()
+        once = max((time.perf_counter_ns() - begin) / 5e6, 1e-4)
+        for _ in range(max(1, int(warmup / once))):
+            call()
+        calls = [measured() for _ in range(max(1, int(rep / once)))]
+        stream.synchronize()
+    return [sum(start.elapsed_ms(end) for start, end in each) for each in calls]
 
 
 def summarised(

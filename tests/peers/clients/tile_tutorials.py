@@ -1,9 +1,10 @@
 """Each of Triton's tutorials as a test, unmodified: ``xp_suites`` runs it; ``TRITON`` names the
 checkout.
 
-A tutorial's own comparisons are the test. ``torch.cpu`` has streams, which do nothing, and gets the
-function that sets one. Of its benchmarks one call of the smallest size of each
-line runs: reference results of the largest sizes take PyTorch minutes on a processor.
+A tutorial's own comparisons are the test. 07 refuses devices of other backends than CUDA's and
+ROCm's, so it runs as with GRIDLANE_TRITON_BACKEND=cuda. ``torch.cpu`` has streams, which do
+nothing, and gets the function that sets one. Of its benchmarks one call of the smallest size of
+each line runs: reference results of the largest sizes take PyTorch minutes on a processor.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import os
 import runpy
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +22,11 @@ import pytest
 import torch  # type: ignore[import-not-found]  # pyright: ignore[reportMissingImports]
 
 from gridlane import tiles
+from gridlane.core.config import config
+from gridlane.tiles import driver
 
 FOLDER = Path(os.environ["TRITON"]) / "python/tutorials"
-NAMES = [each.stem for each in sorted(FOLDER.glob("0[1-8]-*.py")) if not each.stem.endswith("-cpu")]
+BACKENDS = {"07-extern-functions": "cuda"}
 
 
 def _set_stream(stream: Any) -> None:
@@ -49,6 +53,8 @@ def _one_call(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]
         grad_to_none: Any = None,
         quantiles: Any = None,
         return_mode: str = "mean",
+        *,
+        measure_time_with_hooks: bool = False,
     ) -> Any:
         fn()
         return 1.0 if quantiles is None else (1.0,) * len(quantiles)
@@ -63,5 +69,8 @@ def _one_call(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]
 
 @pytest.mark.parametrize("name", [each.stem for each in sorted(FOLDER.glob("*.py"))])
 def test_tutorial(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        driver, "config", lambda: replace(config(), triton_backend=BACKENDS.get(name, ""))
+    )
     monkeypatch.setattr(sys, "argv", [name])
     runpy.run_path(str(FOLDER / f"{name}.py"), run_name="__main__")
