@@ -32,14 +32,12 @@ def lower_tiles(module: Module, machine: TileMachine) -> None:
     from gridlane.passes.optimise.promote import promote_variables
     from gridlane.passes.structure.inline import inline_into
     from gridlane.passes.tiles.advances import split_advances
-    from gridlane.passes.tiles.delays import delay_products
-    from gridlane.passes.tiles.lower import lower
+    from gridlane.passes.tiles.fitting import lower_fitting
 
     inline_into(module, module.kernel)
     promote_variables(module)
     split_advances(module)
     promote_variables(module)
-    turns = delay_products(module, machine)
-    lower(machine, module, turns)
+    lower_fitting(machine, module)
     module.program_warps = module.program_warps or 1
     promote_variables(module)

@@ -57,9 +57,10 @@ ANY_LAYOUT = (
 """Ops that compute each element alone, in any order."""
 
 
-def placed(module: Module, machine: TileMachine) -> Placement:
+def placed(module: Module, machine: TileMachine, spared: frozenset[Op] = frozenset()) -> Placement:
     """The placement of a kernel's tiles, with layouts. What turns out to have none is tried again
-    without, until all agree."""
+    without, until all agree. What ``spared`` load is stored only if memory may change before it
+    is needed, and what others of them compute is not."""
     order, provenance = Order(module.kernel), Provenance(module.kernel)
     known = Contiguity(module, module.kernel) if machine.vectors else None
     refused: set[Op] = set()
@@ -67,7 +68,13 @@ def placed(module: Module, machine: TileMachine) -> Placement:
     transposed: set[Op] = set()
     while True:
         placement = Placement(
-            module, machine, order, provenance, byte_floats=floats, transposed=transposed
+            module,
+            machine,
+            order,
+            provenance,
+            byte_floats=floats,
+            transposed=transposed,
+            spared=spared,
         )
         if not machine.lockstep:
             candidates = _candidates(placement, refused, known)

@@ -42,10 +42,23 @@ from gridlane.passes.tiles.turns import TurnCode, Turns
 from gridlane.passes.tiles.widths import Chunks, chunks_of
 
 
-def lower(machine: TileMachine, module: Module, turns: Turns) -> None:
-    """Lower a kernel whose calls are inlined, of which some warpgroups take turns."""
+class NoRoom(TargetError):
+    """Tiles that do not fit into shared memory."""
+
+
+def lower(
+    machine: TileMachine, module: Module, turns: Turns, spared: frozenset[Op] = frozenset()
+) -> None:
+    """Lower a kernel whose calls are inlined, of which some warpgroups take turns.
+
+    Args:
+        spared: see ``inference.placed``.
+
+    Raises:
+        NoRoom: the tiles do not fit into shared memory.
+    """
     kernel = module.kernel
-    placement = placed(module, machine)
+    placement = placed(module, machine, spared)
     known = Contiguity(module, kernel)
     b = Builder(module, kernel)
     old, kernel.body = kernel.body, Region()
@@ -74,11 +87,11 @@ def check_shared(machine: TileMachine, module: Module) -> None:
     """Require that the tiles in shared memory fit.
 
     Raises:
-        TargetError: they do not.
+        NoRoom: they do not.
     """
     needed = sum(-(-item.size // 16) * 16 for item in module.static_shared())
     if needed > machine.shared:
-        raise TargetError(
+        raise NoRoom(
             f"out of resource: shared memory, Required: {needed}, Hardware limit: "
             f"{machine.shared}. Reducing block sizes or `num_stages` may help.",
             module.kernel.loc,

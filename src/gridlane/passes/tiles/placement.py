@@ -115,6 +115,8 @@ class Placement:
         paired: left factors in registers.
         transposed: loads that shared memory has as a store needs them the other way round.
         padded: tiles whose rows in shared memory have elements behind them, and how many.
+        spared: functions that are not stored, and loads that are if memory may change before their
+            uses.
     """
 
     module: Module
@@ -133,6 +135,7 @@ class Placement:
     padded: dict[Value, int] = field(default_factory=dict[Value, int])
     swizzled: set[Value] = field(default_factory=set[Value])
     paired: set[object] = field(default_factory=set[object])
+    spared: frozenset[Op] = frozenset()
     _costs: dict[object, int] = field(default_factory=dict[object, int])
     _used: frozenset[Value] = frozenset()
 
@@ -182,6 +185,8 @@ class Placement:
         if op in self.transposed:
             return True
         if isinstance(op, LOADS):
+            if op in self.spared:
+                return any(self._changes(op, use) for use in uses)
             if len(uses) > 1 or uses[0].repeated:
                 return not isinstance(value.type.element, PointerType)
             if isinstance(op, tile_memory.TileLoad) and op.volatile:
@@ -190,6 +195,8 @@ class Placement:
         if isinstance(op, memory.ReadVar):
             return any(self._rewritten(op, use) for use in uses)
         if isinstance(value.type.element, PointerType) or not isinstance(op, tiles.TileMap):
+            return False
+        if op in self.spared:
             return False
         if any(isinstance(use.root, tiles.TileDot) and use.repeated for use in uses):
             return True
