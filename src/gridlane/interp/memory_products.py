@@ -15,7 +15,13 @@ from gridlane.ir.ops.memory_products import WarpProduct
 
 
 def _product(
-    frame: Frame, op: WarpProduct, mask: Array, left: Array, right: Array, sums: Array
+    frame: Frame,
+    op: WarpProduct,
+    mask: Array,
+    left: Array,
+    right: Array,
+    sums: Array,
+    *ahead: Array,
 ) -> None:
     memory, dtype = frame.block.launch.memory, numpy_of(element_of(op, op.sums))
     factor = numpy_of(element_of(op, op.left))
@@ -27,7 +33,9 @@ def _product(
         lane = warp * WARP
         a = memory.gather(places(left[lane], op.rows, op.depth, factor), factor)
         b = memory.gather(places(right[lane], op.depth, op.columns, factor), factor)
-        where = places(sums[lane], op.rows, op.columns, dtype)
+        pitch = op.pitch or op.columns
+        steps = (np.arange(op.rows)[:, None] * pitch + np.arange(op.columns)).reshape(-1)
+        where = sums[lane] + steps.astype(ADDRESS) * ADDRESS.type(dtype.itemsize)
         total = memory.gather(where, dtype).reshape(op.rows, op.columns)
         a = _matrix(a.astype(dtype), op.rows, op.depth, op.turned_left)
         b = _matrix(b.astype(dtype), op.depth, op.columns, op.turned_right)

@@ -91,3 +91,87 @@ def test_factors_by_columns(kind: str, by_columns: bool, trans: bool, twice: boo
     np.testing.assert_array_equal(by_turns(changed, args, threads[0])[2], want.astype(sums))
     outcome = run_on("cpu", module, (1, 1, 1), threads, args[:3], (DEPTH,))
     np.testing.assert_array_equal(outcome.arrays[2], want.astype(sums))
+
+
+@jit
+def masked(a, b, c, rows, depth, columns, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr,
+           SUMS: tl.constexpr, WIDE: tl.constexpr):  # fmt: skip
+    """Factors of arrays of any extents, that may be converted, in blocks beyond their ends."""
+    i, j, s = tl.arange(0, M), tl.program_id(0) * N + tl.arange(0, N), tl.arange(0, K)
+    left, right = a + i[:, None] * depth + s[None, :], b + s[:, None] * columns + j[None, :]
+    total = tl.zeros((M, N), dtype=SUMS)
+    for at in range(0, depth, K):
+        inside = s < depth - at
+        x = tl.load(left, mask=(i < rows)[:, None] & inside[None, :], other=0)
+        y = tl.load(right, mask=inside[:, None] & (j < columns)[None, :], other=0)
+        if WIDE:
+            x, y = x.to(SUMS) + 1 - 1, y.to(SUMS) * 2
+        total = tl.dot(x, y, total)
+        left += K
+        right += K * columns
+    tl.store(c + i[:, None] * columns + j[None, :], total,
+             mask=(i < rows)[:, None] & (j < columns)[None, :])  # fmt: skip
+
+
+def on_both(module: Module, changed: Module, args: list[Any], grid: int) -> list[np.ndarray]:
+    """The third array after the lowered program in the interpreter, and the program on the CPU."""
+    results, block = [], block_of(backend("cpu"), 1)
+    for device, each, threads in (("interp", changed, (32, 1, 1)), ("cpu", module, block)):
+        arrays = [np.copy(array) for array in args[:3]]
+        outcome = run_on(device, each, (grid, 1, 1), threads, arrays, tuple(args[3:]))
+        assert not outcome.raised
+        results.append(outcome.arrays[2])
+    return results
+
+
+@pytest.mark.parametrize(
+    ("kind", "wide"), [("f32", False), ("f32", True), ("f16", False), ("f16", True), ("i8", False)]
+)
+def test_right_factors_are_packed_by_panels(kind, wide):
+    m, n, k, rows, depth, columns = 64, 128, 128, 61, 300, 250
+    whole = [
+        RNG.integers(-4, 5, each).astype(TYPES[kind]) for each in ((rows, depth), (depth, columns))
+    ]
+    sums, out = (tl.int32, np.int32) if kind == "i8" else (tl.float32, np.float32)
+    args = [*whole, np.zeros((rows, columns), out), rows, depth, columns]
+    module = program(masked, args, 1, M=m, N=n, K=k, SUMS=sums, WIDE=wide)
+    changed = by_processors(module)
+    (product,) = [op for op in changed.kernel.body.walk() if isinstance(op, WarpProduct)]
+    assert (product.columns, product.pitch) == (32, n)
+    assert product.counts  # fetches what is loaded next
+    wanted = whole[0].astype(out) @ whole[1].astype(out) * (2 if wide else 1)
+    for each in on_both(module, changed, args, 2):
+        np.testing.assert_array_equal(each, wanted)
+
+
+@jit
+def stored_between(a, b, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    i, j, s = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
+    x = tl.load(a + i[:, None] * K + s[None, :])
+    y = tl.load(b + s[:, None] * N + j[None, :])
+    tl.store(b + s[:, None] * N + j[None, :], tl.full((K, N), 9, tl.float32))
+    tl.store(c + i[:, None] * N + j[None, :], tl.dot(x, y))
+
+
+@jit
+def around_a_loop(a, b, c, count, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    i, j, s = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
+    x = tl.load(a + i[:, None] * K + s[None, :])
+    y = tl.load(b + s[:, None] * N + j[None, :])
+    total = tl.zeros((M, N), tl.float32)
+    for _ in range(count):
+        total = tl.dot(x, y, total)
+    tl.store(c + i[:, None] * N + j[None, :], total)
+
+
+def test_factors_that_a_store_overwrites_or_a_loop_reads_again_are_stored():
+    m, n, k = 32, 64, 64
+    a, b = (RNG.integers(-4, 5, shape).astype(np.float32) for shape in ((m, k), (k, n)))
+    for function, more, times in ((stored_between, (), 1), (around_a_loop, (3,), 3)):
+        args = [a, b, np.zeros((m, n), np.float32), *more]
+        module = program(function, args, 1, M=m, N=n, K=k)
+        changed = by_processors(module)
+        for each in on_both(module, changed, args, 1):
+            np.testing.assert_array_equal(each, times * (a @ b))
+        products = [op for op in changed.kernel.body.walk() if isinstance(op, WarpProduct)]
+        assert [op.columns for op in products] == [n]

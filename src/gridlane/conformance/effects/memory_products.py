@@ -9,7 +9,7 @@ import numpy as np
 from gridlane.conformance.cases import Case
 from gridlane.conformance.effects.making import FULL, case
 from gridlane.conformance.kernels import Kernel
-from gridlane.core.dtypes import DType, i32, u32
+from gridlane.core.dtypes import DType, i32, u32, u64
 from gridlane.ir.ops import arith, memory
 from gridlane.ir.ops.grid import SyncWarp
 from gridlane.ir.ops.memory_products import FACTORS, WarpProduct
@@ -31,6 +31,7 @@ def memory_products() -> Iterator[Case]:
             for shape in SHAPES:
                 yield _case(element, factor, shape, False)
             yield _case(element, factor, (8, 8, 32), True)
+            yield _case(element, factor, (20, 6, 32), False, pitch=40, ahead=3)
             if not element.is_integer:
                 yield _case(element, factor, (29, 33, 37), False, fused=False)
             if factor.size > 1:
@@ -46,9 +47,13 @@ def _case(
     in_branch: bool,
     fused: bool = True,
     turned: tuple[bool, bool] = (False, False),
+    pitch: int = 0,
+    ahead: int = 0,
 ) -> Case:
+    """``ahead``: how many addresses of nothing the product may fetch lines of."""
     rows, depth, columns = shape
-    counts = {"left": rows * depth, "right": depth * columns, "sums": rows * columns}
+    sums = rows * (pitch or columns)
+    counts = {"left": rows * depth, "right": depth * columns, "sums": sums}
     types = {"left": factor, "right": factor, "sums": element}
 
     def fill(kernel: Kernel) -> list[np.ndarray]:
@@ -58,12 +63,21 @@ def _case(
         tiles = {name: _shared(kernel, name, types[name], count) for name, count in counts.items()}
         for array, (name, count) in zip(arrays, counts.items(), strict=True):
             _moved(kernel, array, tiles[name], count)
-        product = WarpProduct(tiles["left"], tiles["right"], tiles["sums"], *shape, fused, *turned)
+        lists: list[Value] = []
+        for n in range(min(ahead, 1)):
+            lists.append(_shared(kernel, f"ahead{n}", u64, ahead))
+            for place in range(ahead):
+                b.store(b.offset(lists[-1], b.const(place, i32)), b.const(place << 47, u64))
+        product = WarpProduct(
+            tiles["left"], tiles["right"], tiles["sums"], *shape, fused, *turned,
+            tuple(lists), (ahead,) * len(lists), (2,) * len(lists), pitch,
+        )  # fmt: skip
         if in_branch:
             with b.if_(b.value(arith.Gt(b.load(wanted), b.const(0, i32)))):
                 b.emit(product)
         else:
             b.emit(product)
+        b.emit(SyncWarp(b.const(FULL, u32)))
         _moved(kernel, tiles["sums"], arrays[2], counts["sums"])
         given = [_elements(types[name], count) for name, count in counts.items()]
         if not fused:  # products and sums that are rounded, as the interpreter rounds them
@@ -72,6 +86,7 @@ def _case(
 
     kinds = f"{element}" if factor is element else f"{factor}-{element}"
     label = f"{kinds}-{'-'.join(map(str, shape))}{'-branch' * in_branch}{'-rounded' * (not fused)}"
+    label += f"-pitch-{pitch}-ahead-{ahead}" if pitch else ""
     label += "".join(f"-turned-{name}" for name, each in zip(counts, turned, strict=False) if each)
     return case(WarpProduct.name, label, fill, (32, 1, 1), (1, 1, 1))
 

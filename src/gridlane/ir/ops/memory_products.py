@@ -3,7 +3,7 @@ matrix instructions."""
 
 from __future__ import annotations
 
-from gridlane.core.dtypes import DType, f32, f64, i8, i32, u8
+from gridlane.core.dtypes import DType, f32, f64, i8, i32, u8, u64
 from gridlane.ir.op import Op, Scope, operation
 from gridlane.ir.ops.memory import element_of, space_of
 from gridlane.ir.types import Space
@@ -28,6 +28,10 @@ class WarpProduct(Op):
         fused: products of floats may be fused with additions.
         turned_left, turned_right: the factor is in memory by columns, each behind the other; not of
             bytes.
+        ahead: arrays of addresses, in shared memory, of which the processor may fetch
+            ``lines`` cache lines each; they may be addresses of nothing.
+        counts: of the addresses of each array.
+        pitch: elements from a row of the sums to the next one; 0 for ``columns``.
     """
 
     left: Value
@@ -39,6 +43,10 @@ class WarpProduct(Op):
     fused: bool = True
     turned_left: bool = False
     turned_right: bool = False
+    ahead: tuple[Value, ...] = ()
+    counts: tuple[int, ...] = ()
+    lines: tuple[int, ...] = ()
+    pitch: int = 0
     cross_lane = True
 
     def check(self, scope: Scope) -> None:
@@ -46,7 +54,11 @@ class WarpProduct(Op):
         kind, *factors = (element_of(self, each) for each in (self.sums, self.left, self.right))
         known = factors[0] == factors[1] and factors[0] in FACTORS.get(kind, ())  # type: ignore[arg-type]  # a pointer is in no table
         self.require(known, f"no products of {factors[0]} and {factors[1]} in {kind}")
+        self.require(self.pitch == 0 or self.pitch >= self.columns, "rows of sums overlap")
         plain = not (self.turned_left or self.turned_right)
         self.require(plain or factors[0].size > 1, "factors of bytes are in memory by rows")
-        shared = all(space_of(each) is Space.SHARED for each in (self.left, self.right, self.sums))
+        given = (self.left, self.right, self.sums, *self.ahead)
+        shared = all(space_of(each) is Space.SHARED for each in given)
         self.require(shared, "matrices are in shared memory")
+        addresses = all(element_of(self, each) is u64 for each in self.ahead)
+        self.require(addresses and len(self.counts) == len(self.ahead), "addresses are counted u64")

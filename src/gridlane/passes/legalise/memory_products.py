@@ -44,6 +44,9 @@ def _product(b: Builder, op: WarpProduct) -> None:
         columns = b.const(op.columns, i32)
         row, column = b.div(now, columns), b.rem(now, columns)
         place = b.offset(op.sums, now)
+        if op.pitch:
+            start = b.mul(row, b.const(op.pitch, i32))
+            place = b.offset(op.sums, b.add(start, column))
         kind = element_of(op, op.sums)
         assert isinstance(kind, DType)
         total = b.variable("total", kind)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gridlane.core.dtypes import DType, f16
+from gridlane.core.dtypes import DType, f16, i32
 from gridlane.ir.op import Op
-from gridlane.ir.ops import tile_memory, tiles
+from gridlane.ir.ops import tiles
 from gridlane.ir.ops.memory_products import FACTORS, WarpProduct
-from gridlane.ir.types import tile
+from gridlane.ir.types import TileType, tile
 from gridlane.ir.values import Value
 from gridlane.passes.tiles.elements import element, type_of
 from gridlane.passes.tiles.factors import factor_of
-from gridlane.passes.tiles.state import State, Storage
+from gridlane.passes.tiles.indices import BitIndex, Bits, log2
+from gridlane.passes.tiles.late_factors import is_along_columns, panels_of
+from gridlane.passes.tiles.next_lines import next_panel, share
+from gridlane.passes.tiles.state import NextLines, State, Storage
 from gridlane.passes.tiles.sums import in_place, rounded, sum_type
 
 
@@ -21,14 +24,6 @@ class _Factor(NamedTuple):
 
     storage: Storage
     turned: bool
-
-
-def is_along_columns(state: State, op: Op) -> bool:
-    """Whether a load's neighbours in memory are those of a column."""
-    if not isinstance(op, tile_memory.TileLoad) or op in state.placement.layouts:
-        return False
-    runs = [axis.run for axis in state.contiguity.of(op.pointers).axes]
-    return len(runs) > 1 and runs[-2] > runs[-1]
 
 
 def is_turned_factor(state: State, op: Op) -> bool:
@@ -46,10 +41,12 @@ def is_turned_factor(state: State, op: Op) -> bool:
 
 def dot_on_processor(state: State, op: tiles.TileDot) -> Storage:
     """Compute a product; the memory of the result."""
-    left, right = (_packed(state, value, sum_type(op)) for value in (op.lhs, op.rhs))
+    by_panels = op.rhs.op in state.placement.spared and op.rhs not in state.stored
+    left = _packed(state, op.lhs, sum_type(op))
+    right = None if by_panels else _packed(state, op.rhs, sum_type(op))
     storage = in_place(state, op)
     if storage is not None and storage.type.element is sum_type(op):
-        _multiply(state, op, (left, right), storage)
+        _multiply(state, op, left, right, storage)
         return storage
     result = storage or state.allocate(type_of(op.results[0]), False, op.loc, op.results[0])
     is_exact = result.type.element is sum_type(op)
@@ -58,11 +55,17 @@ def dot_on_processor(state: State, op: tiles.TileDot) -> Storage:
         sums = state.allocate(tile(result.type.shape, sum_type(op)), False, op.loc)
     with state.together(), state.elements(sums.type.shape) as at:
         state.write(sums, at, state.b.cast(element(state, op.acc, at), sum_type(op)))
-    _multiply(state, op, (left, right), sums)
+    _multiply(state, op, left, right, sums)
     if not is_exact:
         with state.together(), state.elements(sums.type.shape) as at:
             state.write(result, at, rounded(state, result, state.read(sums, at)))
     return result
+
+
+def _packed_type(type_: TileType, sums: DType) -> DType:
+    """The elements of a packed factor: its own, if sums of a type take that, else theirs."""
+    assert isinstance(type_.element, DType)
+    return type_.element if type_.element in FACTORS[sums] else sums
 
 
 def _packed(state: State, value: Value, sums: DType) -> _Factor:
@@ -72,11 +75,7 @@ def _packed(state: State, value: Value, sums: DType) -> _Factor:
         source, turned = factor_of(value)
         stored = state.stored.get(source) if len(type_of(source).shape) == 2 else None
         turned = turned and stored is not None
-    if type_.element in FACTORS[sums]:
-        assert isinstance(type_.element, DType)
-        element_type = type_.element
-    else:
-        element_type = sums
+    element_type = _packed_type(type_, sums)
     by_columns = stored is not None and stored.turned != turned
     if element_type.size == 1 and by_columns:
         stored, by_columns = None, False
@@ -91,22 +90,65 @@ def _packed(state: State, value: Value, sums: DType) -> _Factor:
 
 
 def _multiply(
-    state: State, op: tiles.TileDot, factors: tuple[_Factor, _Factor], sums: Storage
+    state: State, op: tiles.TileDot, left: _Factor, right: _Factor | None, sums: Storage
 ) -> None:
-    """Add the products of matrices in memory, one batch after the other."""
+    """Add the products of matrices in memory, one batch after the other. Without a right factor
+    that is packed already this is done by panels."""
+    if right is None:
+        _by_panels(state, op, left, sums)
+        return
     b, (rows, depth) = state.b, type_of(op.lhs).shape[-2:]
     *batches, columns = type_of(op.rhs).shape[:-2] + type_of(op.rhs).shape[-1:]
     with state.together(), state.counted(batches[0] if batches else 1, "batch") as batch:
         pointers: list[Value] = []
-        for each in (*[factor.storage for factor in factors], sums):
-            assert not each.own
-            state.touch(each.symbol, each is sums)
-            pointer = state.pointer_to(each.symbol)
+        for each in (left.storage, right.storage, sums):
+            pointer = _pointer(state, each, each is sums)
             count = each.type.shape[-1] * each.type.shape[-2]
             if batches:
                 pointer = b.offset(pointer, b.mul(batch, b.const(count, batch.type)))
             pointers.append(pointer)
-        left, right, total = pointers
-        turned = factors[0].turned, factors[1].turned
-        fused = op.fused or type_of(op.lhs).element is f16  # whose products f32 holds
-        b.emit(WarpProduct(left, right, total, rows, depth, columns, fused, *turned))
+        one, two, total = pointers
+        turned = left.turned, right.turned
+        b.emit(WarpProduct(one, two, total, rows, depth, columns, _is_fused(op), *turned))
+
+
+def _is_fused(op: tiles.TileDot) -> bool:
+    return op.fused or type_of(op.lhs).element is f16  # whose products f32 holds
+
+
+def _pointer(state: State, storage: Storage, writes: bool = False) -> Value:
+    """The address of a matrix, which is accessed."""
+    assert not storage.own
+    state.touch(storage.symbol, writes)
+    return state.pointer_to(storage.symbol)
+
+
+def _by_panels(state: State, op: tiles.TileDot, left: _Factor, sums: Storage) -> None:
+    """Pack some columns of the right factor at a time, and multiply by these. The lines that the
+    loop loads next are divided among the panels."""
+    b, rows, (depth, columns) = state.b, type_of(op.lhs).shape[-2], type_of(op.rhs).shape
+    element_type, count = _packed_type(type_of(op.rhs), sum_type(op)), panels_of(op)
+    width, bits = columns // count, log2(columns // count)
+    assert bits is not None
+    panel = state.allocate(tile((depth, width), element_type), False, op.loc)
+    following = state.next_lines[op]() if op in state.next_lines else NextLines()
+    soon = next_panel(state, op, width)
+    with state.counted(count, "panel") as number:
+        first = BitIndex(0, (Bits(number, 0, count.bit_length() - 1, 0, False),))
+        with state.together(), state.elements((depth, width)) as (k, column):
+            assert isinstance(column, BitIndex)
+            at = k, first.joined(column, bits)
+            state.write(panel, (k, column), b.cast(element(state, op.rhs, at), element_type))
+        if soon is not None:
+            soon.write(state, number)
+        with state.together():
+            aheads = [share(state, following, number, count)]
+            aheads += [] if soon is None else [soon.ahead(state)]
+            arrays, counts, lines = (sum(each, ()) for each in zip(*aheads, strict=True))
+            total = b.offset(_pointer(state, sums, True), b.mul(number, b.const(width, i32)))
+            one, two = _pointer(state, left.storage), _pointer(state, panel)
+            product = WarpProduct(
+                one, two, total, rows, depth, width, _is_fused(op), left.turned, False,
+                arrays, counts, lines, columns,
+            )  # fmt: skip
+            b.emit(product)

@@ -19,6 +19,7 @@ from gridlane.passes.tiles import (
     effects,
     flights,
     fragment_products,
+    next_lines,
     orders,
     pipelines,
     prefetches,
@@ -28,10 +29,11 @@ from gridlane.passes.tiles import (
 )
 from gridlane.passes.tiles.chunks import copy_chunks
 from gridlane.passes.tiles.contiguity import Contiguity
-from gridlane.passes.tiles.cpu_products import is_along_columns, is_turned_factor
+from gridlane.passes.tiles.cpu_products import is_turned_factor
 from gridlane.passes.tiles.elements import element, type_of
 from gridlane.passes.tiles.indices import ZERO, Coordinates
 from gridlane.passes.tiles.inference import placed
+from gridlane.passes.tiles.late_factors import is_along_columns, late_factors
 from gridlane.passes.tiles.machine import TileMachine
 from gridlane.passes.tiles.placement import COMPUTED
 from gridlane.passes.tiles.producer_code import producing
@@ -58,8 +60,10 @@ def lower(
         NoRoom: the tiles do not fit into shared memory.
     """
     kernel = module.kernel
-    placement = placed(module, machine, spared)
     known = Contiguity(module, kernel)
+    if machine.lockstep:
+        spared = late_factors(module, known)
+    placement = placed(module, machine, spared)
     b = Builder(module, kernel)
     old, kernel.body = kernel.body, Region()
     b.region, b.loc = kernel.body, kernel.loc
@@ -120,6 +124,7 @@ def _construct(state: State, op: Op) -> None:
     turn = TurnCode(state.b, state.thread).around() if op in state.turns.firsts else nullcontext()
     with flights.in_flight(state, op, flying, pipelines.end_of(op)), turn:
         fragment_products.enter(state, op)
+        next_lines.enter(state, op)
         if pipeline is not None:
             (prefetches if pipeline.held else pipelines).begin(state, pipeline)
         _regions(state, op, pipeline)

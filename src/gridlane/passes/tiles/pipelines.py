@@ -80,7 +80,7 @@ def pipeline_of(state: State, loop: control.Loop) -> Pipeline | None:
     end = end_of(loop)
     if wanted < 2 or not state.machine.factors or end is None:
         return None
-    finder = _Finder(placement, loop)
+    finder = Finder(placement, loop)
     if not finder.scalar(end) or not all(map(_is_positive, finder.steps.values())):
         return None
     pipeline = Pipeline(loop, end, {}, [], {}, frozenset(finder.steps))
@@ -144,7 +144,7 @@ def _is_kept(placement: Placement, loop: control.Loop, op: Op) -> bool:
     return not any(placement.provenance.may_meet(op, each) for each in stores)
 
 
-class _Finder:
+class Finder:
     """Collects what addresses are computed of."""
 
     def __init__(self, placement: Placement, loop: control.Loop) -> None:
@@ -155,9 +155,10 @@ class _Finder:
 
     def operands(self, op: Op) -> bool:
         """Whether all operands of a load are known for later iterations."""
-        return all([self._value(each) for each in op.operands()])
+        return all([self.value(each) for each in op.operands()])
 
-    def _value(self, value: Value) -> bool:
+    def value(self, value: Value) -> bool:
+        """Whether a tile or a scalar is known for later iterations."""
         return self._tile(value) if isinstance(value.type, TileType) else self.scalar(value)
 
     def _inside(self, op: Op) -> bool:
@@ -169,7 +170,7 @@ class _Finder:
             return op is None or (value in self.placement.stored and not self._inside(op))
         if op not in self._tiles:
             plain = isinstance(op, _SHAPES)
-            self._tiles[op] = plain and all([self._value(each) for each in op.operands()])
+            self._tiles[op] = plain and all([self.value(each) for each in op.operands()])
         return self._tiles[op]
 
     def scalar(self, value: Value) -> bool:
@@ -387,13 +388,13 @@ def prepared(
     """
     b, saved, memo = state.b, dict(state.values), state.memo
     state.memo = {}
-    rises = _advanced(state, pipeline, distance)
+    rises = advanced(state, pipeline, distance)
     runs = b.not_(state.of(pipeline.end))
     for each in rises:  # a counter that wraps is past every end
         runs = b.and_(runs, each)
     if always:
         state.values = dict(saved)
-        _advanced(state, pipeline, distance, runs)
+        advanced(state, pipeline, distance, runs)
     later, state.values, state.memo = state.values, saved, memo
 
     def start() -> None:
@@ -408,7 +409,7 @@ def prepared(
     return start
 
 
-def _advanced(
+def advanced(
     state: State, pipeline: Pipeline, distance: int, runs: Value | None = None
 ) -> list[Value]:
     """Set scalars to what they are some iterations later, or, unless one runs then, to what they

@@ -69,6 +69,7 @@ class Use:
         apart: an element of the root needs several elements.
         via: how the place of an element follows from that of the root's: the changes of coordinates
             from the root on.
+        late: by something that is not stored although it is a factor.
     """
 
     root: Op
@@ -76,6 +77,7 @@ class Use:
     own: bool = True
     apart: bool = False
     via: tuple[object, ...] = ()
+    late: bool = False
 
 
 @frozen
@@ -198,7 +200,9 @@ class Placement:
             return False
         if op in self.spared:
             return False
-        if any(isinstance(use.root, tiles.TileDot) and use.repeated for use in uses):
+        if any(
+            isinstance(use.root, tiles.TileDot) and use.repeated and not use.late for use in uses
+        ):
             return True
         if len(uses) > 1 or uses[0].repeated:
             return self.cost(value) > CHEAP
@@ -281,7 +285,8 @@ class Placement:
                 change = _change(op, value, number)
                 for use in self.uses[result]:
                     again, same = use.repeated or repeated, use.own and own
-                    self._add(value, Use(use.root, again, same, use.apart, (*use.via, *change)))
+                    via, late = (*use.via, *change), use.late or op in self.spared
+                    self._add(value, Use(use.root, again, same, use.apart, via, late))
 
     def _add(self, value: Value, use: Use) -> None:
         """Note a use; the same root needs a tile once, as it computes an element once."""
@@ -293,6 +298,7 @@ class Placement:
                     known.own and use.own,
                     known.apart or use.apart or known.via != use.via,
                     known.via,
+                    known.late and use.late,
                 )
                 return
         self.uses[value].append(use)
@@ -313,9 +319,10 @@ class Placement:
             whole = op.axis == len(shape) - 1 and log2(shape[-1]) is not None
             return [(op.source, False, whole)]
         if isinstance(op, tiles.TileDot):
+            packs = self.machine.lockstep  # each element of what is not stored once
             return [
-                (op.lhs, True, False),
-                (op.rhs, True, False),
+                (op.lhs, not (packs and op.lhs.op in self.spared), False),
+                (op.rhs, not (packs and op.rhs.op in self.spared), False),
                 (op.acc, False, not self.machine.lockstep),
             ]
         if isinstance(op, tiles.TileGather):

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from gridlane.core.dtypes import DType, b1, i32, u32
 from gridlane.core.errors import TargetError
+from gridlane.core.frozen import frozen
 from gridlane.core.source import Loc
 from gridlane.ir.builder import Builder
 from gridlane.ir.op import Op
@@ -137,6 +138,19 @@ class Flight:
     behind: list[Callable[[], None]] = field(default_factory=list[Callable[[], None]])
 
 
+@frozen
+class NextLines:
+    """Arrays of addresses, of each of which a product fetches some cache lines.
+
+    Attributes:
+        arrays: their symbols; counts: how many addresses each has; lines: of each address.
+    """
+
+    arrays: tuple[str, ...] = ()
+    counts: tuple[int, ...] = ()
+    lines: tuple[int, ...] = ()
+
+
 @dataclass(slots=True)
 class State:
     """The lowering of one program.
@@ -164,6 +178,8 @@ class State:
         pieces: the shared memory of their boxes (``tensor_stores.py``).
         has_producer: the block has a warp more, which copies tiles to shared memory.
         ahead: loads of pipelines, and what stands in their place.
+        next_lines: products on processors that fetch what is loaded next, and what writes the
+            addresses of it.
         memo: the elements that were computed for the element of a loop that is being emitted.
     """
 
@@ -187,6 +203,9 @@ class State:
     ahead: dict[Op, Callable[[], None]] = field(default_factory=dict[Op, Callable[[], None]])
     behind: dict[Op, list[Callable[[], None]]] = field(
         default_factory=dict[Op, list[Callable[[], None]]]
+    )
+    next_lines: dict[Op, Callable[[], NextLines]] = field(
+        default_factory=dict[Op, Callable[[], NextLines]]
     )
     flights: set[Op] = field(default_factory=set[Op])
     rings: dict[Op, int] = field(default_factory=dict[Op, int])

@@ -12,6 +12,7 @@ from gridlane.codegen.llvm.cpu.lanes import Emission
 from gridlane.codegen.llvm.cpu.loops import Loop
 from gridlane.codegen.llvm.cpu.memory_product_steps import Elements, Part, steps_of
 from gridlane.codegen.llvm.cpu.mma_memory import first
+from gridlane.codegen.llvm.cpu.prefetch import LINE, fetch_line
 from gridlane.codegen.llvm.machine import X86, Machine
 from gridlane.codegen.llvm.text import Body
 from gridlane.core.decisions import decided
@@ -28,10 +29,13 @@ def warp_product(state: Emission, op: WarpProduct) -> None:
     assert isinstance(element, DType) and isinstance(factor, DType)
     shape = op.rows, op.depth, op.columns
     turned = op.turned_left, op.turned_right
-    function = _Function(shape, element, factor, op.fused, turned, state.machine)
+    ahead = op.counts, op.lines
+    pitch = op.pitch or op.columns
+    function = _Function(shape, element, factor, op.fused, turned, state.machine, ahead, pitch)
     if function.name not in state.functions:
         state.functions[function.name] = function.text(state.body.declared)
-    pointers = ", ".join(f"ptr {first(state, each)}" for each in (op.left, op.right, op.sums))
+    given = (op.left, op.right, op.sums, *op.ahead)
+    pointers = ", ".join(f"ptr {first(state, each)}" for each in given)
     state.body.do(f'call fastcc void @"{function.name}"({pointers})')
 
 
@@ -63,8 +67,13 @@ class _Function:
         fused: bool,
         turned: tuple[bool, bool],
         machine: Machine,
+        ahead: tuple[tuple[int, ...], tuple[int, ...]],
+        pitch: int,
     ) -> None:
         self.body, self.machine = Body(), machine
+        self.counts, self.fetched = ahead
+        self.places: list[str] = []
+        self.pitch = pitch
         self.shape, self.element, self.factor = shape, element, factor
         self.lanes = machine.vector_bytes // element.size
         self.fused, self.turned = fused or element.is_integer, turned
@@ -73,6 +82,10 @@ class _Function:
         kinds += "" if self.fused else ".rounded"
         kinds += ".left" * turned[0] + ".right" * turned[1]
         self.name = f"gridlane.product.{kinds}.{'.'.join(map(str, shape))}"
+        if pitch != shape[2]:
+            self.name += f".pitch.{pitch}"
+        if self.counts:
+            self.name += f".ahead.{'.'.join(map(str, (*self.counts, *self.fetched)))}"
 
     def text(self, declared: dict[str, str]) -> str:
         """The definition; what it calls is declared with the module's."""
@@ -84,6 +97,9 @@ class _Function:
         vectors = rest - rest % self.lanes
         if whole or vectors:
             steps.prepare()
+        for _ in self.counts:
+            self.places.append(body.alloca("i64"))
+            body.do(f"store i64 0, ptr {self.places[-1]}")
         if whole:
             with_panels = Loop(body, whole, "panel")
             self._panel(steps, body.op(f"mul i64 {with_panels.counter}, {wide}"), wide)
@@ -99,16 +115,17 @@ class _Function:
         body.do("ret void")
         declared.update(body.declared)
         parameters = "ptr noalias %left, ptr noalias %right, ptr noalias %sums"
+        parameters += "".join(f", ptr noalias %ahead{n}" for n in range(len(self.counts)))
         head = f'define internal fastcc void @"{self.name}"({parameters}) noinline #0 {{'
         return "\n".join([head, "entry:", *body.allocas, *body.lines, "}"])
 
     def _panel(self, steps: Elements, column: str, width: int) -> None:
-        body, (rows, _, columns) = self.body, self.shape
+        body, rows = self.body, self.shape[0]
         right, stride = steps.panel(column, width)
         for start, count, groups in _split(rows, self.most * 2 * self.lanes // max(width, 1)):
             each = Loop(body, groups, "group")
             row = body.op(f"add i64 {body.op(f'mul i64 {each.counter}, {count}')}, {start}")
-            place = body.op(f"add i64 {body.op(f'mul i64 {row}, {columns}')}, {column}")
+            place = body.op(f"add i64 {body.op(f'mul i64 {row}, {self.pitch}')}, {column}")
             self._group(steps, row, (right, stride), steps.sum_at(place), count, width)
             each.end()
 
@@ -122,12 +139,13 @@ class _Function:
         width: int,
     ) -> None:
         """Add the products of some rows and a panel."""
-        body, columns = self.body, self.shape[2]
+        body = self.body
         vector, starts = steps.vectors(width)
         left = steps.rows_from(row, rows)
-        index = [row * columns + start for row in range(rows) for start in starts]
+        index = [row * self.pitch + start for row in range(rows) for start in starts]
         first = steps.begin(vector, row, rows, len(starts))
         before = first or [steps.load_sum(vector, sums, place) for place in index]
+        self._fetch()
         each = Loop(body, steps.count, "depth", [(vector, value) for value in before])
         line = steps.line_at(panel[0], body.op(f"mul i64 {each.counter}, {panel[1]}"))
         lines = [steps.load(vector, line, start) for start in starts]
@@ -140,3 +158,25 @@ class _Function:
                 old = steps.load_sum(vector, sums, place)
                 value = body.op(f"add {vector} {old}, {value}")  # of integers
             steps.store_sum(vector, value, sums, place)
+
+    def _groups(self) -> int:
+        """About how many groups there are, with panels of two vectors."""
+        rows, _, columns = self.shape
+        return -(-columns // (2 * self.lanes)) * -(-rows // self.most)
+
+    def _fetch(self) -> None:
+        """Fetch a group's share of the lines that are needed next; behind the last ones nothing."""
+        body = self.body
+        arrays = zip(self.counts, self.places, self.fetched, strict=True)
+        for n, (count, place, lines) in enumerate(arrays):
+            for _ in range(-(-count // self._groups())):
+                now = body.op(f"load i64, ptr {place}")
+                at = body.op(f"getelementptr i64, ptr %ahead{n}, i64 {now}")
+                line = body.op(f"inttoptr i64 {body.op(f'load i64, ptr {at}')} to ptr")
+                for start in range(0, lines * LINE, LINE):
+                    where = body.op(f"getelementptr i8, ptr {line}, i64 {start}")
+                    fetch_line(body, where, 2)
+                after = body.op(f"add i64 {now}, 1")
+                is_last = body.op(f"icmp eq i64 {after}, {count}")
+                last = body.op(f"select i1 {is_last}, i64 {now}, i64 {after}")
+                body.do(f"store i64 {last}, ptr {place}")

@@ -8,6 +8,7 @@ of the grid has no pattern of lines that it could predict.
 from __future__ import annotations
 
 from gridlane.codegen.llvm.cpu.lanes import Emission, Linear, Uniform
+from gridlane.codegen.llvm.text import Body
 from gridlane.core.dtypes import i64
 from gridlane.ir.ops import arith, atomic, control, memory
 from gridlane.ir.types import PointerType
@@ -56,6 +57,10 @@ def prefetch(state: Emission, op: memory.Load) -> None:
     body = state.body
     ahead = body.op(f"getelementptr [{size} x i8], ptr {pointer.base}, i64 {rep.name}")
     for step_offset in range(0, size * state.lanes, LINE):
-        line = body.op(f"getelementptr i8, ptr {ahead}, i64 {step_offset}")
-        read_all_levels_data = [("i32", "0"), ("i32", "3"), ("i32", "1")]
-        body.call("void", "llvm.prefetch.p0", [("ptr", line), *read_all_levels_data])
+        fetch_line(body, body.op(f"getelementptr i8, ptr {ahead}, i64 {step_offset}"))
+
+
+def fetch_line(body: Body, address: str, level: int = 3) -> None:
+    """Fetch a cache line to read it; ``level``: 3 for the first cache, 2 for the second."""
+    read_data = [("i32", "0"), ("i32", str(level)), ("i32", "1")]
+    body.call("void", "llvm.prefetch.p0", [("ptr", address), *read_data])
