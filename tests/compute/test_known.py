@@ -127,12 +127,12 @@ def test_what_is_kept_is_bounded():
     for number in range(40):
         steps = Steps(["a"])
         for _ in range(1000):
-            steps.add({(): None}, (), ("a", "c0"), (None, number))
+            steps.add(None, ("a", "c0"), (None, number))
         known.keep((number,), steps)
     assert sum(map(len, known._steps.values())) <= 16_384
     assert known.get((39,)) is not None and known.get((0,)) is None
     for _ in range(4097):
-        steps.add({(): None}, (), ("a", "c0"), (None, 0))
+        steps.add(None, ("a", "c0"), (None, 0))
     assert not steps.is_whole and not steps.steps
 
 

@@ -81,9 +81,7 @@ class Steps:
         self.steps: list[Step] = []
         self.is_whole = True
 
-    def add(
-        self, kernel: Any, where: tuple[Any, ...], names: Sequence[str], values: tuple[Any, ...]
-    ) -> None:
+    def add(self, launch: Any, names: Sequence[str], values: tuple[Any, ...]) -> None:
         """Add a launch; ``names`` are those of the values."""
         if not self.is_whole:
             return
@@ -92,7 +90,7 @@ class Steps:
             return
         places = tuple([self.places.get(name, -1) for name in names])
         others = tuple([v if p < 0 else None for p, v in zip(places, values, strict=True)])
-        self.steps.append(Step(kernel[where], places, others))
+        self.steps.append(Step(launch, places, others))
 
     def refuse(self) -> None:
         """Keep none of them."""

@@ -105,9 +105,10 @@ class Program:
             more = [values[name] for name in text.arguments if name.endswith("_first")]
             shape = tuple(blocks) or (1,), block or (text.threads,)
             where = *shape, 0, self.metadata.shared_bytes
-            kernel[where](*args, *more)
+            launch = kernel[where]
+            launch(*args, *more)
             if steps is not None:
-                steps.add(kernel, where, text.arguments, (*args, *more))
+                steps.add(launch, text.arguments, (*args, *more))
 
     def _has_split(
         self,
@@ -139,9 +140,10 @@ class Program:
             kernel = self._split_kernel(split, place)
             where = *split.shape(place, counts, blocks), 0, self.metadata.shared_bytes
             given = tuple([values[name] for name in names])
-            kernel[where](*given)
+            launch = kernel[where]
+            launch(*given)
             if steps is not None:
-                steps.add(kernel, where, names, given)
+                steps.add(launch, names, given)
         return True
 
     def _split_kernel(self, split: SplitText, place: int) -> Any:
