@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.compute.assembling import PTXAS, logs
 from tests.compute.polybench import PROGRAMS
 from tests.devices import DEVICES
 
@@ -481,3 +483,14 @@ def test_picks():
     assert pick(columns_, [1 << 20], (4096, 4096)) is None
     assert pick(columns_, [64], (1 << 20, 1 << 20))[1] > 64
     assert pick(columns_, [64], (2, 2)) is None
+
+
+@pytest.mark.skipif(not PTXAS, reason="ptxas of CUDA is not installed")
+@pytest.mark.parametrize("nest", [floats, dots, columns, layer], ids=lambda each: each.nest.name)
+def test_assembles_without_spills(nest, tmp_path):
+    """Within the registers that a block of all its threads has."""
+    splits = [split for kernel in emitted_of(nest).kernels for split in kernel.splits]
+    found = [log for split in splits for log in logs(nest, split, tmp_path)]
+    assert len(found) >= 2
+    for log in found:
+        assert re.search(r"\b0 bytes spill stores", log) and "warning" not in log

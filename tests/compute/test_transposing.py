@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
 from dataclasses import replace
 from functools import cache
 
@@ -13,17 +11,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.compute.assembling import PTXAS, logs
 from tests.devices import DEVICES
 
 import gridlane
-from gridlane import cuda
 from gridlane.compute import Tensor, compute, f32, grid, i64, programs, u8
 from gridlane.compute.choosing import choose
 from gridlane.compute.kept import _emitted, _fields
 from gridlane.compute.programs import Program
 from gridlane.compute.splitting import pick
 from gridlane.compute.strides import GPU
-from gridlane.core.generated_text import function_of
 
 EVERY = ["interp", *DEVICES]
 
@@ -169,19 +166,9 @@ def halves(a: Tensor[f32, "M", "N"], b: Tensor[f32, "N", "M"]):
         b[j, i] = 0.5 * a[i, j]
 
 
-@pytest.mark.skipif(shutil.which("ptxas") is None, reason="ptxas of CUDA is not installed")
+@pytest.mark.skipif(not PTXAS, reason="ptxas of CUDA is not installed")
 def test_assembles_without_spills(tmp_path):
     emitted = choose(halves._polyhedra, halves._typing, GPU)[0]
-    split = emitted.kernels[0].splits[0]
-    scope = {**programs._SCOPE, **halves.nest.captured}
-    function = function_of(split.texts[0], split.names[0], scope)
-    kinds = {name: cuda.types.float32[:, ::1] for name in halves.nest.tensors}
-    kinds |= {each: cuda.types.int64 for each in split.arguments[0] if each not in kinds}
-    signature = tuple(kinds[each] for each in split.arguments[0])
-    text, _ = cuda.compile_ptx(function, signature, cc=(9, 0), launch_bounds=256)
-    source = tmp_path / "tile.ptx"
-    source.write_text(text)
-    command = ["ptxas", "-arch=sm_90", "-v", "-o", str(tmp_path / "tile.cubin"), str(source)]
-    log = subprocess.run(command, capture_output=True, text=True, check=True).stderr
+    (log,) = logs(halves, emitted.kernels[0].splits[0], tmp_path)
     assert re.search(r"\b0 bytes spill stores", log) and "warning" not in log
     assert "4224 bytes smem" in log
