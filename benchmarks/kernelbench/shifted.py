@@ -42,7 +42,7 @@ class Walk(NamedTuple):
 @tiles.jit
 def spread_rows(
     x, out, images, channels, extents, x_steps, before, step, stride, lines, width, out_part, pitch,
-    TAPS: tl.constexpr, INNER: tl.constexpr, PLACES: tl.constexpr,
+    TAPS: tl.constexpr, INNER: tl.constexpr, PLACES: tl.constexpr, PARTS: tl.constexpr,
 ):  # fmt: skip
     """Both parts of some places of a line, for each its channels, or those of some taps one behind
     the other. ``lines``: layers of the padded images, and lines of a layer."""
@@ -61,20 +61,22 @@ def spread_rows(
     where = image.to(tl.int64) * x_steps[0] + z.to(tl.int64) * x_steps[2]
     where = where + y.to(tl.int64) * x_steps[3] + channel.to(tl.int64) * x_steps[1]
     a = tl.trans(tl.load(x + where + at * x_steps[4], mask=inside, other=0.0))
-    bits = (a.to(tl.int32, bitcast=True) + 0x1000) & -0x2000
-    large = bits.to(tl.float32, bitcast=True)
+    large = a
+    if PARTS > 1:
+        large = ((a.to(tl.int32, bitcast=True) + 0x1000) & -0x2000).to(tl.float32, bitcast=True)
     p = (block * PLACES + tl.arange(0, PLACES))[:, None]
     e = tl.arange(0, INNER)[None, :]
     where = out + (line.to(tl.int64) * width + p) * pitch + e
     inside = (p < width) & (e < pitch)
     tl.store(where, large, mask=inside)
-    tl.store(where + out_part, a - large, mask=inside)
+    if PARTS > 1:
+        tl.store(where + out_part, a - large, mask=inside)
 
 
 @tiles.jit
 def spread_weights(
     w, out, filters, channels, taps, size, stride, w_steps, out_part, pitch,
-    FLIPPED: tl.constexpr, TAPS: tl.constexpr, INNER: tl.constexpr,
+    FLIPPED: tl.constexpr, TAPS: tl.constexpr, INNER: tl.constexpr, PARTS: tl.constexpr,
 ):  # fmt: skip
     """Both parts of the weights of a filter and a tap, or of all taps along the last axis."""
     count = taps[0] * taps[1] * (1 if TAPS > 1 else taps[2])
@@ -94,17 +96,20 @@ def spread_weights(
     channel = own // (stride[0] * stride[1] * stride[2])
     where = f * w_steps[0] + channel * w_steps[1] + a * w_steps[2] + b * w_steps[3]
     values = tl.load(w + where + c * w_steps[4], mask=inside, other=0.0)
-    bits = (values.to(tl.int32, bitcast=True) + 0x1000) & -0x2000
-    large = bits.to(tl.float32, bitcast=True)
+    large = values
+    if PARTS > 1:
+        bits = (values.to(tl.int32, bitcast=True) + 0x1000) & -0x2000
+        large = bits.to(tl.float32, bitcast=True)
     where = out + tl.program_id(0) * pitch + e
     tl.store(where, large, mask=e < pitch)
-    tl.store(where + out_part, values - large, mask=e < pitch)
+    if PARTS > 1:
+        tl.store(where + out_part, values - large, mask=e < pitch)
 
 
 @tiles.jit
 def shifted_products(
-    a, b, out, rows, filters, lines, width, results, taps, shifts, chunks, out_steps,
-    M: tl.constexpr, N: tl.constexpr, K: tl.constexpr,
+    a, b, bias, out, rows, filters, lines, width, results, taps, shifts, chunks, out_steps,
+    PARTS: tl.constexpr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr,
 ):  # fmt: skip
     """Tiles of places by filters, by as many programs as there are. Rests are added first."""
     down, across = tl.cdiv(rows, M), tl.cdiv(filters, N)
@@ -112,9 +117,9 @@ def shifted_products(
     for tile in range(tl.program_id(0), down * across, tl.num_programs(0)):
         i, j = tile // across * M, tile % across * N
         total = tl.zeros((M, N), tl.float32)
-        for step in range(3 * steps):
-            turn = step // steps
-            place = step - turn * steps
+        for step in range((3 if PARTS > 1 else 1) * steps):
+            turn = step // steps if PARTS > 1 else 2
+            place = step - turn * steps if PARTS > 1 else step
             tap, chunk = place // chunks, place % chunks
             shift = tap // (taps[1] * taps[2]) * shifts[0] + tap % taps[2] * shifts[2]
             shift += tap // taps[2] % taps[1] * shifts[1]
@@ -122,6 +127,8 @@ def shifted_products(
             lower = j + tl.where(turn == 1, filters, 0)
             total = tl.dot(a.load([upper, chunk * K]), b.load([lower, place * K]).T, total)
         p, f = i + tl.arange(0, M), j + tl.arange(0, N)
+        if bias is not None:
+            total += tl.load(bias + f, mask=f < filters, other=0.0).to(tl.float32)[None, :]
         x, line = p % width, p // width
         y, z = line % lines[1], line // lines[1] % lines[0]
         inside = (x < results[2]) & (y < results[1]) & (z < results[0]) & (p < rows)
@@ -142,15 +149,19 @@ def tile_of(filters: int) -> tuple[int, int, int, int]:
     return 128 if columns == 128 else 256, columns, 8, 4
 
 
-def convolved(x: Any, w: Any, out: Any, walk: Walk) -> None:
+def convolved(x: Any, w: Any, out: Any, walk: Walk, bias: Any = None) -> None:
     """Convolve images.
 
     Args:
-        x: of shape (images, channels, layers, lines, places), float32.
+        x: of shape (images, channels, layers, lines, places), float32, float16 or
+            bfloat16; halves are multiplied as they are.
         w: of shape (filters, channels, taps along each axis); any strides.
         out: of shape (images, filters, results along each axis); any strides.
+        bias: a number for each filter.
     """
-    split.calls.append("shifted")
+    size_of = x.element_size()
+    parts, whole, line = (2, K, 4) if size_of == 4 else (1, 2 * K, 8)
+    split.calls.extend(["shifted"] * (parts - 1))
     images, channels, *extents = x.shape
     filters, _, *size = w.shape
     channels *= prod(walk.stride)
@@ -161,28 +172,29 @@ def convolved(x: Any, w: Any, out: Any, walk: Walk) -> None:
     own = taps[0], taps[1], 1 if is_joined else taps[2]
     lines = [r + s * (t - 1) for r, s, t in zip(results, walk.step, own, strict=True)]
     rows, inner = images * prod(lines), channels * joined
-    deep = K if inner > K // 2 else K // 2
-    pitch, chunks = -(-inner // 4) * 4, -(-inner // deep)
+    deep = whole if inner > whole // 2 else whole // 2
+    pitch, chunks = -(-inner // line) * line, -(-inner // deep)
     depth = prod(own) * chunks * deep
-    spread = x.new_empty((2, rows, pitch))
+    spread = x.new_empty((parts, rows, pitch))
     block, places = 1 << (pitch - 1).bit_length(), 128 if pitch <= 64 else 64
     spread_rows[(images * lines[0] * lines[1] * -(-lines[2] // places),)](
         x, spread, images, channels, tuple(extents), x.stride(), walk.before, walk.step[2],
         walk.stride, (lines[0], lines[1]), lines[2], rows * pitch, pitch, TAPS=joined,
-        INNER=block, PLACES=places, num_warps=8,
+        INNER=block, PLACES=places, PARTS=parts, num_warps=8,
     )  # fmt: skip
-    weights = x.new_empty((2, filters, depth))
+    weights = x.new_empty((parts, filters, depth))
     spread_weights[(filters * prod(own),)](
         w, weights, filters, channels, tuple(taps), tuple(size), walk.stride, w.stride(),
         filters * depth, chunks * deep,
         FLIPPED=walk.flipped, TAPS=joined, INNER=1 << (chunks * deep - 1).bit_length(),
+        PARTS=parts,
     )  # fmt: skip
     m, n, warps, stages = tile_of(filters)
     shifts = walk.step[0] * lines[1] * lines[2], walk.step[1] * lines[2], walk.step[2]
     tiles_of_all = -(-rows // m) * -(-filters // n)
     shifted_products[(min(tiles_of_all, max(current.device().limits.multiprocessors, 1)),)](
-        TensorDescriptor(spread, (2 * rows, pitch), (pitch, 1), (m, deep)),
-        TensorDescriptor(weights, (2 * filters, depth), (depth, 1), (n, deep)),
-        out, rows, filters, (lines[0], lines[1]), lines[2], results, own, shifts, chunks,
-        out.stride(), M=m, N=n, K=deep, num_warps=warps, num_stages=stages,
+        TensorDescriptor(spread, (parts * rows, pitch), (pitch, 1), (m, deep)),
+        TensorDescriptor(weights, (parts * filters, depth), (depth, 1), (n, deep)),
+        bias, out, rows, filters, (lines[0], lines[1]), lines[2], results, own, shifts, chunks,
+        out.stride(), PARTS=parts, M=m, N=n, K=deep, num_warps=warps, num_stages=stages,
     )  # fmt: skip

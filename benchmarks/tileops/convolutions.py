@@ -4,6 +4,7 @@ from functools import cache
 from typing import Any
 
 import torch
+from benchmarks.kernelbench import shifted
 from benchmarks.tileops.cases import Builder, Case, Given
 from torch.nn import functional
 
@@ -39,6 +40,10 @@ def _case(given: Given, axes: int) -> Case:
     def ours() -> Any:
         if axes < 3:
             return kernels.convolution(x, w, bias, **words)
+        if groups == 1 and shifted.is_for(x) and (max(stride) == 1 or max(dilation) == 1):
+            out = _result(x, w, (stride, padding, dilation))
+            shifted.convolved(x, w, out, shifted.Walk(padding, dilation, False, stride), bias)
+            return out
         return _by_loops(x, w, bias, groups, (stride, padding, dilation))
 
     return Case(ours, lambda: theirs(x, w, bias, **words))
@@ -74,15 +79,20 @@ def _three(
     return convolution
 
 
-def _by_loops(x: Any, w: Any, bias: Any, groups: int, walk: Any) -> Any:
+def _result(x: Any, w: Any, walk: Any) -> Any:
+    """An array for the results."""
     ends = [
         (n + 2 * p - d * (k - 1) - 1) // s + 1
         for n, k, s, p, d in zip(x.shape[2:], w.shape[2:], *walk, strict=True)
     ]
-    out = x.new_empty((x.shape[0], w.shape[0], *ends))
+    return x.new_empty((x.shape[0], w.shape[0], *ends))
+
+
+def _by_loops(x: Any, w: Any, bias: Any, groups: int, walk: Any) -> Any:
+    out = _result(x, w, walk)
     shift = x.new_zeros(w.shape[0]) if bias is None else bias
     nest = _three(_TYPES[x.dtype], groups, w.shape[0], w.shape[1], walk)
-    nest(x, w, shift, out.view(-1, *ends))
+    nest(x, w, shift, out.view(-1, *out.shape[2:]))
     return out
 
 

@@ -144,13 +144,14 @@ def test_products_of_shifted_rows(inner: int, deep: int) -> None:
     args = [
         Described(a.reshape(2 * rows, inner), (64, deep)),
         Described(b.reshape(2 * filters, -1), (32, deep)),
-        out, rows, filters, lines, width, results, taps, (36, 9, 1), chunks,
+        None, out, rows, filters, lines, width, results, taps, (36, 9, 1), chunks,
         tuple(each // 4 for each in out.strides),
     ]  # fmt: skip
-    words = {"M": 64, "N": 32, "K": deep}
+    words = {"PARTS": 2, "M": 64, "N": 32, "K": deep}
     module = lowered(program(jit(shifted.shifted_products.fn), args, 4, 3, **words))
     assert loads(module) == 2
     flat = [n for each in args for n in (each if isinstance(each, tuple) else (each,))]
+    flat = [each for each in flat if each is not None]
     got = run(module, flat, 4, grid=2)[0][2]
     image, (large, rest) = a.reshape(2, 2, *lines, width, inner), b[..., :inner]
     want = np.zeros(got.shape)
@@ -214,6 +215,11 @@ def test_convolutions_by_shifted_rows(torch, channels: int) -> None:
     before = tuple(d * (k - 1) - p for d, k, p in zip(step, size, padding, strict=True))
     shifted.convolved(x, w, out, shifted.Walk(before, step, True))
     torch.testing.assert_close(out, want, atol=1e-4, rtol=1e-4)
+    half, taps, bias = x.half(), w.half(), torch.randn(10).half()
+    want = torch.nn.functional.conv3d(half, taps, bias, padding=padding, dilation=step)
+    out = torch.empty_like(want)
+    shifted.convolved(half, taps, out, shifted.Walk(padding, step, False), bias)
+    torch.testing.assert_close(out, want, atol=2e-2, rtol=2e-3)
     size, stride = (2, 3, 5), (2, 2, 3)
     w = torch.randn(10, channels, *size)
     want = torch.nn.functional.conv3d(x, w, padding=padding, stride=stride)
