@@ -40,13 +40,12 @@ from gridlane.frontends.python.volatile_stubs import (
 )
 
 _THREADS = 512
-_BLOCKS, _BLOCKS_OF_PAIRS = 3, 2
-"""Blocks that a multiprocessor holds at once, and the same for numbers of 64 bits; bounds the
-registers of a thread."""
+_BLOCKS = 2
+"""Blocks that a multiprocessor holds at once; bounds the registers of a thread."""
 _WARPS = _THREADS // 32
 _WARP_NUMBERS = tuple(range(_WARPS))
-_BYTES = 64
-"""Of a thread in a tile."""
+_BYTES, _BYTES_OF_PAIRS = 128, 96
+"""Of a thread in a tile, and the same for numbers of 64 bits."""
 _ALL = np.uint32(0xFFFFFFFF)
 _LOW = 0xFFFFFFFF
 _STEPS = (1, 2, 4, 8, 16)
@@ -99,7 +98,8 @@ _SAME: dict[OpKind, tuple[Any, ...]] = {
 def _shape(item: ItemType) -> tuple[int, int]:
     """Neighbouring items of a thread, and how often it has such."""
     together = 4 if item.size <= 4 else 2
-    return together, max(1, _BYTES // max(item.size, 4) // together)
+    bytes_ = _BYTES if item.size <= 4 else _BYTES_OF_PAIRS
+    return together, max(1, bytes_ // max(item.size, 4) // together)
 
 
 def tile_of(item: ItemType) -> int:
@@ -383,9 +383,7 @@ def _scanning(
                         place = base + (first + (r * row_items + j))
                         store(outs, place, own[r * together + j])
 
-    return kernel(
-        scan_tiles, launch_bounds=(_THREADS, _BLOCKS if item.size <= 4 else _BLOCKS_OF_PAIRS)
-    )
+    return kernel(scan_tiles, launch_bounds=(_THREADS, _BLOCKS))
 
 
 def scan(

@@ -37,9 +37,9 @@ COUNTS = TICKETS + PASSES
 _THREADS = 256
 _WARPS = _THREADS // 32
 _BLOCKS, _FEW_BLOCKS = 3, 2
-"""Blocks that a multiprocessor holds at once, and the same where keys and ranks are more than
-``_MANY_REGISTERS`` of a thread; bounds its registers."""
-_MANY_REGISTERS = 56
+"""Blocks that a multiprocessor holds at once, and the same where a thread's items are in more than
+``_MANY_REGISTERS``; bounds its registers."""
+_MANY_REGISTERS, _MOST_REGISTERS = 48, 72
 _MOST_ITEMS = 32
 _MOST_BYTES = 144
 """Of a thread in a tile; blocks have 48 KiB of shared memory."""
@@ -64,7 +64,13 @@ def _size_of(items: Sequence[ItemType]) -> int:
 
 def _items_of(items: Sequence[ItemType]) -> int:
     """How many items of a tile are a thread's."""
-    return max(1, min(_MOST_ITEMS, _MOST_BYTES // _size_of(items)))
+    most = min(_MOST_ITEMS, _MOST_BYTES // _size_of(items), _MOST_REGISTERS // _registers_of(items))
+    return max(1, most)
+
+
+def _registers_of(items: Sequence[ItemType]) -> int:
+    """The registers of an item: for its rank, and for what it has besides structures."""
+    return 1 + sum(max(each.size // 4, 1) for each in items if not each.is_struct)
 
 
 def fits(items: Sequence[ItemType]) -> bool:
@@ -254,32 +260,51 @@ def _ranking(digit_of: Dispatcher, items: int) -> Dispatcher:
 
 def _placing(items: int) -> Dispatcher:
     """The device function that moves a thread's keys to their places in the tile, which replace
-    their ranks."""
+    their ranks. All reads come before all writes, here and below: no write then delays a read that
+    a compiler cannot tell apart."""
     turns = tuple(range(items))
 
     def place_keys(keys, ranks, counters, column, tile):
         for k in turns:
             digit, rank = np.uint32(ranks[k] >> _HALF), np.uint32(ranks[k] & _LOW)
-            rank = np.uint32(rank + counters[np.uint32(column + digit)])
-            ranks[k] = rank
-            tile[rank] = keys[k]
+            ranks[k] = np.uint32(rank + counters[np.uint32(column + digit)])
+        for k in turns:
+            tile[ranks[k]] = keys[k]
 
     return jit(place_keys, device=True)
+
+
+def _loading_values(load_value: Dispatcher, word: ItemType, items: int) -> Dispatcher:
+    """The device function that loads a thread's values, those of its keys."""
+    turns, number = tuple(range(items)), word.dtype.type
+
+    def load_values(values, own, base, first, inside):
+        for k in turns:
+            if np.uint32(first + k * 32) < inside:
+                own[k] = load_value(values, number(base + number(np.uint32(first + k * 32))))
+
+    return jit(load_values, device=True)
 
 
 def _placing_values(
     load_value: Dispatcher, item: ItemType, word: ItemType, items: int
 ) -> Dispatcher:
-    """The device function that loads a thread's values to the places of their keys in the tile."""
+    """The device function that moves a thread's values to the places of their keys in the tile:
+    numbers from its registers, structures from memory."""
     turns, number, put = tuple(range(items)), word.dtype.type, item.store
 
-    def place_values(values, tile_values, ranks, base, first, inside):
+    def place_values(values, own, tile_values, ranks, base, first, inside):
+        for k in turns:
+            if np.uint32(first + k * 32) < inside:
+                tile_values[ranks[k]] = own[k]
+
+    def place_structs(values, own, tile_values, ranks, base, first, inside):
         for k in turns:
             if np.uint32(first + k * 32) < inside:
                 place = number(base + number(np.uint32(first + k * 32)))
                 put(tile_values, ranks[k], load_value(values, place))
 
-    return jit(place_values, device=True)
+    return jit(place_structs if item.is_struct else place_values, device=True)
 
 
 def _storing(
@@ -292,14 +317,15 @@ def _storing(
     store, store_value = sink[0].store, sink[1].store
     get = item.load
 
-    def store_keys(tile, places, outs, spots, inside, t, shift, mask, flip):
+    def store_keys(keys, tile, places, outs, spots, inside, t, shift, mask, flip):
+        for k in turns:
+            keys[k] = tile[np.uint32(k * _THREADS + t)]
         for k in turns:
             j = np.uint32(k * _THREADS + t)
-            if j < inside:
-                moved = tile[j]
-                place = number(places[digit_of(moved, shift, mask, flip)] + number(j))
-                spots[k] = place
-                store(outs, place, moved)
+            spots[k] = number(places[digit_of(keys[k], shift, mask, flip)] + number(j))
+        for k in turns:
+            if np.uint32(k * _THREADS + t) < inside:
+                store(outs, spots[k], keys[k])
 
     def store_values(tile, out_values, spots, inside, t):
         for k in turns:
@@ -330,7 +356,9 @@ def _sorting(
     place_values = _placing_values(source[1].load, item, word, items)
     store_keys, store_values = _storing(sink, digit_of, item, word, items)
     is_shared = not item.is_struct  # keys and values are in the same memory, in turns
-    own_values = tile_items if is_paired and not is_shared else 1
+    is_loaded = is_paired and is_shared
+    struct_items = tile_items if is_paired and not is_shared else 1
+    load_values = _loading_values(source[1].load, word, items)
     tile_bytes = tile_items * max(key.size, item.size if is_shared else 1)
     key_dtype, item_dtype, word_dtype = key.dtype, item.dtype, word.dtype
 
@@ -362,11 +390,12 @@ def _sorting(
         memory = cuda.shared.array(tile_bytes, np.uint8, alignment=16)
         tile = memory.view(key_dtype)
         tile_values = (
-            memory.view(item_dtype) if is_shared else cuda.shared.array(own_values, item_dtype)
+            memory.view(item_dtype) if is_shared else cuda.shared.array(struct_items, item_dtype)
         )
         keys = cuda.local.array(items, key_dtype)
         ranks = cuda.local.array(items, np.uint32)
         spots = cuda.local.array(items, word_dtype)
+        own_values = cuda.local.array(items if is_loaded else 1, item_dtype)
         t = np.uint32(cuda.threadIdx.x)
         lane, warp = np.uint32(t & np.uint32(31)), np.uint32(t >> np.uint32(5))
         if t == 0:
@@ -389,6 +418,8 @@ def _sorting(
         start = sum_below(total, sums, lane, warp)
         for k in _WARP_NUMBERS:
             counters[np.uint32(k * DIGITS + t)] += np.uint16(start)
+        if is_loaded:
+            load_values(values, own_values, base, first, inside)
         all_of_digit = number(counts[n * DIGITS + np.int64(t)])
         before = sum_all_below(all_of_digit, all_sums, lane, warp)
         seen = nothing
@@ -401,14 +432,14 @@ def _sorting(
         cuda.syncthreads()
         place_keys(keys, ranks, counters, column, tile)
         cuda.syncthreads()
-        store_keys(tile, places, outs, spots, inside, t, shift, mask, flip)
+        store_keys(keys, tile, places, outs, spots, inside, t, shift, mask, flip)
         if is_paired:
             cuda.syncthreads()
-            place_values(values, tile_values, ranks, base, first, inside)
+            place_values(values, own_values, tile_values, ranks, base, first, inside)
             cuda.syncthreads()
             store_values(tile_values, out_values, spots, inside, t)
 
-    registers = items * (max(key.size // 4, 1) + 1)
+    registers = items * _registers_of([key] if value is None else [key, value])
     blocks = _FEW_BLOCKS if registers > _MANY_REGISTERS else _BLOCKS
     return kernel(sort_tiles, launch_bounds=(_THREADS, blocks))
 
