@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from benchmarks.tileops import programs
 from benchmarks.tileops.cases import Builder, Case, Given, Missing
 
 from gridlane.tiles import kernels
@@ -61,7 +62,9 @@ def bmm_fp8(given: Given, turned: bool) -> Case:
     scales = torch.tensor(0.5), torch.tensor(0.25)
 
     def ours() -> Any:
-        return kernels.matmul(a, b, scale_a=scales[0], scale_b=scales[1], out_dtype="bfloat16")
+        """Of right factors whose columns are neighbours, which tensor cores require."""
+        right = b if turned else programs.turned(b)
+        return kernels.matmul(a, right, scale_a=scales[0], scale_b=scales[1], out_dtype="bfloat16")
 
     def theirs() -> Any:
         """Of one matrix after the other, whose right factors it takes along their columns."""

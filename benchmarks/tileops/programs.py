@@ -78,6 +78,32 @@ def scaled_columns(
     tl.store(out + i, a, mask=inside)
 
 
+@tiles.jit
+def turned_tiles(x, out, rows, columns, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    """A tile of the transpose of a matrix a program, of matrices one behind the other."""
+    down, across = tl.cdiv(rows, ROWS), tl.cdiv(columns, COLUMNS)
+    place = tl.program_id(0)
+    i = place // across % down * ROWS + tl.arange(0, ROWS)
+    j = place % across * COLUMNS + tl.arange(0, COLUMNS)
+    first = (place // across // down).to(tl.int64) * rows * columns
+    inside = (i[:, None] < rows) & (j[None, :] < columns)
+    a = tl.load(x + first + i[:, None] * columns + j[None, :], mask=inside)
+    inside = (j[:, None] < columns) & (i[None, :] < rows)
+    tl.store(out + first + j[:, None] * rows + i[None, :], tl.trans(a), mask=inside)
+
+
+def turned(x: Any) -> Any:
+    """The same matrices of bytes, whose columns are neighbours in memory."""
+    import torch
+
+    count, rows, columns = x.shape
+    out = x.new_empty((count, columns, rows))
+    turned_tiles[(count * -(-rows // 64) * -(-columns // 64),)](
+        x.view(torch.uint8), out.view(torch.uint8), rows, columns, ROWS=64, COLUMNS=64
+    )
+    return out.transpose(1, 2)
+
+
 def _options(columns: int) -> dict[str, int]:
     block = 1 << (columns - 1).bit_length()
     return {"BLOCK": block, "num_warps": min(max(block // 1024, 1), 16)}
