@@ -238,7 +238,9 @@ class Compute:
 
     def _run_known(self, args: tuple[Any, ...]) -> None:
         """Compute by the launches of an equal call before, or by the host's function."""
-        if self.device == "auto":
+        if self.threshold is not None:  # the size decides on which device
+            self._run(args, plain=False)
+        elif self.device == "auto":
             self._run_here(args)
         else:
             with gridlane.device(self.device):
