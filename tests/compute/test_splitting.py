@@ -466,6 +466,15 @@ def test_programs(name):
     assert all(each.splits for each in emitted.kernels if "for " in each.text)
 
 
+@compute(fastmath=True)
+def dots_of_all(a: Tensor[f32, "M", "N"], b: Tensor[f32, "M", "N"], out: Tensor[f32, 1]):
+    s = 0.0
+    for i in range(M):
+        for j in range(N):
+            s += a[i, j] * b[i, j]
+    out[0] = s
+
+
 def test_picks():
     rows = emitted_of(dots).kernels[0]
     columns_ = emitted_of(columns).kernels[0]
@@ -475,14 +484,17 @@ def test_picks():
         found = splitting.pick(kernel.splits, counts, lengths, kernel.is_strided, device)
         return None if found is None else (found[0].way.threads, found[1])
 
-    assert pick(rows, [4096], (4096, 4096)) == (256, 1)
-    assert pick(rows, [1 << 20], (64, 64)) == (32, 1)
-    assert pick(rows, [1 << 20], (8, 8)) is None
-    assert pick(rows, [3], (1 << 20, 1 << 20))[1] > 64
-    assert pick(columns_, [4096], (4096, 4096)) == (32, 1)
-    assert pick(columns_, [1 << 20], (4096, 4096)) is None
-    assert pick(columns_, [64], (1 << 20, 1 << 20))[1] > 64
-    assert pick(columns_, [64], (2, 2)) is None
+    assert pick(rows, [4096], (4096, 4096, False)) == (256, 1)
+    assert pick(rows, [1 << 20], (64, 64, False)) == (32, 1)
+    assert pick(rows, [1 << 20], (8, 8, False)) is None
+    assert pick(rows, [3], (1 << 20, 1 << 20, False))[1] > 64
+    assert pick(columns_, [4096], (4096, 4096, False)) == (32, 1)
+    assert pick(columns_, [1 << 20], (4096, 4096, False)) is None
+    assert pick(columns_, [64], (1 << 20, 1 << 20, False))[1] > 64
+    assert pick(columns_, [64], (2, 2, False)) is None
+    whole = emitted_of(dots_of_all).kernels[0]
+    assert "(0)) // 1 + 1, True)" in emitted_of(dots_of_all).host
+    assert pick(whole, [], (4096, 4096, True))[1] == pick(whole, [], (4096, 4097, True))[1] > 512
 
 
 @pytest.mark.skipif(not PTXAS, reason="ptxas of CUDA is not installed")

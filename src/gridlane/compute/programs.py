@@ -83,7 +83,7 @@ class Program:
         number: int,
         spans: tuple[tuple[int, int, int], ...],
         args: tuple[Any, ...],
-        lengths: tuple[int, int] = (0, 0),
+        lengths: tuple[int, int, bool] = (0, 0, False),
     ) -> None:
         """Launch a kernel over all values of its loops, by several grids if one is too large."""
         counts = [(last - first) // step + 1 for first, last, step in spans]
@@ -117,7 +117,7 @@ class Program:
         spans: tuple[tuple[int, int, int], ...],
         counts: list[int],
         args: tuple[Any, ...],
-        lengths: tuple[int, int],
+        lengths: tuple[int, int, bool],
     ) -> bool:
         """Launch kernels whose threads share iterations, if those are faster here."""
         resident = current.device().limits.multiprocessors * _RESIDENT

@@ -89,7 +89,8 @@ class Splits:
     cost: float = 0.0
 
     def lengths(self, span_of: Callable[[Loop, set[str]], Any]) -> str:
-        """The text of how many iterations the loops of sums have, and those that threads divide.
+        """The text of how many iterations the loops of sums have, and those that threads divide,
+        and whether these are other loops.
 
         Args:
             span_of: the first and last value of a loop of some statements, on the host.
@@ -102,7 +103,8 @@ class Splits:
             for each in counts[1:]:
                 text = f"max({text}, {each})"
             found.append(text)
-        return f"({', '.join(found)})"
+        around, inmost = ({each.loop.name for each in x} for x in (self.scopes, self.divided))
+        return f"({', '.join(found)}, {around != inmost})"
 
 
 class Source(Context, Protocol):
@@ -369,14 +371,15 @@ def tests_of(loop: Loop) -> list[str]:
 
 
 def pick(
-    splits: Sequence[SplitText], counts: Sequence[int], lengths: tuple[int, int],
+    splits: Sequence[SplitText], counts: Sequence[int], lengths: tuple[int, int, bool],
     is_strided: bool, resident: int,
 ) -> tuple[SplitText, int] | None:  # fmt: skip
     """The kernels for a launch, and how many blocks divide each sum; None for one thread each.
 
     Args:
         counts: iterations of the loops that are threads, x first.
-        lengths: iterations of the loops of sums, and of those that threads divide.
+        lengths: iterations of the loops of sums, and of those that threads divide; whether these
+            are other loops.
         is_strided: see ``Splits``.
         resident: threads that the device has at once.
     """
@@ -387,7 +390,7 @@ def pick(
         is_many = min(x, y) >= splits[0].way.across // 2
         is_launch = max(-(-y // splits[0].way.across), z) <= _MOST_BLOCKS
         return (splits[0], 1) if is_many and is_launch else None
-    count, (whole, own) = 1, lengths
+    count, (whole, own, is_nested) = 1, lengths
     for each in counts:
         count *= each
     if len(counts) > 1 and counts[1] > _MOST_BLOCKS:
@@ -401,7 +404,7 @@ def pick(
     if apart is not None:
         threads = count * apart.way.threads
         total = max(whole, own)
-        least = apart.way.threads * _FEW if whole == own else 1
+        least = 1 if is_nested else apart.way.threads * _FEW
         blocks = min(resident // max(1, threads), total // max(1, least), 1024)
         is_few = count * most.way.threads * 8 <= resident * 3
         if is_few and blocks >= 2 and own >= apart.way.threads:
