@@ -101,6 +101,30 @@ def test_keys():
         assert key_of(device, other) is None
 
 
+def test_keys_of_tensors():
+    torch = pytest.importorskip("torch")
+    with gridlane.device("cpu"):
+        device = current.device()
+    a = torch.zeros(4, 4, dtype=torch.complex64)
+    key = key_of(device, (a,))
+    assert key is not None and key == key_of(device, (a.view(4, 4),))
+    for other in (a[:, :3], a[1:], a.T, a.clone(), a.real, a.view(2, 8)):
+        assert key_of(device, (other,)) not in (key, None)
+    for other in (a.conj(), a.conj().imag, torch.zeros(3, requires_grad=True)):
+        assert key_of(device, (other,)) is None
+
+
+def test_equal_calls_with_tensors(monkeypatch):
+    torch = pytest.importorskip("torch")
+    scaled = nest()
+    with gridlane.device("cpu"):
+        x, out = torch.arange(5.0, dtype=torch.float64), torch.zeros(5, dtype=torch.float64)
+        scaled(x, out, 2.0, 3)
+        monkeypatch.setattr(type(scaled), "_run", lambda *_, **__: pytest.fail("it is known"))
+        scaled(x, out, 3.0, 3)
+        assert (out.numpy() == expected(np.arange(5.0), 3.0, 3)).all()
+
+
 def test_equal_calls_of_a_library_are_checked_once(monkeypatch):
     @compute
     def product(a: Tensor[f64, "N", "N"], b: Tensor[f64, "N", "N"], out: Tensor[f64, "N", "N"]):

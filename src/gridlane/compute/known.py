@@ -9,6 +9,7 @@ import numpy as np
 
 from gridlane.core.frozen import frozen
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
+from gridlane.launch import current
 from gridlane.launch.geometry import address_of
 from gridlane.runtime.protocol import Device
 
@@ -26,7 +27,7 @@ def key_of(device: Device, args: tuple[Any, ...]) -> tuple[Hashable, ...] | None
 
     Returns:
         None if an argument is no array of a device, nor a number of Python's, nor an array of
-        NumPy's where the device takes those as they are.
+        NumPy's or a tensor of torch's that the device takes as it is.
     """
     parts: list[Hashable] = [device]
     for each in args:
@@ -37,6 +38,11 @@ def key_of(device: Device, args: tuple[Any, ...]) -> tuple[Hashable, ...] | None
             parts.append((address_of(each), each.shape, each.strides, each.dtype))
         elif kind is DeviceNDArray:
             parts.append(each.__gridlane_launch__)  # its type, and address, shape and strides
+        elif kind.__module__ == "torch":
+            part = _tensor(each, device)
+            if part is None:
+                return None
+            parts.append(part)
         elif kind is int:
             parts.append(each)
         elif kind is float:
@@ -44,6 +50,20 @@ def key_of(device: Device, args: tuple[Any, ...]) -> tuple[Hashable, ...] | None
         else:
             return None
     return tuple(parts)
+
+
+def _tensor(tensor: Any, device: Device) -> tuple[Hashable, ...] | None:
+    """The part of a key that is a tensor of torch's; None if it is copied, or computed at its use,
+    or no array."""
+    if tensor.is_cuda:
+        if current.kind() != "cuda":
+            return None
+    elif not device.host_visible or tensor.device.type != "cpu":
+        return None
+    if tensor.requires_grad or tensor.is_neg() or tensor.is_conj():
+        return None
+    where = tensor.get_device(), tensor.data_ptr()
+    return *where, tuple(tensor.shape), tensor.stride(), tensor.dtype
 
 
 @frozen
