@@ -56,7 +56,7 @@ def product_bf16(a: Tensor[bf16, "M", "K"], b: Tensor[bf16, "K", "N"], out: Tens
         out[i, j] = s
 
 
-@compute(kernel="matmul", fastmath=True)
+@compute(kernel="matmul", hints=CORES)
 def product_f32(a: Tensor[f32, "M", "K"], b: Tensor[f32, "K", "N"], out: Tensor[f32, "M", "N"]):
     for i, j in grid(M, N):
         s = f32(0)
@@ -151,7 +151,7 @@ class Arrays:
             self.torch = torch
             torch.manual_seed(1)
             torch.backends.cudnn.benchmark = True
-            torch.backends.cuda.matmul.allow_tf32 = True  # as the loops' fastmath
+            torch.backends.cuda.matmul.allow_tf32 = True  # as the loops' tensor_cores
 
     def normal(self, shape: tuple[int, ...], name: str, last: bool = False) -> Any:
         """Numbers of the normal distribution; ``last``: with the channels last."""

@@ -95,7 +95,9 @@ def test_strides_dilations_and_padding_by_bounds(convolutions):
         assert len(convolutions) == fastmath
     assert convolutions[0][2]["stride"] == convolutions[0][2]["dilation"] == (2, 2)
     assert convolutions[0][2]["padding"] == (2, 2)
-    assert convolutions[0][2]["precision"] == "tf32"
+    assert convolutions[0][2]["precision"] == "ieee"
+    compute(kernel="conv2d", hints=Hints(tensor_cores=True))(body)(x, w, out)
+    assert convolutions[1][2]["precision"] == "tf32"
 
 
 @pytest.mark.parametrize("is_free", [False, True])

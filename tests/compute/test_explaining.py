@@ -23,9 +23,9 @@ def lines(nest, *args):
     return nest.explain(*args).split("def host")[0].splitlines()
 
 
-def test_factors_may_be_rounded_under_fastmath_alone():
+def test_factors_may_be_rounded_by_the_word_for_tensor_cores_alone():
     for words, text in (
-        ({"fastmath": True}, ", precision='tf32'"), ({"hints": {"tensor_cores": True}}, "")
+        ({"fastmath": True}, ""), ({"hints": {"tensor_cores": True}}, ", precision='tf32'")
     ):  # fmt: skip
         found = lines(compute(kernel="matmul", **words)(product.function))
         assert f"# large ones: tiles.kernels.matmul(a, b{text}) -> out" in found

@@ -149,7 +149,7 @@ def convolution_of(
     return Convolution(
         (shape.images.name, shape.axes), (shape.weights.name, axes_of(shape.weights, shape.taps)),
         where.target, where.axes, shape.places, where.sums, where.rest,
-        "tf32" if freedom.fastmath and factors[0] is f32 else "ieee",
+        "tf32" if freedom.rounds and factors[0] is f32 else "ieee",
     )  # fmt: skip
 
 

@@ -18,8 +18,8 @@ class Hints:
     """Permissions and wishes. A wish that a device cannot fulfil is an error at the call.
 
     Attributes:
-        tensor_cores: products of matrices may add in the order of matrix instructions, and
-            convolutions multiply zeros of padding.
+        tensor_cores: products of matrices may add in the order of matrix instructions, and round
+            factors of float32 to TF32; convolutions multiply zeros of padding.
         vector_width: iterations along x that a thread has, next to each other; 1 to 16.
         unroll: iterations of a thread's innermost loops that are written out; 1 to 16.
         coalesced: threads next to each other access elements that are, or the same.

@@ -115,7 +115,7 @@ def multiplication_of(
     left = product.left.name, axes_of(product.left, (*product.batches, product.rows, inner))
     columns = (*product.batches, inner, product.columns)
     right = product.right.name, axes_of(product.right, columns)
-    precision = "tf32" if freedom.fastmath and kinds[0] is f32 else "ieee"
+    precision = "tf32" if freedom.rounds and kinds[0] is f32 else "ieee"
     return Multiplication(left, right, where.target, where.axes, where.sums, where.rest, precision)
 
 

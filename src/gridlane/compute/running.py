@@ -171,7 +171,8 @@ class Compute:
         if self._schedule is not None:
             return None, ("the user's schedule",)
         types = {name: self._typing.type_of(name) for name in self.nest.variables}
-        freedom = Freedom(self.fastmath, self.fastmath or self.hints.tensor_cores)
+        any_order = self.fastmath or self.hints.tensor_cores
+        freedom = Freedom(self.fastmath, any_order, self.hints.tensor_cores)
         return library_of(self._polyhedra, types, freedom)
 
     @cached_property
