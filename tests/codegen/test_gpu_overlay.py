@@ -72,7 +72,7 @@ class Toy(Overlay):
     def entry_name(self, name):
         return f"toy_{name}"
 
-    def attributes(self, options):
+    def attributes(self, options, cluster):
         return ['"toy"="yes"']
 
     def by_value(self, size):

@@ -43,6 +43,8 @@ COMMANDS_ELSEWHERE = {
     "gridlane devices": "docs/tutorial.md",  # which test_tutorial.py follows
     "make test": ".ci/run",
     **dict.fromkeys(test_readme.INSTALL, "tests/site/test_readme.py"),
+    "python -m benchmarks.kernelbench --suite KernelBench": "tests/site/test_kernelbench.py",
+    "python -m benchmarks.tileops --suite TileOPs": "tests/site/test_tileops.py",
 }
 """Commands that another test runs exactly."""
 WITHOUT = {

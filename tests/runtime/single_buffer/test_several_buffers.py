@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from dataclasses import replace
 
 import numpy as np
@@ -211,9 +212,24 @@ def test_more_buffers_than_bindings(several):
 
 def test_code_with_pointers_of_unknown_provenance(several):
     artifact = kernel(several, *ADD_ONE, untraced=True)
-    data = to_device(several, np.zeros(64, np.uint32))
+    data, *_others = [to_device(several, np.zeros(64, np.uint32)) for _ in range(3)]
     with pytest.raises(DeviceError, match=r"NOT_SUPPORTED.*makes pointers of numbers"):
         several.load(artifact).bind((64, 1, 1)).launch(params(artifact, data, 64), 1, 1, 1, 0)
+
+
+def test_such_code_runs_again_when_further_buffers_are_empty(device, monkeypatch):
+    bounded(device, monkeypatch, LARGEST)
+    artifact = kernel(device, *ADD_ONE, untraced=True)
+    data, kept = to_device(device, np.zeros(64, np.uint32)), []
+    bound = device.load(artifact).bind((64, 1, 1))
+    while len(device.arena.segments) < 2:
+        kept.append(device.allocate(10_000))
+    with pytest.raises(DeviceError, match="NOT_SUPPORTED"):
+        bound.launch(params(artifact, data, 64), 1, 1, 1, 0)
+    kept.clear()
+    gc.collect()
+    bound.launch(params(artifact, data, 64), 1, 1, 1, 0)
+    assert (words(device, data) == 1).all() and not device.has_several_buffers()
 
 
 def test_reports_are_in_the_first_buffer(several, capfd):

@@ -124,7 +124,9 @@ class SingleBufferDevice(HostDrivenDevice[SingleBufferStream]):
         return number < len(segments) and segments[number].size > 0
 
     def has_several_buffers(self) -> bool:
-        """Whether an array may lie in a further buffer; ``trim`` releases those without arrays."""
+        """Whether an array lies in a further buffer; those without arrays are released."""
+        if any(segment.size for segment in self.arena.segments[1:]):
+            self.arena.trim()
         return any(segment.size for segment in self.arena.segments[1:])
 
     # --- queues ---
