@@ -15,8 +15,10 @@ from gridlane.abi.library import ready
 from gridlane.abi.state import contexts, devices, memory
 from gridlane.abi.state.contexts import Context
 from gridlane.abi.state.memory import Allocation
-from gridlane.memory.host import HostResource
-from gridlane.memory.resource import Buffer
+from gridlane.memory import guards
+from gridlane.memory.accounting import Deallocate
+from gridlane.memory.host import PAGE, HostBuffer, HostResource
+from gridlane.memory.resource import Buffer, goes_with_owner
 from gridlane.runtime.host_device import HostDevice
 from gridlane.runtime.queues.default_stream_lock import TURNS
 
@@ -118,6 +120,29 @@ def _kind(piece: object) -> int:
     return _KINDS[piece.kind] if isinstance(device, HostDevice) and device.is_plain else FOREIGN
 
 
+class _Large:
+    """Owns a large allocation of C, which is alone in its pages."""
+
+    __slots__ = ("_free", "size", "start")
+
+    def __init__(self, start: int, size: int, free: Callable[[int, int], object]) -> None:
+        self.start, self.size, self._free = start, size, free
+
+    def __del__(self) -> None:
+        self._free(self.start, self.size)
+
+
+class _LargeBuffer(HostBuffer):
+    """A buffer of it."""
+
+    __slots__ = ()
+
+    def extent(self) -> tuple[int, int]:
+        """(start, end) of the pages that this buffer's owner alone uses."""
+        end = self.address + self.size + guards.BYTES
+        return self.address, -(-end // PAGE) * PAGE
+
+
 class _Blocks:
     """C's functions, and the ranges that they have.
 
@@ -161,7 +186,7 @@ class _Blocks:
             if context is None:  # another thread ended it, so no valid look-up can want it
                 self._release(start)
                 return
-            self._add(start, size, context, self._deallocate)
+            self._add(Buffer(start, size, None, context.device), context, self._deallocate)
 
     @property
     def used_ahead(self) -> int:
@@ -177,14 +202,13 @@ class _Blocks:
             if not self._large(number, ctypes.addressof(results)):
                 break
             start, size = results
-            self._add(start, size, context, self._free_large)  # which notes the same range again
+            owner = _Large(start, size, self._free_large)
+            buffer = _LargeBuffer(start, size, owner, context.device)
+            self._add(buffer, context, goes_with_owner)  # which notes the same range again
 
-    def _add(
-        self, start: int, size: int, context: Context, free: Callable[[int, int], object]
-    ) -> None:
-        buffer = Buffer(start, size, None, context.device)
+    def _add(self, buffer: Buffer, context: Context, free: Deallocate) -> None:
         context.device.memory.accounting.add(buffer, free)
-        memory.add(Allocation(start, size, "device", context, buffer))
+        memory.add(Allocation(buffer.address, buffer.size, "device", context, buffer))
 
     def _deallocate(self, address: int, size: int) -> None:
         self._release(address)
