@@ -37,6 +37,7 @@ CAPABILITIES: dict[str, Callable[[], bool]] = {
     "installed libraries": never,  # where `gridlane install` wrote
     "network": never,
     "another library": never,
+    "somebody's checkout": never,
     "torch": never,  # tests/peers/test_recipes.py runs it where it is installed
     "jax": never,  # likewise
     "PyTorch and CuPy": never,

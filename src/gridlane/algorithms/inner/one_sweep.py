@@ -69,7 +69,7 @@ def _items_of(items: Sequence[ItemType]) -> int:
 
 
 def _registers_of(items: Sequence[ItemType]) -> int:
-    """The registers of an item: for its rank, and for what it has besides structures."""
+    """The registers of an item: for its rank, and for its values that are no structures."""
     return 1 + sum(max(each.size // 4, 1) for each in items if not each.is_struct)
 
 

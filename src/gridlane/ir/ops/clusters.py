@@ -77,7 +77,7 @@ class PeerAddress(Op):
 class MbarrierArrivePeer(Op):
     """Count ``count`` arrivals at the mbarrier of the cluster's block ``rank``, at the place of
     ``pointer`` in this block; both numbers are u32. What the thread has read before is read before
-    the phase that this completes; others see what it has written if a fence of the device precedes
+    the phase that this completes; others see what it has written if a fence of the device is before
     this. PTX: ``mapa.shared::cluster``, ``mbarrier.arrive.shared::cluster``.
     """
 

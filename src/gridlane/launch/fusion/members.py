@@ -63,7 +63,7 @@ class Delayed:
     """A launch that is not submitted yet.
 
     Attributes:
-        form: what it has in common with others.
+        form: what it shares with others.
         params, keep: as those of ``Stream.launch``.
     """
 

@@ -6,6 +6,7 @@ from gridlane.core.dtypes import i32
 from gridlane.ir.ops import arith, tiles
 from gridlane.ir.types import TileType, tile
 from gridlane.ir.values import Value, Var
+from gridlane.passes.tiles.accesses import Accesses
 from gridlane.passes.tiles.along_layouts import reduce_in_layout, reduce_whole
 from gridlane.passes.tiles.elements import call, element, type_of
 from gridlane.passes.tiles.exchanges import combine_cells, moved, write_all
@@ -22,7 +23,7 @@ from gridlane.passes.tiles.indices import (
 from gridlane.passes.tiles.machine import WARP
 from gridlane.passes.tiles.placement import CHEAP
 from gridlane.passes.tiles.spread import Spread, spread_of
-from gridlane.passes.tiles.state import Accesses, State, Storage
+from gridlane.passes.tiles.state import State, Storage
 
 CHAINS = 4
 """Of the elements that a thread of a processor combines."""

@@ -9,6 +9,7 @@ from gridlane.ir.op import Op
 from gridlane.ir.ops import copies, memory, tile_memory
 from gridlane.ir.types import TileType, Type, vector
 from gridlane.ir.values import Value, Var
+from gridlane.passes.tiles.accesses import DEVICE
 from gridlane.passes.tiles.elements import block_element, element
 from gridlane.passes.tiles.indices import (
     ZERO,
@@ -19,7 +20,7 @@ from gridlane.passes.tiles.indices import (
     swapped,
     unflattened,
 )
-from gridlane.passes.tiles.state import DEVICE, State, Storage
+from gridlane.passes.tiles.state import State, Storage
 from gridlane.passes.tiles.widths import BYTES, Chunks
 
 _HELD = 16

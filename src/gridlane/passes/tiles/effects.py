@@ -13,11 +13,12 @@ from gridlane.ir.ops import atomic as atomics
 from gridlane.ir.types import PointerType, Space
 from gridlane.ir.values import Value
 from gridlane.passes.tiles import tensor_stores
+from gridlane.passes.tiles.accesses import DEVICE
 from gridlane.passes.tiles.elements import block_element, element, type_of, zero
 from gridlane.passes.tiles.indices import Coordinates, as_value, unflattened
 from gridlane.passes.tiles.order import writes_memory
 from gridlane.passes.tiles.row_stores import has_rows, rows_of
-from gridlane.passes.tiles.state import DEVICE, State, Storage
+from gridlane.passes.tiles.state import State, Storage
 from gridlane.passes.tiles.vectors import group_of, store_group, store_words
 from gridlane.passes.tiles.widths import divides_extents, width_of
 

@@ -14,6 +14,7 @@ from gridlane.ir.op import Op, clone_op
 from gridlane.ir.ops import arith, control, memory, tile_memory, tiles
 from gridlane.ir.types import PointerType, TileType, Type
 from gridlane.ir.values import Function, Value
+from gridlane.passes.tiles.accesses import DEVICE
 from gridlane.passes.tiles.indices import (
     ZERO,
     BitIndex,
@@ -24,7 +25,7 @@ from gridlane.passes.tiles.indices import (
     remainder,
     reshaped,
 )
-from gridlane.passes.tiles.state import DEVICE, State, refuse
+from gridlane.passes.tiles.state import State, refuse
 from gridlane.passes.tiles.vectors import Group, group_of, load_group
 
 

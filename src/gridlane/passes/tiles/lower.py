@@ -27,6 +27,7 @@ from gridlane.passes.tiles import (
     transposed,
     waits,
 )
+from gridlane.passes.tiles.accesses import DEVICE, Accesses
 from gridlane.passes.tiles.chunks import copy_chunks
 from gridlane.passes.tiles.contiguity import Contiguity
 from gridlane.passes.tiles.cpu_products import is_turned_factor
@@ -39,7 +40,7 @@ from gridlane.passes.tiles.placement import COMPUTED
 from gridlane.passes.tiles.producer_code import producing
 from gridlane.passes.tiles.producers import producer_of
 from gridlane.passes.tiles.shared import SharedMemory, place_dynamically
-from gridlane.passes.tiles.state import DEVICE, Accesses, State, Storage, refuse
+from gridlane.passes.tiles.state import State, Storage, refuse
 from gridlane.passes.tiles.turns import TurnCode, Turns
 from gridlane.passes.tiles.widths import Chunks, chunks_of
 

@@ -9,10 +9,11 @@ from gridlane.ir.ops import arith, tiles
 from gridlane.ir.ops import atomic as atomics
 from gridlane.ir.types import tile
 from gridlane.ir.values import Value
+from gridlane.passes.tiles.accesses import Accesses
 from gridlane.passes.tiles.along import placed
 from gridlane.passes.tiles.elements import element, type_of
 from gridlane.passes.tiles.indices import Coordinates, Index, as_value, flattened, unflattened
-from gridlane.passes.tiles.state import Accesses, State, Storage
+from gridlane.passes.tiles.state import State, Storage
 
 
 def sort(state: State, op: tiles.TileSort) -> None:

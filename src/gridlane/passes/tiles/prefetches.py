@@ -14,10 +14,11 @@ from gridlane.core.dtypes import i32
 from gridlane.ir.op import Op
 from gridlane.ir.values import Value
 from gridlane.passes.tiles import decisions
+from gridlane.passes.tiles.accesses import DEVICE
 from gridlane.passes.tiles.chunks import load_chunks, store_chunks
 from gridlane.passes.tiles.elements import type_of
 from gridlane.passes.tiles.pipelines import Pipeline, prepared
-from gridlane.passes.tiles.state import DEVICE, State
+from gridlane.passes.tiles.state import State
 from gridlane.passes.tiles.widths import Chunks
 
 

@@ -21,6 +21,7 @@ from gridlane.ir.ops.warpgroups import WARPS, WarpgroupWait
 from gridlane.ir.types import Space, TileType, Type, pointer, vector
 from gridlane.ir.values import Function, Module, Region, Value, Var
 from gridlane.passes.tiles import decisions
+from gridlane.passes.tiles.accesses import DEVICE, Accesses
 from gridlane.passes.tiles.contiguity import Contiguity
 from gridlane.passes.tiles.halves import half, pair
 from gridlane.passes.tiles.indices import (
@@ -41,9 +42,6 @@ from gridlane.passes.tiles.machine import WARP, TileMachine
 from gridlane.passes.tiles.placement import Placement
 from gridlane.passes.tiles.shared import SharedMemory, life_of, life_of_variable
 from gridlane.passes.tiles.turns import Turns
-
-DEVICE = "device memory"
-"""All memory that the program's pointers reach, as a resource."""
 
 PROGRAM = 1
 """The number of the barrier of the program's threads, where the block has more."""
@@ -91,33 +89,6 @@ class Storage:
     def count(self) -> int:
         """The elements of its shared memory, with the pads."""
         return self.type.count // (self.stride - self.pad) * self.stride
-
-
-@dataclass(slots=True)
-class Accesses:
-    """What some code reads and writes of what threads share."""
-
-    reads: set[str] = field(default_factory=set[str])
-    writes: set[str] = field(default_factory=set[str])
-    anything: bool = False
-    """Accesses of an earlier iteration, or behind a loop: they may be any of shared memory."""
-
-    @staticmethod
-    def any(writes: bool = True) -> Accesses:
-        """Any accesses; of device memory none but reads where there are no writes."""
-        return Accesses({DEVICE}, {DEVICE} if writes else set(), True)
-
-    def clash(self, later: Accesses) -> bool:
-        """Whether threads must meet before later accesses."""
-        if self.anything and (later.reads | later.writes) - {DEVICE}:
-            return True
-        return bool(self.writes & (later.reads | later.writes) or self.reads & later.writes)
-
-    def add(self, other: Accesses) -> None:
-        """Note accesses that have happened besides."""
-        self.reads |= other.reads
-        self.writes |= other.writes
-        self.anything |= other.anything
 
 
 @dataclass(slots=True, eq=False)

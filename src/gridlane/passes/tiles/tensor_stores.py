@@ -18,12 +18,13 @@ from gridlane.ir.ops.warpgroups import WARPS
 from gridlane.ir.types import Space, pointer, tile
 from gridlane.ir.values import Param, Value
 from gridlane.passes.tiles import decisions
+from gridlane.passes.tiles.accesses import DEVICE
 from gridlane.passes.tiles.elements import element, type_of
 from gridlane.passes.tiles.indices import BitIndex, as_value, log2, unflattened
 from gridlane.passes.tiles.layouts import Layout
 from gridlane.passes.tiles.machine import WARP
 from gridlane.passes.tiles.order import Order, writes_memory
-from gridlane.passes.tiles.state import DEVICE, State, Storage
+from gridlane.passes.tiles.state import State, Storage
 from gridlane.passes.tiles.tensor_map_params import map_param
 from gridlane.passes.tiles.vectors import Group, packed
 

@@ -14,9 +14,10 @@ from gridlane.ir.builder import Builder, constant
 from gridlane.ir.ops import arith, memory, tile_memory
 from gridlane.ir.types import PointerType, TileType, Type, vector
 from gridlane.ir.values import Value
+from gridlane.passes.tiles.accesses import DEVICE
 from gridlane.passes.tiles.halves import pair
 from gridlane.passes.tiles.indices import BitIndex, Coordinates, log2
-from gridlane.passes.tiles.state import DEVICE, State
+from gridlane.passes.tiles.state import State
 from gridlane.passes.tiles.widths import width_of
 
 _WORDS: dict[int, DType] = {1: u8, 2: u16, 4: u32, 8: u64}
