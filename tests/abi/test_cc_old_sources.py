@@ -119,10 +119,10 @@ def test_cub(cc, name):  # noqa: F811
     assert (found.returncode, found.stdout) == (0, right), found
 
 
-def test_memory_and_events_of_two_processes(cc):  # noqa: F811
+def test_memory_and_events_of_two_processes(cc, tmp_path):  # noqa: F811
     cc("-w", HERE / "two_processes.cu", "-o", "program")
     for _ in range(4):  # later ones begin without Python, and C allocates
-        found = run("./program")
+        found = run("./program", GRIDLANE_CACHE_DIR=str(tmp_path / "cache"))
         assert (found.returncode, found.stdout) == (0, "1\n0 105 105 0 1 1\n1 1\n"), found
     found = run("./program", "interp")  # its memory is not for others
     assert found.returncode == 1 and "does not support" in found.stdout, found
