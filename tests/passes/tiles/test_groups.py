@@ -249,7 +249,7 @@ def test_which_processors_have_them():
         assert ("wgmma" in text) == has == (".target sm_90a" in text), (processor, identity)
 
 
-@pytest.mark.skipif(PTXAS is None, reason="no ptxas")
+@pytest.mark.skipif(not PTXAS, reason="no ptxas")
 def test_ptxas_accepts_them(tmp_path):
     texts = [
         text_of(large(*shape)[1], "sm_90a")

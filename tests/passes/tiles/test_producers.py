@@ -641,7 +641,7 @@ def test_their_ptx(device):
     np.testing.assert_array_equal(got, a.astype(int) @ b.astype(int))
 
 
-@pytest.mark.skipif(PTXAS is None, reason="no ptxas")
+@pytest.mark.skipif(not PTXAS, reason="no ptxas")
 def test_ptxas_keeps_products_in_flight(tmp_path):
     """No spill, no more registers than a block of so many threads has, no serialised product."""
     a = np.zeros((256, 256), np.float16)
@@ -664,7 +664,7 @@ def test_ptxas_keeps_products_in_flight(tmp_path):
         assert registers <= (256 if warps == 4 else 168)
 
 
-@pytest.mark.skipif(PTXAS is None, reason="no ptxas")
+@pytest.mark.skipif(not PTXAS, reason="no ptxas")
 @pytest.mark.parametrize("causal", [False, True])
 def test_ptxas_keeps_products_of_attention_in_flight(tmp_path, causal):
     x = np.zeros((1, 2, 1024, 128), np.float16)

@@ -410,7 +410,7 @@ def test_their_ptx(kind, device):
     np.testing.assert_array_equal(out, want.astype(out.dtype))
 
 
-@pytest.mark.skipif(PTXAS is None, reason="no ptxas")
+@pytest.mark.skipif(not PTXAS, reason="no ptxas")
 def test_ptxas_accepts_them(tmp_path):
     for processor in ("sm_75", "sm_80", "sm_90"):
         texts: list[str] = []

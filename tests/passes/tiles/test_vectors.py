@@ -177,7 +177,7 @@ def test_masks_of_vectors_are_predicates(dtype, n):
     np.testing.assert_array_equal(out[n:], 3)
 
 
-@pytest.mark.skipif(PTXAS is None, reason="no ptxas")
+@pytest.mark.skipif(not PTXAS, reason="no ptxas")
 @pytest.mark.parametrize("n", [0, 512])
 def test_masks_that_llvm_knows(n, tmp_path):
     args = [np.zeros(512, np.float16)] * 3
