@@ -13,7 +13,7 @@ from tests.devices import DEVICES
 import gridlane
 from gridlane import cuda
 from gridlane.compute import Tensor, compute, f64, grid
-from gridlane.compute.known import Known, Steps, key_of
+from gridlane.compute.known import Known, Steps, key_of, on_host
 from gridlane.core.errors import ArgumentError
 from gridlane.launch import current
 
@@ -106,12 +106,12 @@ def test_keys_of_tensors():
     with gridlane.device("cpu"):
         device = current.device()
     a = torch.zeros(4, 4, dtype=torch.complex64)
-    key = key_of(device, (a,))
-    assert key is not None and key == key_of(device, (a.view(4, 4),))
+    key = key_of(device, on_host((a,)))
+    assert key is not None and key == key_of(device, on_host((a.view(4, 4),)))
     for other in (a[:, :3], a[1:], a.T, a.clone(), a.real, a.view(2, 8)):
-        assert key_of(device, (other,)) not in (key, None)
+        assert key_of(device, on_host((other,))) not in (key, None)
     for other in (a.conj(), a.conj().imag, torch.zeros(3, requires_grad=True)):
-        assert key_of(device, (other,)) is None
+        assert key_of(device, on_host((other,))) is None
 
 
 def test_equal_calls_with_tensors(monkeypatch):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
-from gridlane.core.frozen import frozen
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
+from gridlane.cuda.interop.dlpack_read import IS_TENSOR, host_view
 from gridlane.launch import current
 from gridlane.launch.geometry import address_of
 from gridlane.runtime.protocol import Device
@@ -27,7 +28,7 @@ def key_of(device: Device, args: tuple[Any, ...]) -> tuple[Hashable, ...] | None
 
     Returns:
         None if an argument is no array of a device, nor a number of Python's, nor an array of
-        NumPy's or a tensor of torch's that the device takes as it is.
+        NumPy's or a GPU's tensor of torch's that the device takes as it is.
     """
     parts: list[Hashable] = [device]
     for each in args:
@@ -53,12 +54,9 @@ def key_of(device: Device, args: tuple[Any, ...]) -> tuple[Hashable, ...] | None
 
 
 def _tensor(tensor: Any, device: Device) -> tuple[Hashable, ...] | None:
-    """The part of a key that is a tensor of torch's; None if it is copied, or computed at its use,
-    or no array."""
-    if tensor.is_cuda:
-        if current.kind() != "cuda":
-            return None
-    elif not device.host_visible or tensor.device.type != "cpu":
+    """The part of a key that is a tensor of torch's on a GPU; None if it is copied, or computed at
+    its use, or no array."""
+    if not tensor.is_cuda or device.host_visible or current.kind() != "cuda":
         return None
     if tensor.requires_grad or tensor.is_neg() or tensor.is_conj():
         return None
@@ -66,24 +64,40 @@ def _tensor(tensor: Any, device: Device) -> tuple[Hashable, ...] | None:
     return *where, tuple(tensor.shape), tensor.stride(), tensor.dtype
 
 
-@frozen
+def on_host(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments with arrays of NumPy's over the memory of torch's tensors, where these are
+    plain ones of the host."""
+    own: list[Any] | None = None
+    for place, each in enumerate(args):
+        view = host_view(each) if IS_TENSOR[each.__class__] else None
+        if view is not None:
+            own = own or [*args]
+            own[place] = view
+    return args if own is None else tuple(own)
+
+
 class Step:
     """A launch.
 
-    Attributes:
+    Args:
         launch: a kernel of ``cuda.jit`` with its grid and block.
         places: of its arguments among those of the call, or -1.
         values: of the others.
     """
 
-    launch: Any
-    places: tuple[int, ...]
-    values: tuple[Any, ...]
+    __slots__ = ("_launch", "_pick", "_places", "_values")
+
+    def __init__(self, launch: Any, places: tuple[int, ...], values: tuple[Any, ...]) -> None:
+        self._launch, self._places, self._values = launch, places, values
+        self._pick = itemgetter(*places) if len(places) > 1 and min(places) >= 0 else None
 
     def run(self, args: tuple[Any, ...]) -> None:
-        """Launch it with the arguments of a call."""
-        pairs = zip(self.places, self.values)
-        self.launch(*[value if place < 0 else args[place] for place, value in pairs])
+        """Launch it with the arguments of a call. Hot."""
+        if self._pick is not None:
+            self._launch(*self._pick(args))
+            return
+        pairs = zip(self._places, self._values)
+        self._launch(*[value if place < 0 else args[place] for place, value in pairs])
 
 
 class Steps:

@@ -24,7 +24,7 @@ from gridlane.compute.heterogeneous import Threshold, copies, fastest
 from gridlane.compute.hinted import hinted
 from gridlane.compute.hints import Hints
 from gridlane.compute.kept import chosen
-from gridlane.compute.known import Known, Steps, key_of
+from gridlane.compute.known import Known, Steps, key_of, on_host
 from gridlane.compute.libraries import Library, library_of
 from gridlane.compute.metadata import Metadata, check_device, metadata_of
 from gridlane.compute.model import Nest
@@ -248,7 +248,10 @@ class Compute:
                 self._run_here(args)
 
     def _run_here(self, args: tuple[Any, ...]) -> None:
-        key = key_of(current.device(), args)
+        device = current.device()
+        if device.host_visible:
+            args = on_host(args)
+        key = key_of(device, args)
         steps = self._known.get(key)
         if steps is None:
             self._run(args, plain=False, key=key)

@@ -104,7 +104,7 @@ class Launching(ProcessBound):
 
     __slots__ = ()
     _instead = "pass the kernel, which is pickled by its name, and configure it there: kernel[1, 1]"
-    _fast: dict[Hashable, Reading]
+    _fast: dict[Hashable, Any]
     _forget: Callable[[], None]
     _go: Callable[[Callable[[Any, tuple[Any, ...]], None]], None]
     _local: threading.local

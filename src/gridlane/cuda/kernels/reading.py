@@ -108,7 +108,7 @@ class Launchable(Protocol):
 class Launch(Protocol):
     """The interface of a configured launch to its route; ``launch.Launching`` has the members."""
 
-    _fast: dict[Hashable, Reading]
+    _fast: dict[Hashable, Any]
     _own: Any
     blockdim: Dim3
     dispatcher: Launchable

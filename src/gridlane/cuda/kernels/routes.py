@@ -13,9 +13,12 @@ from collections.abc import Callable, Hashable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from gridlane.core.compact import ANY, COARSE, MANY_BLOCKS, Variant
 from gridlane.core.device_errors import KernelStop
 from gridlane.core.frozen import frozen
+from gridlane.cuda.interop.dlpack_read import IS_TENSOR, host_view
 from gridlane.cuda.kernels.argument_types import KEYS
 from gridlane.cuda.kernels.profiles import delayed_profile, native_profile
 from gridlane.cuda.kernels.reading import Launch, Reading
@@ -28,6 +31,44 @@ from gridlane.runtime.queues.host_queue import BUSY, wait_for_streams
 from gridlane.runtime.queues.host_stream import LEFT, is_behind_waiting
 
 Arguments = tuple[Any, ...]
+
+
+class Views:
+    """Which arguments of a launch are torch's tensors of the host."""
+
+    __slots__ = ("places",)
+
+    def __init__(self, places: tuple[int, ...]) -> None:
+        self.places = places
+
+    def of(self, args: Arguments) -> Arguments:
+        """The arguments as the kernel takes them: arrays over the memory of tensors. Those that
+        have no such array stay as they are, and no reading is for them. Hot."""
+        own = [*args]
+        for place in self.places:
+            view = host_view(args[place]) if IS_TENSOR[args[place].__class__] else None
+            if view is not None:
+                own[place] = view
+        return tuple(own)
+
+
+def views_of(args: Arguments, given: Arguments) -> Views | None:
+    """The views of a launch; None if its other arguments are no views of the host's memory.
+
+    Args:
+        args: as the kernel gets them.
+        given: as the caller passes them.
+    """
+    of_array = KEYS[np.ndarray]
+    places: list[int] = []
+    for place, (arg, theirs) in enumerate(zip(args, given, strict=True)):
+        if arg is theirs:
+            continue
+        view = host_view(theirs) if IS_TENSOR[theirs.__class__] else None
+        if view is None or arg.__class__ is not np.ndarray or of_array(arg) != of_array(view):
+            return None
+        places.append(place)
+    return Views(tuple(places)) if places else None
 
 
 @frozen
@@ -56,13 +97,17 @@ class Route:
 
 def _at_once(launch: Launch, args: Arguments) -> None:
     """Compute a key, read the arguments, then call the device's own launch."""
-    reading = launch._fast.get(tuple([KEYS[arg.__class__](arg) for arg in args]))
-    if reading is None:
-        launch._launch_slowly(args)
+    given, fast = args, launch._fast
+    reading = fast.get(tuple([KEYS[arg.__class__](arg) for arg in args]))
+    if isinstance(reading, Views):
+        args = reading.of(given)
+        reading = fast.get(tuple([KEYS[arg.__class__](arg) for arg in args]))
+    if reading is None or isinstance(reading, Views):  # of a tensor that has no view
+        launch._launch_slowly(given)
         return
     if BUSY:
         if LEFT or is_behind_waiting():
-            launch._launch_slowly(args)
+            launch._launch_slowly(given)
             return
         wait_for_streams()
     try:
@@ -79,6 +124,13 @@ def _any(launch: Launch, args: Arguments, limits: Limits) -> Variant:
 def _remember_inline(
     launch: Launch, key: Hashable, reading: Reading, args: Arguments, given: Arguments
 ) -> None:
+    _remember_reading(launch, key, reading)
+    views = views_of(args, given) if key in launch._fast else None
+    if views is not None:
+        launch._fast[tuple([KEYS[arg.__class__](arg) for arg in given])] = views
+
+
+def _remember_reading(launch: Launch, key: Hashable, reading: Reading) -> None:
     if launch.stream.inline and not reading.plan.kernel.artifact.spins:
         launch._fast[key] = reading
 
@@ -181,8 +233,10 @@ ROUTES = {
 def _remember_delayed(
     launch: Launch, key: Hashable, reading: Reading, args: Arguments, given: Arguments
 ) -> None:
-    inline = reading.plan.device.route == "inline"
-    (_remember_inline if inline else _remember_queued)(launch, key, reading, args, given)
+    if reading.plan.device.route == "inline":
+        _remember_reading(launch, key, reading)
+    else:
+        _remember_queued(launch, key, reading, args, given)
     profile = delayed_profile(launch, reading.plan, args, given) if not reading.waits else None
     if profile is not None:
         launch._install(*profile)
