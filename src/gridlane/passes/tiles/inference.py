@@ -19,6 +19,7 @@ from gridlane.ir.ops.matrix_instructions import FACTORS
 from gridlane.ir.ops.products import Factor
 from gridlane.ir.types import TileType
 from gridlane.ir.values import Module, Value, Var
+from gridlane.passes.tiles.block_products import neighbours
 from gridlane.passes.tiles.byte_floats import in_bytes
 from gridlane.passes.tiles.contiguity import Contiguity
 from gridlane.passes.tiles.factors import factor_of
@@ -143,7 +144,8 @@ def _schedule(
         warps = warps_of(rows, columns, threads // WARP, by_rows)
         if warps is not None and acc.count <= 4 * most * threads:
             return Schedule(core_layout(rows, columns, warps), warps)
-    layout = blocked_layout(rows, columns, threads)
+    near = (1, 1) if by_rows else neighbours(placement, op, known)
+    layout = blocked_layout(rows, columns, threads, *near)
     if layout is None or layout.count > most:
         return None
     return Schedule(layout)

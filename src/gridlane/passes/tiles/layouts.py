@@ -250,20 +250,54 @@ def group_layout(rows: int, columns: int, groups: Warps) -> Layout:
     return Layout(tuple(registers), (*lanes, *warps, *others), wide + high)
 
 
-def blocked_layout(rows: int, columns: int, threads: int) -> Layout | None:
-    """A layout for sums of scalar products: a thread has some rows by some columns, neighbours
-    have neighbouring columns. None where threads have less than one element each."""
-    wide, high, bits = log2(columns) or 0, log2(rows) or 0, log2(threads) or 0
-    own = wide + high - bits
+def blocked_layout(
+    rows: int, columns: int, threads: int, high: int = 1, wide: int = 1
+) -> Layout | None:
+    """A layout for sums of scalar products: a thread has some rows by some columns. None where
+    threads have less than one element each.
+
+    Args:
+        high, wide: rows and columns of a thread that are neighbours, where it has so many. By
+            default threads beside each other have neighbouring columns.
+    """
+    across_bits, down_bits, bits = log2(columns) or 0, log2(rows) or 0, log2(threads) or 0
+    own = across_bits + down_bits - bits
     if own < 0:
         return None
-    down = min(high, own // 2)
-    across = min(wide, own - down)
+    down = min(down_bits, own // 2)
+    across = min(across_bits, own - down)
     down = own - across
-    if down > high:
+    if down > down_bits:
         return None
-    columns_of = [1 << bit for bit in range(wide)]
-    rows_of = [1 << bit + wide for bit in range(high)]
-    registers = (*columns_of[wide - across :], *rows_of[high - down :])
-    lanes = (*columns_of[: wide - across], *rows_of[: high - down])
-    return Layout(registers, lanes, wide + high)
+    columns_of, their_columns = _divided(across_bits, across, log2(wide) or 0)
+    rows_of, their_rows = _divided(down_bits, down, log2(high) or 0)
+    rows_of, their_rows = ([step << across_bits for step in each] for each in (rows_of, their_rows))
+    if high == wide == 1:
+        lanes = [*their_columns, *their_rows]
+    else:
+        lanes = _interleaved(their_rows, their_columns)
+    return Layout((*columns_of, *rows_of), tuple(lanes), across_bits + down_bits)
+
+
+def _divided(bits: int, own: int, near: int) -> tuple[list[int], list[int]]:
+    """The bits of an extent that a thread has, the lowest ``near`` ones among them where it has
+    enough, and those of threads."""
+    steps, near = [1 << bit for bit in range(bits)], near if own >= near else 0
+    rest = bits - own + near
+    return [*steps[:near], *steps[rest:]], steps[near:rest]
+
+
+_LANE_ROWS = 0, 4
+"""The bits of a lane's number that are those of rows: two lanes that differ in the lowest bit read
+the same columns, and two that differ in the next one the same rows. NVIDIA's shared memory serves
+such reads of 16 bytes in half the time."""
+
+
+def _interleaved(rows: list[int], columns: list[int]) -> list[int]:
+    """The bits of rows and columns as those of threads."""
+    rows, columns, lanes = [*rows], [*columns], list[int]()
+    while rows or columns:
+        of_rows = len(lanes) in _LANE_ROWS or (len(lanes) >= LANE_BITS and not columns)
+        first, second = (rows, columns) if of_rows else (columns, rows)
+        lanes.append((first or second).pop(0))
+    return lanes

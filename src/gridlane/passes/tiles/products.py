@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from gridlane.ir.ops import tiles
-from gridlane.ir.values import Var
 from gridlane.passes.tiles import decisions
+from gridlane.passes.tiles.block_products import dot_by_blocks
 from gridlane.passes.tiles.core_products import dot_by_cores
 from gridlane.passes.tiles.cpu_products import dot_on_processor
 from gridlane.passes.tiles.elements import element, type_of
 from gridlane.passes.tiles.fragment_products import dot_by_fragments
 from gridlane.passes.tiles.group_products import dot_by_groups
-from gridlane.passes.tiles.indices import Coordinates, Index, log2, source, unflattened
-from gridlane.passes.tiles.layouts import Layout
+from gridlane.passes.tiles.indices import Index, log2, source
 from gridlane.passes.tiles.state import State, Storage
 from gridlane.passes.tiles.sums import add_product, in_place, part, rounded, sum_type
 
@@ -38,7 +37,7 @@ def dot(state: State, op: tiles.TileDot) -> None:
     elif schedule is not None and schedule.warps is not None:
         dot_by_cores(state, op, storage, schedule)
     elif schedule is not None:
-        _by_blocks(state, op, storage, schedule.layout)
+        dot_by_blocks(state, op, storage, schedule.layout)
     else:
         _by_elements(state, op, storage)
     state.stored[result] = storage
@@ -57,29 +56,3 @@ def _by_elements(state: State, op: tiles.TileDot, storage: Storage) -> None:
             right = part(state, op.rhs, (*batch, k, column), type_)
             b.write(total, add_product(state, b.read(total), left, right, op.fused))
         state.write(storage, at, rounded(state, storage, b.read(total)))
-
-
-def _by_blocks(state: State, op: tiles.TileDot, storage: Storage, layout: Layout) -> None:
-    """Each thread computes some rows by some columns together: an element of a factor is read
-    once for all of its sums."""
-    b, type_, depth = state.b, sum_type(op), type_of(op.lhs).shape[-1]
-    places: list[Coordinates] = [
-        unflattened(b, layout.at(register, state.thread), storage.type.shape)
-        for register in range(layout.count)
-    ]
-    with state.together():
-        totals: list[Var] = []
-        for at in places:
-            totals.append(b.variable("total", type_))
-            b.write(totals[-1], b.cast(element(state, op.acc, at), type_))
-        with state.counted(depth, "k") as counter:
-            k: Index = source(counter, depth) if log2(depth) is not None else counter
-            rows = dict.fromkeys(at[:-1] for at in places)
-            columns = dict.fromkeys((*at[:-2], at[-1]) for at in places)
-            left = {at: part(state, op.lhs, (*at, k), type_) for at in rows}
-            right = {at: part(state, op.rhs, (*at[:-1], k, at[-1]), type_) for at in columns}
-            for at, total in zip(places, totals, strict=True):
-                factors = left[at[:-1]], right[*at[:-2], at[-1]]
-                b.write(total, add_product(state, b.read(total), *factors, op.fused))
-        for at, total in zip(places, totals, strict=True):
-            state.write(storage, at, rounded(state, storage, b.read(total)))

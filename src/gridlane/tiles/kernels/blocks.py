@@ -86,6 +86,8 @@ _ON_HOST = (ProductBlocks(256, 256, 128), ProductBlocks(128, 128, 128))
 """The tiles of processors that have many of them to compute, the largest first."""
 _ON_HOPPER = (ProductBlocks(128, 256, 64, 8), ProductBlocks(128, 128, 64, 8))
 """Likewise of GPUs with products of warpgroups."""
+_OF_WORDS = ProductBlocks(128, 128, 16, 8)
+"""That of products of float32 on NVIDIA GPUs: 8 rows by 8 columns of a thread."""
 _MOST_AREA = 1.25
 """Of such tiles, by that of the product: what lies behind it is computed as well."""
 
@@ -111,6 +113,8 @@ def product_blocks(
     elif _has_room(known) and dtype != "float64":
         small = ProductBlocks(64, 64, 32)
         large = (ProductBlocks(128, 128, 32, 8),) if dtype in _BY_CORES else ()
+        if dtype == "float32" and known.name == "cuda":
+            large = (_OF_WORDS,)
         if of_arrays and dtype in _OF_GROUPS and is_hopper():
             large = _ON_HOPPER
     for each in large:
