@@ -1,16 +1,17 @@
 # ruff: noqa: F821, UP037  # extents are names that annotations define
 """Loop nests of ``@compute`` beside torch and beside gridlane's tile kernels, on an NVIDIA GPU.
 
-    python benchmarks/compute_nvidia.py [--only CASE] [--rounds 3] [--device cpu --small] [--record]
+    python benchmarks/compute_nvidia.py [--only CASE] [--rounds 9] [--device cpu --small] [--record]
 
-Products, convolutions, attention, scans and sorts, each written as loops; products of float32 are
-those of TF32, which ``fastmath`` permits. All take turns: a round
-is a run of each, and a run is the median of calls in front of which the GPU's second cache is
-emptied, by Triton's ``do_bench``, or by gridlane's where Triton is missing. The first calls compile
-and are not counted. Ratios are those of times: of the loops beside torch, and beside the function
-of gridlane.tiles.kernels that a user would call by hand. Each result is compared with torch's, of
-the same types. With ``--small`` extents are small, any device of gridlane runs the loops without
-peers, and NumPy is the reference.
+Products, convolutions, attention, scans and sorts, each written as loops; products of tf32 are
+those of float32 by tensor cores, which round factors, and products of f32 those without. All take
+turns: a round is a short run of each, and a run is the median of calls in front of which the
+GPU's second cache is emptied, by Triton's ``do_bench``, or by gridlane's where Triton is missing.
+In front of each case the GPU computes it for a while, as its clock falls while it is busy. Ratios
+are those of times: of the loops beside torch, and beside the function of gridlane.tiles.kernels
+that a user would call by hand. Each result is compared with torch's, of the same types. With
+``--small`` extents are small, any device of gridlane runs the loops without peers, and NumPy is the
+reference.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import importlib.util
 import math
 import statistics
 import sys
+import time
 from collections.abc import Callable
 from functools import partial
 from importlib import metadata
@@ -60,6 +62,15 @@ def product_bf16(a: Tensor[bf16, "M", "K"], b: Tensor[bf16, "K", "N"], out: Tens
 def product_f32(a: Tensor[f32, "M", "K"], b: Tensor[f32, "K", "N"], out: Tensor[f32, "M", "N"]):
     for i, j in grid(M, N):
         s = f32(0)
+        for k in range(K):
+            s += a[i, k] * b[k, j]
+        out[i, j] = s
+
+
+@compute(kernel="matmul")
+def product_exact(a: Tensor[f32, "M", "K"], b: Tensor[f32, "K", "N"], out: Tensor[f32, "M", "N"]):
+    for i, j in grid(M, N):
+        s = 0.0
         for k in range(K):
             s += a[i, k] * b[k, j]
         out[i, j] = s
@@ -151,7 +162,6 @@ class Arrays:
             self.torch = torch
             torch.manual_seed(1)
             torch.backends.cudnn.benchmark = True
-            torch.backends.cuda.matmul.allow_tf32 = True  # as the loops' tensor_cores
 
     def normal(self, shape: tuple[int, ...], name: str, last: bool = False) -> Any:
         """Numbers of the normal distribution; ``last``: with the channels last."""
@@ -178,8 +188,10 @@ def products(arrays: Arrays, extent: int, name: str, loops: Any) -> Case:
     a, b = (arrays.normal((extent, extent), name) for _ in range(2))
     out, other, torch = arrays.like(a), arrays.like(a), arrays.torch
     runs: dict[str, Run] = {"loops": lambda: loops(a, b, out)}
-    runs["tiles"] = lambda: kernels.matmul(a, b, other, precision="tf32")
+    precision = "ieee" if loops is product_exact else "tf32"
+    runs["tiles"] = lambda: kernels.matmul(a, b, other, precision=precision)
     if torch is not None:
+        torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
         runs["torch"] = partial(torch.matmul, a, b, out=arrays.like(a))
     wanted = (lambda: torch.matmul(a, b)) if torch is not None else lambda: wide(a) @ wide(b)
     return Case(runs, 2.0 * extent**3, "TFLOP/s", out, wanted, 1e-2)
@@ -247,7 +259,7 @@ def cases(arrays: Arrays) -> dict[str, Callable[[], Case]]:
     small, found = arrays.small, dict[str, Callable[[], Case]]()
     kinds = (
         ("f16", "float16", product_f16), ("bf16", "bfloat16", product_bf16),
-        ("tf32", "float32", product_f32),
+        ("tf32", "float32", product_f32), ("f32", "float32", product_exact),
     )  # fmt: skip
     for extent in (128,) if small else (4096, 8192):
         for short, name, loops in kinds:
@@ -279,19 +291,33 @@ def is_right(case: Case) -> bool:
     return float(abs(got - wanted).max()) <= case.near * max(float(abs(wanted).max()), 1.0)
 
 
+_BUSY, _WARM, _SHORT = 0.5, 5, 25
+"""Seconds of calls in front of a case, and milliseconds of those of a run, before and while it is
+measured."""
+
+
 def milliseconds(run: Run, small: bool) -> float:
     """The median of calls with a cold cache."""
     if small or not importlib.util.find_spec("triton"):
         return float(testing.do_bench(run, return_mode="median"))
     from triton.testing import do_bench  # pyright: ignore[reportMissingImports]
 
-    return float(do_bench(run, return_mode="median"))
+    return float(do_bench(run, warmup=_WARM, rep=_SHORT, return_mode="median"))
+
+
+def keep_busy(case: Case, small: bool) -> None:
+    """Run what takes turns until the GPU's clock is that of a long run."""
+    for run in case.runs.values():
+        run()
+    end = time.perf_counter() + (0 if small else _BUSY)
+    while time.perf_counter() < end:
+        for run in case.runs.values():
+            milliseconds(run, small)
 
 
 def measure(name: str, case: Case, rounds: int, small: bool) -> None:
     """Print and note the figures of a case."""
-    for run in case.runs.values():
-        run()
+    keep_busy(case, small)
     times = [
         {who: milliseconds(run, small) for who, run in case.runs.items()} for _ in range(rounds)
     ]
@@ -314,7 +340,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--only", action="append", metavar="CASE", help="whose names begin so")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--small", action="store_true", help="small extents, and no peers")
     results.option(parser)
