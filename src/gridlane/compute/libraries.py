@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Protocol
 
 from gridlane.compute.attending import attention_of, softmax_of, sort_of
 from gridlane.compute.convolving import convolution_of
+from gridlane.compute.counting import counts_of
 from gridlane.compute.freedom import Freedom
 from gridlane.compute.model import Nest
 from gridlane.compute.multiplication import multiplication_of
@@ -78,4 +79,5 @@ def _multiplication(
 
 RECOGNISERS: tuple[Recogniser, ...] = (
     _multiplication, convolution_of, scan_of, reduction_of, attention_of, softmax_of, sort_of,
+    counts_of,
 )  # fmt: skip

@@ -1,0 +1,137 @@
+# ruff: noqa: F821  # extents are names that annotations define
+"""Counts of values by blocks in shared memory: those of the loops, and of NumPy."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.devices import DEVICES
+from tests.effort import examples
+
+import gridlane
+from gridlane.compute import Tensor, compute, f32, i32, i64, parallel, scanning, u8, u32
+from gridlane.compute.counting import Counts
+
+RNG = np.random.default_rng(17)
+
+
+@pytest.fixture
+def counts(monkeypatch):
+    """The launches that count; those of few values included."""
+    seen, whole = [], Counts.run
+
+    def run(self, given, out):
+        seen.append(self.target)
+        whole(self, given, out)
+
+    monkeypatch.setattr(Counts, "run", run)
+    for name in ("SMALLEST", "SMALLEST_ON_GPU"):
+        monkeypatch.setattr(scanning, name, 1)
+    return seen
+
+
+@compute
+def of_rows(x: Tensor[i32, "M", "N"], bins: Tensor[i32, "M", "B"]):
+    for i in parallel(M):
+        for j in range(N):
+            bins[i, x[i, j]] += 1
+
+
+@compute
+def of_pictures(x: Tensor[u8, "M", "N"], bins: Tensor[u32, "B"]):
+    for i in range(M):
+        for j in range(N - 1, -1, -1):
+            bins[x[i, j]] = bins[x[i, j]] + -3
+
+
+@compute
+def of_line(x: Tensor[i64, "N"], bins: Tensor[i64, 300]):
+    for i in range(N):
+        bins[x[i]] += 2_000_000_011
+
+
+def by_numpy(x, bins, weight):
+    wanted = bins.reshape(-1, bins.shape[-1]).copy()
+    for row, own in zip(x.reshape(len(wanted), -1), wanted, strict=True):
+        np.add.at(own, row, np.int64(weight).astype(bins.dtype))
+    return wanted.reshape(bins.shape)
+
+
+CASES = [
+    (of_rows, (3, 5000), (3, 256), np.int32, np.int32, 1),
+    (of_rows, (2, 70), (2, 4096), np.int32, np.int32, 1),
+    (of_rows, (5, 40), (5, 1), np.int32, np.int32, 1),
+    (of_pictures, (9, 31), (256,), np.uint8, np.uint32, -3),
+    (of_line, (4099,), (300,), np.int64, np.int64, 2_000_000_011),
+]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize(("nest", "shape", "size", "dtype", "kind", "weight"), CASES)
+def test_counts(nest, shape, size, dtype, kind, weight, device, counts):
+    """Bins keep what they have; negative places count from the end, as in the loops."""
+    is_signed = np.issubdtype(dtype, np.signedinteger)
+    x = RNG.integers(-size[-1] if is_signed else 0, size[-1], shape).astype(dtype)
+    x[..., : shape[-1] // 2] = x.flat[0]  # many of one value
+    for run in (nest.plain, nest):
+        bins = RNG.integers(0, 1 << 31, size).astype(kind)
+        wanted = by_numpy(x, bins, weight)
+        with gridlane.device(device):
+            run(x, bins)
+        assert (bins == wanted).all()
+    assert counts == ([] if device == "cpu" else ["bins"])
+
+
+@settings(max_examples=examples(10, 100), deadline=None)
+@given(st.integers(1, 4), st.integers(1, 6000), st.integers(1, 4097), st.integers(0, 99))
+def test_any_shape_counts(rows, columns, size, seed):
+    rng = np.random.default_rng(seed)
+    x = rng.integers(0, size, (rows, columns)).astype(np.int32)
+    bins = rng.integers(-9, 9, (rows, size)).astype(np.int32)
+    wanted = by_numpy(x, bins, 1)
+    with gridlane.device("interp"):
+        of_rows(x, bins)
+    assert (bins == wanted).all()
+
+
+def test_arrays_in_another_order_are_loops(counts):
+    x = RNG.integers(0, 20, (3, 800)).astype(np.int32)
+    wanted = by_numpy(x, np.zeros((3, 20), np.int32), 1)
+    for values, order, known in ((np.asfortranarray(x), "C", []), (x, "F", []), (x, "C", ["bins"])):
+        bins = np.zeros((3, 20), np.int32, order)
+        with gridlane.device("interp"):
+            of_rows(values, bins)
+        assert (bins == wanted).all()
+        assert counts == known
+
+
+def test_what_is_no_count_is_loops(counts):
+    """Floats, whose order is that of the loops; the values' neighbours; bins that are read."""
+
+    @compute
+    def of_floats(x: Tensor[i32, "N"], bins: Tensor[f32, "B"]):
+        for i in range(N):
+            bins[x[i]] += 1
+
+    @compute
+    def of_neighbours(x: Tensor[i32, "N"], bins: Tensor[i32, "B"]):
+        for i in range(N - 1):
+            bins[x[i + 1]] += 1
+
+    @compute
+    def of_columns(x: Tensor[i32, "M", "N"], bins: Tensor[i32, "N", "B"]):
+        for j in range(N):
+            for i in range(M):
+                bins[j, x[i, j]] += 1
+
+    x = RNG.integers(0, 9, 40).astype(np.int32)
+    with gridlane.device("interp"):
+        for nest, kind, values in ((of_floats, np.float32, x), (of_neighbours, np.int32, x[1:])):
+            bins = np.zeros(9, kind)
+            nest(x, bins)
+            assert (bins == np.bincount(values, minlength=9)).all()
+        bins = np.zeros((8, 9), np.int32)
+        of_columns(x.reshape(5, 8), bins)
+        assert (bins == by_numpy(np.ascontiguousarray(x.reshape(5, 8).T), bins * 0, 1)).all()
+    assert not counts
+    assert of_floats._library[1] == ("loops: the order of sums of floats is that of the loops",)
