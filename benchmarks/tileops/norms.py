@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from benchmarks.kernelbench.rows import normalised
 from benchmarks.tileops import programs
-from benchmarks.tileops.cases import Builder, Case, Given, Missing
+from benchmarks.tileops.cases import Builder, Case, Given
 from torch.nn import functional
 
 from gridlane.tiles import kernels
@@ -98,9 +98,14 @@ def group_norm(given: Given) -> Case:
 
 
 def instance_norm(given: Given) -> Case:
-    if given.get("running_mean_shape"):
-        raise Missing("means and variances that the call changes")
     x, (w, b) = _image(given), _affine(given)
+    if given.get("running_mean_shape"):  # which are what elements are normalised by
+        mean, variance = torch.randn(x.shape[1]), torch.rand(x.shape[1]) + 0.5
+        words = {"running_mean": mean, "running_variance": variance, "use_input_statistics": False}
+        return Case(
+            lambda: kernels.instance_norm(x, w, b, eps=EPS, **words),
+            lambda: functional.instance_norm(x, mean, variance, w, b, False, eps=EPS),
+        )
     rows = x.shape[0] * x.shape[1]
     return Case(
         lambda: normalised(x, rows, 1, 1, (w, b), EPS),
@@ -109,7 +114,17 @@ def instance_norm(given: Given) -> Case:
 
 
 def backward(given: Given) -> Case:
-    raise Missing("gradients of the norm of a batch")
+    """The gradients of the norm of a batch."""
+    x, grad = _image(given).requires_grad_(), _image(given)
+    w, b = (torch.randn(x.shape[1]).requires_grad_() for _ in range(2))
+    with torch.enable_grad():
+        known = functional.batch_norm(x, None, None, w, b, True, eps=EPS)
+    plain = x.detach()
+    _, *statistics = kernels.batch_norm(plain, training=True, eps=EPS, return_statistics=True)
+    return Case(
+        lambda: kernels.batch_norm_backward(grad, plain, *statistics, w.detach(), eps=EPS),
+        lambda: torch.autograd.grad(known, (x, w, b), grad, retain_graph=True),
+    )
 
 
 BUILDERS: dict[str, Builder] = {

@@ -18,6 +18,12 @@ from gridlane.tiles.kernels.attentions import (
     packed_attention,
     packed_attention_backward,
 )
+from gridlane.tiles.kernels.channel_norms import (
+    batch_norm,
+    batch_norm_backward,
+    group_norm,
+    instance_norm,
+)
 from gridlane.tiles.kernels.convolutions import convolution
 from gridlane.tiles.kernels.embeddings import embedding, embedding_backward
 from gridlane.tiles.kernels.losses import cross_entropy, cross_entropy_backward
@@ -36,12 +42,16 @@ from gridlane.tiles.kernels.softmaxes import (
 __all__ = [
     "attention",
     "attention_backward",
+    "batch_norm",
+    "batch_norm_backward",
     "convolution",
     "cross_entropy",
     "cross_entropy_backward",
     "embedding",
     "embedding_backward",
+    "group_norm",
     "grouped_matmul",
+    "instance_norm",
     "layer_norm",
     "layer_norm_backward",
     "log_softmax",
