@@ -63,16 +63,51 @@ def windowed(given: Given) -> Case:
     )
 
 
-def _check_bound(given: Given) -> None:
-    if given.get("softcap") is not None:
-        raise Missing("a bound of the products by tanh")
+def attended(
+    q: Any, k: Any, v: Any, mask: Any = None, scale: Any = None, causal: bool = False,
+    softcap: float | None = None,
+) -> Any:  # fmt: skip
+    """torch's attention; with a bound of scores by its other functions, as it has none."""
+    if softcap is None:
+        return attend(q, k, v, attn_mask=mask, scale=scale, is_causal=causal, enable_gqa=True)
+    group = q.shape[1] // k.shape[1]
+    k, v = (each.repeat_interleave(group, 1) for each in (k, v))
+    scores = (q @ k.transpose(-1, -2)).float() * (q.shape[-1] ** -0.5 if scale is None else scale)
+    scores = softcap * torch.tanh(scores / softcap)
+    if causal:
+        mask = _mask(q.shape[2], k.shape[2], k.shape[2], True)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -torch.inf)
+    return torch.softmax(scores, -1).to(v.dtype) @ v
+
+
+def narrow(given: Given) -> Case:
+    """One sequence of floats of 8 bits; torch's attention of what they stand for."""
+    if given["batch"] != 1 or given["total_q"] != given["total_kv"]:
+        raise Missing("packed sequences of floats of 8 bits")
+    shapes = [given.length(given["total_q"]), given["heads"], given["heads_kv"], given["dim"]]
+    tokens, heads, far, width = shapes
+    arrays, scales, wide = [], [], []
+    for count in (heads, far, far):
+        x = given.normal(1, tokens, count, width).transpose(1, 2).float()
+        group = count // far
+        scale = x.view(1, far, group, tokens, width).abs().amax((2, 3, 4)) / 448
+        factor = scale.repeat_interleave(group, 1)[..., None, None]
+        arrays.append((x / factor).to(torch.float8_e4m3fn))
+        scales.append(scale)
+        wide.append((arrays[-1].float() * factor).to(given.dtype))
+    names = dict(zip(("q_scale", "k_scale", "v_scale"), scales, strict=True))
+    causal = given["is_causal"]
+    return Case(
+        lambda: kernels.attention(*arrays, causal=causal, **names),
+        lambda: attended(*wide, causal=causal),
+    )
 
 
 def packed(given: Given) -> Case:
     """Sequences one behind the other; torch takes one after another."""
     if given.get("backend") == "fp8":
-        raise Missing("attention of floats of 8 bits")
-    _check_bound(given)
+        return narrow(given)
     batch, window = given["batch"], given.get("window_size_left", -1)
     lengths = given.get("q_lens") or [given["total_q"] // batch] * batch
     others = given.get("kv_lens") or [given.get("total_kv", given.get("total_k")) // batch] * batch
@@ -83,7 +118,7 @@ def packed(given: Given) -> Case:
     width = given["dim"]
     q = given.normal(int(starts[-1]), given["heads"], width)
     k, v = (given.normal(int(ends[-1]), given["heads_kv"], width) for _ in range(2))
-    scale, causal = given.get("sm_scale"), given["is_causal"]
+    scale, causal, softcap = given.get("sm_scale"), given["is_causal"], given.get("softcap")
     parts = [
         (slice(*one), slice(*other))
         for one, other in zip(pairwise(starts.tolist()), pairwise(ends.tolist()), strict=True)
@@ -96,16 +131,15 @@ def packed(given: Given) -> Case:
 
     def ours() -> Any:
         return kernels.packed_attention(
-            q, k, v, starts, ends, causal=causal, scale=scale,
+            q, k, v, starts, ends, causal=causal, scale=scale, softcap=softcap,
             window=None if window < 0 else window + 1,
         )  # fmt: skip
 
     def theirs() -> Any:
         made = [
-            attend(
+            attended(
                 q[one].transpose(0, 1)[None], k[other].transpose(0, 1)[None],
-                v[other].transpose(0, 1)[None], attn_mask=mask, scale=scale, enable_gqa=True,
-                is_causal=causal and mask is None,
+                v[other].transpose(0, 1)[None], mask, scale, causal and mask is None, softcap,
             )[0].transpose(0, 1)
             for (one, other), mask in zip(parts, masks, strict=True)
         ]  # fmt: skip
@@ -119,8 +153,7 @@ PAGE = 64
 
 def decode(given: Given) -> Case:
     """The newest token of each sequence; a cache in one piece is one of pages in order."""
-    _check_bound(given)
-    shape = given["q_shape"]
+    shape, softcap = given["q_shape"], given.get("softcap")
     batch, heads, width = shape[0], shape[-2], shape[-1]
     _, tokens, key_heads, _ = given["kv_shape"]
     tokens = given.length(tokens)
@@ -131,17 +164,16 @@ def decode(given: Given) -> Case:
     lengths = torch.full((batch,), tokens, dtype=torch.int32)
     cache = [each.view(batch * pages, PAGE, key_heads, width) for each in (k, v)]
     return Case(
-        lambda: kernels.paged_attention(q, *cache, tables, lengths),
-        lambda: attend(
-            q[:, :, None], k.transpose(1, 2), v.transpose(1, 2), enable_gqa=True
+        lambda: kernels.paged_attention(q, *cache, tables, lengths, softcap=softcap),
+        lambda: attended(
+            q[:, :, None], k.transpose(1, 2), v.transpose(1, 2), softcap=softcap
         ).squeeze(2),
     )
 
 
 def paged(given: Given) -> Case:
     """Sequences of the same number of pages, in any order."""
-    _check_bound(given)
-    shape, page = given["q_shape"], given["page_size"]
+    shape, page, softcap = given["q_shape"], given["page_size"], given.get("softcap")
     batch, heads, width = shape[0], shape[-2], shape[-1]
     tokens, key_heads, _ = given["kv_shape"]
     pages = tokens // page
@@ -159,11 +191,14 @@ def paged(given: Given) -> Case:
             cache[tables.long()].view(batch, each * page, key_heads, width)[:, :known]
             for cache in (k, v)
         )
-        return attend(
-            q[:, :, None], keys.transpose(1, 2), values.transpose(1, 2), enable_gqa=True
+        return attended(
+            q[:, :, None], keys.transpose(1, 2), values.transpose(1, 2), softcap=softcap
         ).squeeze(2)
 
-    return Case(lambda: kernels.paged_attention(q, k, v, tables, lengths), theirs)
+    ours = lambda: kernels.paged_attention(  # noqa: E731  of this workload
+        q, k, v, tables, lengths, softcap=softcap
+    )
+    return Case(ours, theirs)
 
 
 def latent(given: Given) -> Case:

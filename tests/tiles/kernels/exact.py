@@ -94,11 +94,12 @@ def seen(queries: int, keys: int, causal: bool = False, window: int | None = Non
     return kept
 
 
-def attention(q, k, v, causal=False, window=None, scale=None) -> np.ndarray:
+def attention(q, k, v, causal=False, window=None, scale=None, softcap=None) -> np.ndarray:
     q, k, v = wide(q), wide(k), wide(v)
     group = q.shape[1] // k.shape[1]
     k, v = (np.repeat(each, group, 1) for each in (k, v))
     scores = q @ k.swapaxes(-1, -2) * (q.shape[-1] ** -0.5 if scale is None else scale)
+    scores = scores if softcap is None else softcap * np.tanh(scores / softcap)
     kept = seen(q.shape[2], k.shape[2], causal, window)
     powers = np.where(kept, np.exp(scores - scores.max(-1, keepdims=True, initial=-1e3)), 0)
     total = powers.sum(-1, keepdims=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 from tests.devices import DEVICES
@@ -90,7 +91,55 @@ def test_queries_that_see_no_key(device, rng):
     assert kernels.attention(q[:0], k[:0], v[:0]).shape == (0, 1, 5, 8)
 
 
-@pytest.mark.parametrize("options", MASKS[1:3])
+@pytest.mark.parametrize("dtype", exact.FLOATS)
+def test_bounds_of_products(device, rng, dtype):
+    """Products from 1e-3 to some hundreds, where the bound is 5."""
+    q, k, v = arrays(rng, extents=(17, 70), dtype=dtype)
+    q *= (10.0 ** rng.uniform(-3, 2, q.shape)).astype(dtype)
+    options = {"causal": True, "softcap": 5.0}
+    near(kernels.attention(q, k, v, **options), exact.attention(q, k, v, **options))
+
+
+NARROW = [ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2]
+
+
+@pytest.mark.parametrize("dtype", NARROW)
+def test_floats_of_8_bits(device, rng, dtype):
+    q, k, v = arrays(rng, extents=(17, 70), widths=(16, 12), dtype=dtype, batch=2)
+    scales = [rng.uniform(0.5, 2, (2, 2)).astype(np.float32) for _ in range(3)]
+    scales[1][0, 0] *= -1
+    names = dict(zip(("q_scale", "k_scale", "v_scale"), scales, strict=True))
+    wide = [exact.wide(each) for each in (q, k, v)]
+    group = np.repeat(scales[0], 2, 1)
+    wide[0] *= group[..., None, None]
+    wide[1] *= scales[1][..., None, None]
+    wide[2] *= scales[2][..., None, None]
+    got = kernels.attention(q, k, v, causal=True, **names)
+    assert got.dtype == np.float16
+    near(got, exact.attention(*wide, causal=True))
+    turned = [np.ascontiguousarray(each.transpose(0, 2, 1, 3)) for each in (q, k, v)]
+    out = np.zeros((2, 17, 4, 12), ml_dtypes.bfloat16).transpose(0, 2, 1, 3)
+    assert kernels.attention(*(e.transpose(0, 2, 1, 3) for e in turned), out, **names) is out
+    near(out, exact.attention(*wide))
+    near(
+        kernels.attention(q[:, :, ::2], k, v, q_scale=np.array(0.5, "f4")),
+        exact.attention(0.5 * exact.wide(q[:, :, ::2]), k, v),
+    )
+
+
+def test_packed_floats_of_8_bits(device, rng):
+    q, k, v = (
+        rng.standard_normal((12, heads, 8)).astype(NARROW[0]) for heads in (4, 2, 2)
+    )  # fmt: skip
+    starts, scales = np.array([0, 5, 12]), rng.uniform(0.5, 2, (2, 2)).astype(np.float32)
+    got = kernels.packed_attention(q, k, v, starts, k_scale=scales, v_scale=np.array(3, "f4"))
+    for number, own in enumerate((slice(0, 5), slice(5, 12))):
+        parts = [exact.wide(each[None, own]).transpose(0, 2, 1, 3) for each in (q, k, v)]
+        parts[1] *= scales[None, number, :, None, None]
+        near(got[own], 3 * exact.attention(*parts)[0].transpose(1, 0, 2))
+
+
+@pytest.mark.parametrize("options", [*MASKS[1:3], {"causal": True, "softcap": 1.5}])
 def test_gradients(device, rng, options):
     parts = arrays(rng, (4, 2), (6, 9), (3, 5))
     out, logs = kernels.attention(*parts, **options, return_logs=True)
@@ -105,8 +154,9 @@ def test_gradients(device, rng, options):
         np.testing.assert_allclose(gradient, expected, rtol=1e-6, atol=1e-8)
 
 
-def test_gradients_of_many_tiles(device, rng):
-    options = MASKS[3]
+@pytest.mark.parametrize("softcap", [None, 0.75])
+def test_gradients_of_many_tiles(device, rng, softcap):
+    options = {**MASKS[3], "softcap": softcap}
     parts = arrays(rng, (2, 1), (130, 140))
     out, logs = kernels.attention(*parts, **options, return_logs=True)
     grad = rng.standard_normal(out.shape)
@@ -115,16 +165,19 @@ def test_gradients_of_many_tiles(device, rng):
         near(gradient, expected)
 
 
-def analytical(grad, q, k, v, causal=False, window=None):
+def analytical(grad, q, k, v, causal=False, window=None, softcap=None):
     """The gradients by the derivative of softmax, with all scores in memory."""
     group = q.shape[1] // k.shape[1]
     wide_k, wide_v = (np.repeat(each, group, 1) for each in (k, v))
     scale = q.shape[-1] ** -0.5
     scores = q @ wide_k.swapaxes(-1, -2) * scale
+    slopes = np.ones_like(scores)
+    if softcap is not None:
+        slopes, scores = np.cosh(scores / softcap) ** -2.0, softcap * np.tanh(scores / softcap)
     scores = np.where(exact.seen(q.shape[2], k.shape[2], causal, window), scores, -1e9)
     powers = exact.softmax(scores)
     of_powers = grad @ wide_v.swapaxes(-1, -2)
-    of_scores = powers * (of_powers - (of_powers * powers).sum(-1, keepdims=True)) * scale
+    of_scores = powers * (of_powers - (of_powers * powers).sum(-1, keepdims=True)) * slopes * scale
     of_k, of_v = of_scores.swapaxes(-1, -2) @ q, powers.swapaxes(-1, -2) @ grad
     joined = [
         each.reshape(each.shape[0], k.shape[1], group, *each.shape[2:]).sum(2)
@@ -176,7 +229,9 @@ def test_paged(device, rng, window, parts, least, monkeypatch):
     values = rng.standard_normal((40, page, heads, 9)).astype(np.float32)
     tables = rng.permutation(80).reshape(4, 20) % 40
     q = rng.standard_normal((4, 6, 6)).astype(np.float32)
-    got = kernels.paged_attention(q, keys, values, tables, lengths, window=window, parts=parts)
+    words = {"window": window, "parts": parts}
+    got = kernels.paged_attention(q, keys, values, tables, lengths, **words)
+    bounded = kernels.paged_attention(q, keys, values, tables, lengths, softcap=1.5, **words)
     for number, length in enumerate(lengths):
         k, v = (
             each[tables[number]].reshape(-1, heads, each.shape[-1])[:length].transpose(1, 0, 2)
@@ -184,8 +239,9 @@ def test_paged(device, rng, window, parts, least, monkeypatch):
         )
         if window:
             k, v = k[:, -window:], v[:, -window:]
-        expected = exact.attention(q[None, number, :, None], k[None], v[None])
-        near(got[number], expected[0, :, 0])
+        one = q[None, number, :, None], k[None], v[None]
+        near(got[number], exact.attention(*one)[0, :, 0])
+        near(bounded[number], exact.attention(*one, softcap=1.5)[0, :, 0])
     tables[2, 1] = 40
     got = kernels.paged_attention(q, keys, values, tables, lengths, parts=parts)
     assert np.isnan(got[2]).all() and np.isfinite(got[[0, 1, 3]]).all()
@@ -201,6 +257,10 @@ def test_errors_name_the_argument():
         (lambda: kernels.attention(q, q[:, :3], q[:, :3]), "multiple of those of k"),
         (lambda: kernels.attention(q, q, q.astype(float)), "one dtype"),
         (lambda: kernels.attention(q, q, q, window=0), "window is 0"),
+        (lambda: kernels.attention(q, q, q, softcap=0), "softcap is 0"),
+        (lambda: kernels.attention(q, q, q, softcap=np.nan), "softcap is nan"),
+        (lambda: kernels.attention(q, q, q, q_scale=q[0, 0]), "q_scale .* shape must be"),
+        (lambda: kernels.attention(q, q, q, v_scale=np.array(1.0)), "v_scale is float64"),
         (lambda: kernels.attention_backward(q, q, q, q, q, q), "logs .* must have 3 dimensions"),
         (lambda: kernels.packed_attention(q, q, q, starts), "q .* must have 3 dimensions"),
         (lambda: kernels.packed_attention(q[0], q[0], q[0], starts[:0]), "the end of the last"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from tests.tiles.kernels import exact
@@ -39,6 +40,22 @@ def test_masks(rng, made, options):
     got = kernels.attention(*parts, **options)
     near(got, exact.attention(*parts, **options))
     assert made[0] is not None and made[0].launch.rest[14] == (not options.get("causal"))
+
+
+def test_bounds_and_scales(rng, made):
+    """Of floats of 8 bits as well, which become float16 first."""
+    q, k, v = arrays(rng, (4, 2), (200, 300), (64, 64), np.float16)
+    options = {"causal": True, "softcap": 3.0}
+    near(kernels.attention(q, k, v, **options), exact.attention(q, k, v, **options))
+    narrow = [each.astype(ml_dtypes.float8_e4m3fn) for each in (q, k, v)]
+    scales = [rng.uniform(0.5, 2, (1, 2)).astype(np.float32) for _ in range(3)]
+    names = dict(zip(("q_scale", "k_scale", "v_scale"), scales, strict=True))
+    got = kernels.attention(*narrow, **options, **names)
+    wide = [exact.wide(each) for each in narrow]
+    scales[0] = np.repeat(scales[0], 2, 1)
+    wide = [each * scale[..., None, None] for each, scale in zip(wide, scales, strict=True)]
+    near(got, exact.attention(*wide, **options))
+    assert made[0] is not None and made[1] is not None
 
 
 @pytest.mark.parametrize("scale", [0.0, -0.25, 2.0])

@@ -2,9 +2,36 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
-from gridlane.tiles.kernels.operands import Operand
+from gridlane.core.errors import ArgumentError
+from gridlane.tiles.kernels.operands import (
+    NARROW,
+    Operand,
+    contiguous,
+    expect_shape,
+    index_type,
+    new,
+    operand,
+)
+from gridlane.tiles.kernels.programs.attention import widened_elements
+
+_NAMES = "q_scale", "k_scale", "v_scale"
+_BLOCK = 4096
+"""Elements of a program that converts them."""
+
+
+Scales = tuple[Operand | None, Operand | None, Operand | None]
+
+
+class Weighing(NamedTuple):
+    """Which keys a query sees, and how products become scores: the options of ``attention``."""
+
+    causal: bool
+    window: int | None
+    scale: float | None
+    softcap: float | None
 
 
 class Call(NamedTuple):
@@ -17,6 +44,7 @@ class Call(NamedTuple):
         heads: of queries.
         group: the heads of queries that have one head of keys.
         constants: of the programs.
+        scales: of queries, keys and values; Nones without.
     """
 
     q: Operand
@@ -29,6 +57,7 @@ class Call(NamedTuple):
     group: int
     window: int
     constants: dict[str, Any]
+    scales: Scales = (None, None, None)
 
     @property
     def first_arguments(self) -> tuple[Any, Any]:
@@ -40,3 +69,77 @@ class Call(NamedTuple):
         """Queries, keys, the window, and the widths, in the order in which programs take them."""
         widths = self.q.shape[3], self.v.shape[3]
         return self.q.shape[2], self.k.shape[2], self.window, *widths
+
+    @property
+    def scale_arguments(self) -> tuple[Any, Any]:
+        """The scales and their steps, as programs take them."""
+        if all(each is None for each in self.scales):
+            return None, None
+        values = tuple([None if each is None else each.value for each in self.scales])
+        steps = tuple([(0, 0) if each is None else _steps(each) for each in self.scales])
+        return values, steps
+
+
+def _steps(scale: Operand) -> tuple[int, int]:
+    return (scale.strides[0], scale.strides[1]) if scale.shape else (0, 0)
+
+
+def scales_of(
+    given: tuple[Any, Any, Any], shape: tuple[int, int], names: tuple[str, str, str] = _NAMES
+) -> Scales:
+    """The scales of queries, keys and values, each of one number or of a shape.
+
+    Raises:
+        ArgumentError: one has another shape or dtype.
+    """
+    made: list[Operand | None] = []
+    for name, value in zip(names, given, strict=True):
+        each = None if value is None else operand(name, value, ("float32",))
+        if each is not None and each.shape:
+            expect_shape(each, shape)
+        made.append(each)
+    return made[0], made[1], made[2]
+
+
+def widened(array: Operand) -> Operand:
+    """An array of floats of 8 bits in float16, which has them all; of the same steps if it has no
+    gaps."""
+    if array.dtype not in NARROW or not array.size:
+        return array
+    if (
+        sum((n - 1) * step for n, step in zip(array.shape, array.strides, strict=True))
+        >= array.size
+    ):
+        array = contiguous(array)
+    out = new(array.name, array, (array.size,), "float16")
+    widened_elements[(-(-array.size // _BLOCK),)](
+        array.value, out.value, array.size, BLOCK=_BLOCK, INDEX=index_type(array)
+    )
+    return Operand(array.name, out.value, array.shape, array.strides, "float16")
+
+
+def result_type(q: Any, like: Operand, out: Any) -> str:
+    """The dtype of the result of queries that ``like`` has: for floats of 8 bits that of ``out``,
+    if it is of 16 bits."""
+    if is_narrow(q) and out is not None:
+        return operand("out", out, ("float16", "bfloat16")).dtype
+    return like.dtype
+
+
+def is_narrow(array: Any) -> bool:
+    """Whether an array is of floats of 8 bits."""
+    return "float8" in str(getattr(array, "dtype", ""))
+
+
+def checked_softcap(softcap: float | None) -> float | None:
+    """The bound of scores.
+
+    Raises:
+        ArgumentError: it is not positive.
+    """
+    if softcap is None:
+        return None
+    bound = float(softcap)
+    if not 0 < bound < math.inf:
+        raise ArgumentError(f"softcap is {softcap}; it must be a positive number")
+    return bound

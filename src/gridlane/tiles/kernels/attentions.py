@@ -14,12 +14,21 @@ import numpy as np
 
 from gridlane.core.errors import ArgumentError
 from gridlane.tiles.kernels import prepared
-from gridlane.tiles.kernels.attention_calls import Call
+from gridlane.tiles.kernels.attention_calls import (
+    Call,
+    Weighing,
+    checked_softcap,
+    is_narrow,
+    result_type,
+    scales_of,
+    widened,
+)
 from gridlane.tiles.kernels.blocks import attention_blocks, power_of_2
 from gridlane.tiles.kernels.described_attentions import prepare
 from gridlane.tiles.kernels.operands import (
     FLOATS,
     INDICES,
+    NARROW,
     Operand,
     contiguous,
     expect_dtype,
@@ -49,21 +58,30 @@ def attention(
     causal: bool = False,
     window: int | None = None,
     scale: float | None = None,
+    softcap: float | None = None,
+    q_scale: Any = None,
+    k_scale: Any = None,
+    v_scale: Any = None,
     return_logs: bool = False,
 ) -> Any:
     """Sums of values, weighted by the softmax of the products of queries and keys.
 
     Args:
-        q: queries, of shape (batch, heads, queries, width), of float16, bfloat16, float32 or
-            float64; views of other orders of axes are as good.
+        q: queries, of shape (batch, heads, queries, width), of float16, bfloat16, float32, float64
+            or floats of 8 bits; views of other orders of axes are as good. Floats of 8 bits are
+            multiplied as float16, which has them all.
         k: keys, of shape (batch, heads of keys, keys, width) and q's dtype. As many heads of q
             share one of keys as there are of these (grouped-query attention).
         v: values, of shape (batch, heads of keys, keys, width of values).
-        out: of shape (batch, heads, queries, width of values); a new array by default.
+        out: of shape (batch, heads, queries, width of values) and q's dtype; for floats of 8 bits
+            float16 or bfloat16. A new array by default.
         causal: a query sees no key behind its own place; the last query has the last key's place.
         window: a query sees the keys less than this many places before its own one and, unless
             ``causal``, behind it.
         scale: of the products; by default 1 / sqrt(width).
+        softcap: bounds scaled products, to ``softcap * tanh(products * scale / softcap)``.
+        q_scale, k_scale, v_scale: what queries, keys and values are times: float32 of shape (), or
+            (batch, heads of keys).
         return_logs: return the logarithms of the sums of the weights as well.
 
     Returns:
@@ -79,16 +97,20 @@ def attention(
     >>> attention(q, k, np.array([1.0, 3.0]).reshape(1, 1, 2, 1), causal=True).ravel()
     array([1., 2.])
     """
-    key = prepared.key_of((q, k, v, out), ("attention", causal, window, scale, return_logs))
+    scales = q_scale, k_scale, v_scale
+    options = "attention", causal, window, scale, softcap, return_logs
+    is_plain = all(each is None for each in scales) and not is_narrow(q)
+    key = prepared.key_of((q, k, v, out), options) if is_plain else None
     known = prepared.find(key)
     if known is not None:
         return known.run(q, k, v, out)
-    call = _batched(q, k, v, causal, window, scale)
+    call = _batched(q, k, v, Weighing(causal, window, scale, softcap), (*FLOATS, *NARROW))
+    call = call._replace(scales=scales_of(scales, (call.sequences, call.k.shape[1])))
     shape = *call.q.shape[:3], call.v.shape[3]
-    given = result("out", out, call.q, shape, call.q.dtype)
+    given = result("out", out, call.q, shape, result_type(q, call.q, out))
     found = prepare(call, given, return_logs) if given.size else None
     if found is None:
-        return _forward(call, out, shape, return_logs)
+        return _forward(call, given, return_logs)
     if key is not None:
         prepared.remember(key, found)
     return found.run(call.q.value, call.k.value, call.v.value, given.value)
@@ -105,6 +127,10 @@ def packed_attention(
     causal: bool = False,
     window: int | None = None,
     scale: float | None = None,
+    softcap: float | None = None,
+    q_scale: Any = None,
+    k_scale: Any = None,
+    v_scale: Any = None,
     return_logs: bool = False,
 ) -> Any:
     """``attention`` of sequences of different lengths, one behind the other.
@@ -116,14 +142,19 @@ def packed_attention(
             the end of the last. Queries of no sequence have undefined results.
         key_starts: the same of keys; by default those of queries.
         out: of shape (all queries, heads, width of values); a new array by default.
-        causal, window, scale, return_logs: as of ``attention``; the logarithms have the shape
-            (heads, all queries).
+        causal, window, scale, softcap, return_logs: as of ``attention``; the logarithms have the
+            shape (heads, all queries).
+        q_scale, k_scale, v_scale: as of ``attention``; of shape (), or (sequences, heads of keys).
 
     Returns, raises: as ``attention``.
     """
-    call = _packed(q, k, v, query_starts, key_starts, causal, window, scale)
-    tokens = call.q.shape[2]
-    return _forward(call, out, (tokens, call.heads, call.v.shape[3]), return_logs)
+    weighing = Weighing(causal, window, scale, softcap)
+    call = _packed(q, k, v, query_starts, key_starts, weighing, (*FLOATS, *NARROW))
+    scales = scales_of((q_scale, k_scale, v_scale), (call.sequences, call.k.shape[1]))
+    call = call._replace(scales=scales)
+    shape = call.q.shape[2], call.heads, call.v.shape[3]
+    given = result("out", out, call.q, shape, result_type(q, call.q, out))
+    return _forward(call, given, return_logs)
 
 
 def attention_backward(
@@ -137,12 +168,14 @@ def attention_backward(
     causal: bool = False,
     window: int | None = None,
     scale: float | None = None,
+    softcap: float | None = None,
 ) -> tuple[Any, Any, Any]:
     """The gradients of ``attention``'s queries, keys and values.
 
     Args:
         grad: the gradient of the result, of its shape and dtype.
-        q, k, v, causal, window, scale: as they were passed to ``attention``.
+        q, k, v, causal, window, scale, softcap: as they were passed to ``attention``; floats of 8
+            bits, and scales of arrays, have no gradients.
         out, logs: what it returned with ``return_logs``.
 
     Returns:
@@ -151,7 +184,8 @@ def attention_backward(
     Raises:
         ArgumentError: an array or option does not fit.
     """
-    return _backward(_batched(q, k, v, causal, window, scale), grad, out, logs)
+    call = _batched(q, k, v, Weighing(causal, window, scale, softcap), FLOATS)
+    return _backward(call, grad, out, logs)
 
 
 def packed_attention_backward(
@@ -167,19 +201,21 @@ def packed_attention_backward(
     causal: bool = False,
     window: int | None = None,
     scale: float | None = None,
+    softcap: float | None = None,
 ) -> tuple[Any, Any, Any]:
     """The gradients of ``packed_attention``'s queries, keys and values, which are those of
     ``attention_backward`` otherwise. Tokens of no sequence have the gradient 0."""
-    call = _packed(q, k, v, query_starts, key_starts, causal, window, scale)
+    weighing = Weighing(causal, window, scale, softcap)
+    call = _packed(q, k, v, query_starts, key_starts, weighing, FLOATS)
     return _backward(call, grad, out, logs)
 
 
-def _batched(q: Any, k: Any, v: Any, causal: bool, window: int | None, scale: float | None) -> Call:
-    made = [operand(name, each, FLOATS, 4) for name, each in (("q", q), ("k", k), ("v", v))]
+def _batched(q: Any, k: Any, v: Any, weighing: Weighing, dtypes: tuple[str, ...]) -> Call:
+    made = [operand(name, each, dtypes, 4) for name, each in (("q", q), ("k", k), ("v", v))]
     batch, keys = made[0].shape[0], made[1].shape[2]
     _check(made, (batch, keys))
     longest = made[0].shape[2], keys
-    return _call(made, None, batch, longest, causal, window, scale)
+    return _call([*map(widened, made)], None, batch, longest, weighing)
 
 
 def _packed(
@@ -188,11 +224,10 @@ def _packed(
     v: Any,
     query_starts: Any,
     key_starts: Any,
-    causal: bool,
-    window: int | None,
-    scale: float | None,
+    weighing: Weighing,
+    dtypes: tuple[str, ...],
 ) -> Call:
-    flat = [operand(name, each, FLOATS, 3) for name, each in (("q", q), ("k", k), ("v", v))]
+    flat = [operand(name, each, dtypes, 3) for name, each in (("q", q), ("k", k), ("v", v))]
     made = [with_batch(each) for each in flat]
     given = query_starts if key_starts is None else key_starts
     starts = [
@@ -206,7 +241,8 @@ def _packed(
     longest = [_longest(one, each.shape[2]) for one, each in zip(starts, made, strict=False)]
     count = starts[0].size - 1
     pair = starts[0], starts[1]
-    return _call(made, pair, count, (longest[0], longest[1]), causal, window, scale)
+    made = [with_batch(widened(each)) for each in flat]
+    return _call(made, pair, count, (longest[0], longest[1]), weighing)
 
 
 def with_batch(array: Operand) -> Operand:
@@ -256,27 +292,26 @@ def _call(
     starts: tuple[Operand, Operand] | None,
     sequences: int,
     longest: tuple[int, int],
-    causal: bool,
-    window: int | None,
-    scale: float | None,
+    weighing: Weighing,
 ) -> Call:
     q, k, v = made
     width, values = power_of_2(q.shape[3]), power_of_2(v.shape[3])
     tile = attention_blocks(*longest, max(width, values), q.dtype)
     constants = {
-        "SCALE": scale_of(scale, q.shape[3]), "CAUSAL": bool(causal),
-        "WINDOW": window is not None, "M": tile.rows, "N": tile.columns, "WIDTH": width,
+        "SCALE": scale_of(weighing.scale, q.shape[3]), "CAUSAL": bool(weighing.causal),
+        "WINDOW": weighing.window is not None, "M": tile.rows, "N": tile.columns, "WIDTH": width,
         "VALUES": values, "SUM": sum_type(q.dtype), "num_warps": tile.warps,
+        "SOFTCAP": checked_softcap(weighing.softcap),
     }  # fmt: skip
     heads = q.shape[1]
-    group, places = heads // k.shape[1], checked_window(window)
+    group, places = heads // k.shape[1], checked_window(weighing.window)
     return Call(q, k, v, starts, sequences, longest, heads, group, places, constants)
 
 
-def _forward(call: Call, out: Any, shape: tuple[int, ...], return_logs: bool) -> Any:
+def _forward(call: Call, given: Operand, return_logs: bool) -> Any:
     q, k, v = call.q, call.k, call.v
-    given = result("out", out, q, shape, q.dtype)
-    target = with_batch(given) if len(shape) == 3 else given
+    is_packed = call.starts is not None
+    target = with_batch(given) if is_packed else given
     logs = _log_rows(new("logs", q, q.shape[:3], sum_name(q.dtype)), call)
     if logs.size:
         blocks = -(-call.longest[0] // call.constants["M"])
@@ -284,11 +319,12 @@ def _forward(call: Call, out: Any, shape: tuple[int, ...], return_logs: bool) ->
         attention_tiles[grid](
             q.value, k.value, v.value, target.value, logs.value, *call.first_arguments, blocks,
             call.heads, call.group, *call.extents, q.strides, k.strides, v.strides, target.strides,
-            logs.strides, **call.constants, INDEX=index_type(q, k, v, target, logs),
+            logs.strides, *call.scale_arguments, **call.constants,
+            INDEX=index_type(q, k, v, target, logs),
         )  # fmt: skip
     if not return_logs:
         return given.value
-    return given.value, logs.value if len(shape) == 4 else logs.value[0]
+    return given.value, logs.value[0] if is_packed else logs.value
 
 
 def _backward(call: Call, grad: Any, out: Any, logs: Any) -> tuple[Any, Any, Any]:
@@ -339,6 +375,8 @@ def _launch_backward(
 ) -> None:
     q, k, v = call.q, call.k, call.v
     constants = {**call.constants, "INDEX": index_type(q, k, v, grad, out, *gradients)}
+    if constants["SOFTCAP"] is not None:  # whose slopes take registers
+        constants["M"] = min(constants["M"], constants["N"])
     blocks, count = -(-call.longest[0] // constants["M"]), call.sequences
     rest = {each: constants[each] for each in ("M", "VALUES", "SUM", "INDEX", "num_warps")}
     products_of_rows[(blocks * call.heads * count,)](

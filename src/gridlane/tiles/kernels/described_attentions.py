@@ -14,7 +14,8 @@ from gridlane.tiles.kernels.programs.described_attention import described_attent
 
 _ROWS = 128
 """Queries of a tile: two warpgroups, which take turns."""
-_COLUMNS = 128
+_COLUMNS, _BOUNDED_COLUMNS = 128, 64
+"""Keys of a tile, and where scores are bounded, which takes registers."""
 _WARPS = 8
 _WIDTHS = (64, 128)
 _STAGES = 2
@@ -53,7 +54,9 @@ def prepare(call: Call, out: Operand, has_logs: bool) -> PreparedAttention | Non
     q, k, v = call.q, call.k, call.v
     rows, keys = q.shape[2], k.shape[2]
     widths = call.constants["WIDTH"], call.constants["VALUES"]
-    if call.starts is not None or rows < _ROWS or keys < _COLUMNS:
+    softcap = call.constants["SOFTCAP"]
+    columns = _COLUMNS if softcap is None else _BOUNDED_COLUMNS
+    if call.starts is not None or rows < _ROWS or keys < columns:
         return None
     if q.dtype not in described.FACTORS or not set(widths) <= set(_WIDTHS) or not has_warpgroups():
         return None
@@ -63,7 +66,7 @@ def prepare(call: Call, out: Operand, has_logs: bool) -> PreparedAttention | Non
     forms = [
         each.descriptor(length, width)
         for each, length, width in zip(
-            found, (_ROWS, _COLUMNS, _COLUMNS), (widths[0], *widths), strict=True
+            found, (_ROWS, columns, columns), (widths[0], *widths), strict=True
         )
         if each is not None
     ]
@@ -75,8 +78,9 @@ def prepare(call: Call, out: Operand, has_logs: bool) -> PreparedAttention | Non
     values = None if v.shape[3] == widths[1] else v.shape[3]
     rest = (
         count, blocks, call.heads, call.group, *call.extents[:3], values, out.strides,
-        constants["SCALE"], causal, window, keys % _COLUMNS != 0,
-        window or (causal and rows > keys), persistent, _ROWS, _COLUMNS, *widths, index_type(out),
+        constants["SCALE"], causal, window, keys % columns != 0,
+        window or (causal and rows > keys), persistent, _ROWS, columns, *widths, index_type(out),
+        softcap, *call.scale_arguments,
     )  # fmt: skip
     grid = (multiprocessors() if persistent else count,)
     options = {"num_warps": _WARPS, "num_stages": _STAGES}

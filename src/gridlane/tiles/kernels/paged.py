@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from gridlane.core.errors import ArgumentError
+from gridlane.tiles.kernels.attention_calls import Weighing, checked_softcap
 from gridlane.tiles.kernels.attentions import checked_window, scale_of
 from gridlane.tiles.kernels.blocks import (
     attention_blocks,
@@ -46,6 +47,7 @@ def paged_attention(
     *,
     window: int | None = None,
     scale: float | None = None,
+    softcap: float | None = None,
     parts: int | None = None,
 ) -> Any:
     """Attention of the newest token of each sequence to all its tokens.
@@ -60,6 +62,7 @@ def paged_attention(
         out: of shape (sequences, heads, width of values); a new array by default.
         window: see the last this many tokens alone.
         scale: of the products; by default 1 / sqrt(width).
+        softcap: bounds scaled products, to ``softcap * tanh(products * scale / softcap)``.
         parts: into which a sequence is divided among programs; by default as many as keep the
             device busy.
 
@@ -84,7 +87,8 @@ def paged_attention(
     shape = (*query.shape[:2], v.shape[3])
     target = result("out", out, query, shape, query.dtype)
     if target.size:
-        _launch(query, k, v, table, length, target, window, scale, parts)
+        weighing = Weighing(True, window, scale, softcap)
+        _launch(query, k, v, table, length, target, weighing, parts)
     return target.value
 
 
@@ -114,8 +118,7 @@ def _launch(
     tables: Operand,
     lengths: Operand,
     out: Operand,
-    window: int | None,
-    scale: float | None,
+    weighing: Weighing,
     parts: int | None,
 ) -> None:
     pages, page, heads, width = k.shape
@@ -135,9 +138,10 @@ def _launch(
     index = index_type(q, k, v, tables, out, split)
     paged_attention_parts[(sequences * heads * count,)](
         q.value, k.value, v.value, tables.value, lengths.value, split.value, logs.value, pages,
-        page, most, heads, group, count, checked_window(window), width, values, q.strides,
-        k.strides, v.strides, tables.strides, lengths.strides[0], SCALE=scale_of(scale, width),
-        WINDOW=window is not None, M=max(power_of_2(group), least), N=columns,
+        page, most, heads, group, count, checked_window(weighing.window), width, values, q.strides,
+        k.strides, v.strides, tables.strides, lengths.strides[0],
+        SCALE=scale_of(weighing.scale, width), SOFTCAP=checked_softcap(weighing.softcap),
+        WINDOW=weighing.window is not None, M=max(power_of_2(group), least), N=columns,
         WIDTH=power_of_2(width), VALUES=power_of_2(values), SUM=kind, INDEX=index,
     )  # fmt: skip
     join_parts[(sequences * heads * group,)](

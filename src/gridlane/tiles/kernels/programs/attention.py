@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gridlane.frontends.triton import language as tl
+from gridlane.frontends.triton.language.extra import libdevice
 from gridlane.tiles.jit import jit
 
 
@@ -84,11 +85,59 @@ def full_range(
 
 
 @jit
+def bent(x, EXACT: tl.constexpr):
+    """The hyperbolic tangent; not ``EXACT``, of which the error is some 1e-7 alone, not relative to
+    the result."""
+    if EXACT:
+        return libdevice.tanh(x)
+    return 1.0 - 2.0 / (1.0 + tl.exp2(x * 2.8853900817779268))
+
+
+@jit
+def is_wide(kind: tl.constexpr):
+    """Whether floats have more than 16 bits."""
+    return kind == tl.float32 or kind == tl.float64
+
+
+@jit
+def scaled_scores(
+    scores, factor, SCALE: tl.constexpr, SOFTCAP: tl.constexpr, EXACT: tl.constexpr
+):  # fmt: skip
+    """Scores of products, in units of log(2).
+
+    Args:
+        factor: of the products besides, or None.
+    """
+    if factor is not None:
+        scores *= factor
+    if SOFTCAP is None:
+        return scores * (SCALE * 1.4426950408889634)
+    return bent(scores * (SCALE / SOFTCAP), EXACT) * (SOFTCAP * 1.4426950408889634)
+
+
+@jit
+def scale_factors(scales, steps, batch, head):
+    """The factor of products of queries and keys, and that of values; None for 1."""
+    if scales is None:
+        return None, None
+    q_scale, k_scale, v_scale = scales
+    factor, values = None, None
+    if q_scale is not None:
+        factor = tl.load(q_scale + batch * steps[0][0] + head * steps[0][1])
+    if k_scale is not None:
+        other = tl.load(k_scale + batch * steps[1][0] + head * steps[1][1])
+        factor = other if factor is None else factor * other
+    if v_scale is not None:
+        values = tl.load(v_scale + batch * steps[2][0] + head * steps[2][1])
+    return factor, values
+
+
+@jit
 def attend(
     mine, k, v, begin, end, i, queries, keys, window, k_row, k_step, v_row, v_step, width, values,
-    total, weight, largest, SCALE: tl.constexpr, MASKED: tl.constexpr, CAUSAL: tl.constexpr,
-    WINDOW: tl.constexpr, N: tl.constexpr, WIDTH: tl.constexpr, VALUES: tl.constexpr,
-    SUM: tl.constexpr, INDEX: tl.constexpr,
+    factor, total, weight, largest, SCALE: tl.constexpr, SOFTCAP: tl.constexpr,
+    MASKED: tl.constexpr, CAUSAL: tl.constexpr, WINDOW: tl.constexpr, N: tl.constexpr,
+    WIDTH: tl.constexpr, VALUES: tl.constexpr, SUM: tl.constexpr, INDEX: tl.constexpr,
 ):  # fmt: skip
     """The weighted sums of values, not divided yet, their weights, and the largest scores in units
     of log(2), with some more keys. A row that sees no key has the weight 0."""
@@ -96,7 +145,7 @@ def attend(
         j = at + tl.arange(0, N)
         key = load_rows(k, j, keys, k_row, k_step, width, WIDTH, INDEX)
         scores = tl.dot(mine, tl.trans(key), input_precision="ieee", out_dtype=SUM)
-        scores *= SCALE * 1.4426950408889634
+        scores = scaled_scores(scores, factor, SCALE, SOFTCAP, is_wide(k.dtype.element_ty))
         if MASKED:
             seen = visible(i[:, None], j[None, :], queries, keys, window, CAUSAL, WINDOW)
             scores = tl.where(seen, scores, -float("inf"))
@@ -117,12 +166,13 @@ def attend(
 @jit(do_not_specialize=("blocks", "heads", "group", "window"))
 def attention_tiles(
     q, k, v, out, logs, q_starts, k_starts, blocks, heads, group, queries, keys, window,
-    width, values, q_steps, k_steps, v_steps, out_steps, log_steps,
-    SCALE: tl.constexpr, CAUSAL: tl.constexpr, WINDOW: tl.constexpr,
+    width, values, q_steps, k_steps, v_steps, out_steps, log_steps, scales, scale_steps,
+    SCALE: tl.constexpr, SOFTCAP: tl.constexpr, CAUSAL: tl.constexpr, WINDOW: tl.constexpr,
     M: tl.constexpr, N: tl.constexpr, WIDTH: tl.constexpr, VALUES: tl.constexpr,
     SUM: tl.constexpr, INDEX: tl.constexpr,
 ):  # fmt: skip
-    """Some queries of one head; steps are those of (batch, head, length, width)."""
+    """Some queries of one head; steps are those of (batch, head, length, width). ``scales`` are
+    None, or those of queries, keys and values, with steps of (batch, head of keys)."""
     place = tl.program_id(0)
     first = place % blocks * M
     head = place // blocks % heads
@@ -137,6 +187,7 @@ def attention_tiles(
         v += k_begin.to(INDEX) * v_steps[2]
     if first < queries:
         far = (head // group).to(INDEX)
+        factor, value_factor = scale_factors(scales, scale_steps, batch, far)
         head = head.to(INDEX)
         q += batch * q_steps[0] + head * q_steps[1]
         k += batch * k_steps[0] + far * k_steps[1]
@@ -157,22 +208,31 @@ def attention_tiles(
             total, weight, largest = attend(
                 mine, k, v, begin, tl.minimum(start, end), i, queries, keys, window,
                 k_steps[2], k_steps[3], v_steps[2], v_steps[3], width, values,
-                total, weight, largest,
-                SCALE, True, CAUSAL, WINDOW, N, WIDTH, VALUES, SUM, INDEX,
+                factor, total, weight, largest,
+                SCALE, SOFTCAP, True, CAUSAL, WINDOW, N, WIDTH, VALUES, SUM, INDEX,
             )  # fmt: skip
         total, weight, largest = attend(
             mine, k, v, start, stop, i, queries, keys, window,
             k_steps[2], k_steps[3], v_steps[2], v_steps[3], width, values,
-            total, weight, largest,
-            SCALE, False, CAUSAL, WINDOW, N, WIDTH, VALUES, SUM, INDEX,
+            factor, total, weight, largest,
+            SCALE, SOFTCAP, False, CAUSAL, WINDOW, N, WIDTH, VALUES, SUM, INDEX,
         )  # fmt: skip
         total, weight, largest = attend(
             mine, k, v, stop, end, i, queries, keys, window,
             k_steps[2], k_steps[3], v_steps[2], v_steps[3], width, values,
-            total, weight, largest,
-            SCALE, True, CAUSAL, WINDOW, N, WIDTH, VALUES, SUM, INDEX,
+            factor, total, weight, largest,
+            SCALE, SOFTCAP, True, CAUSAL, WINDOW, N, WIDTH, VALUES, SUM, INDEX,
         )  # fmt: skip
         shown = total / tl.where(weight == 0, 1.0, weight)[:, None]
+        if value_factor is not None:
+            shown *= value_factor
         store_rows(out, shown, i, queries, out_steps[2], out_steps[3], values, VALUES, INDEX)
         log = (largest + tl.log2(weight)) * 0.6931471805599453
         tl.store(logs + i.to(INDEX) * log_steps[2], log, mask=i < queries)
+
+
+@jit
+def widened_elements(x, out, count, BLOCK: tl.constexpr, INDEX: tl.constexpr):
+    """Elements in a row, in another type."""
+    i = tl.program_id(0).to(INDEX) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i, mask=i < count), mask=i < count)

@@ -6,12 +6,25 @@ from __future__ import annotations
 from gridlane.frontends.triton import language as tl
 from gridlane.tiles.jit import jit
 from gridlane.tiles.kernels.programs.attention import (
+    bent,
+    is_wide,
     key_range,
     load_rows,
     piece,
     store_rows,
     visible,
 )
+
+
+@jit
+def scores_and_slopes(
+    products, SCALE: tl.constexpr, SOFTCAP: tl.constexpr, EXACT: tl.constexpr
+):  # fmt: skip
+    """Scores in units of log(2), and what derivatives of scores are times, or None."""
+    if SOFTCAP is None:
+        return products * (SCALE * 1.4426950408889634), None
+    bound = bent(products * (SCALE / SOFTCAP), EXACT)
+    return bound * (SOFTCAP * 1.4426950408889634), 1.0 - bound * bound
 
 
 @jit(do_not_specialize=("blocks", "heads"))
@@ -43,7 +56,7 @@ def products_of_rows(
 def query_gradient_tiles(
     q, k, v, grad, logs, sums, out, q_starts, k_starts, blocks, heads, group, queries, keys, window,
     width, values, q_steps, k_steps, v_steps, grad_steps, log_steps, out_steps,
-    SCALE: tl.constexpr, CAUSAL: tl.constexpr, WINDOW: tl.constexpr,
+    SCALE: tl.constexpr, SOFTCAP: tl.constexpr, CAUSAL: tl.constexpr, WINDOW: tl.constexpr,
     M: tl.constexpr, N: tl.constexpr, WIDTH: tl.constexpr, VALUES: tl.constexpr,
     SUM: tl.constexpr, INDEX: tl.constexpr,
 ):  # fmt: skip
@@ -86,10 +99,13 @@ def query_gradient_tiles(
             value = load_rows(v, j, keys, v_steps[2], v_steps[3], values, VALUES, INDEX)
             scores = tl.dot(mine, tl.trans(key), input_precision="ieee", out_dtype=SUM)
             seen = visible(i[:, None], j[None, :], queries, keys, window, CAUSAL, WINDOW)
-            scores = scores * (SCALE * 1.4426950408889634) - log[:, None]
-            powers = tl.where(seen, tl.exp2(scores), 0.0)
+            scores, slope = scores_and_slopes(scores, SCALE, SOFTCAP, is_wide(k.dtype.element_ty))
+            powers = tl.where(seen, tl.exp2(scores - log[:, None]), 0.0)
             turned = tl.dot(g, tl.trans(value), input_precision="ieee", out_dtype=SUM)
-            turned = (powers * (turned - sum_[:, None])).to(k.dtype.element_ty)
+            turned = powers * (turned - sum_[:, None])
+            if slope is not None:
+                turned *= slope
+            turned = turned.to(k.dtype.element_ty)
             total = tl.dot(turned, key, total, input_precision="ieee", out_dtype=SUM)
         total *= SCALE
         store_rows(out, total, i, queries, out_steps[2], out_steps[3], width, WIDTH, INDEX)
@@ -100,7 +116,7 @@ def key_gradient_tiles(
     q, k, v, grad, logs, sums, out_k, out_v, q_starts, k_starts, blocks, heads, group,
     queries, keys, window, width, values,
     q_steps, k_steps, v_steps, grad_steps, log_steps, out_k_steps, out_v_steps,
-    SCALE: tl.constexpr, CAUSAL: tl.constexpr, WINDOW: tl.constexpr,
+    SCALE: tl.constexpr, SOFTCAP: tl.constexpr, CAUSAL: tl.constexpr, WINDOW: tl.constexpr,
     M: tl.constexpr, N: tl.constexpr, WIDTH: tl.constexpr, VALUES: tl.constexpr,
     SUM: tl.constexpr, INDEX: tl.constexpr,
 ):  # fmt: skip
@@ -154,14 +170,19 @@ def key_gradient_tiles(
                 sum_ = tl.load(sums + where, mask=i < queries, other=0.0)
                 scores = tl.dot(key, tl.trans(mine), input_precision="ieee", out_dtype=SUM)
                 seen = visible(i[None, :], j[:, None], queries, keys, window, CAUSAL, WINDOW)
-                scores = scores * (SCALE * 1.4426950408889634) - log[None, :]
-                powers = tl.where(seen, tl.exp2(scores), 0.0)
+                scores, slope = scores_and_slopes(
+                    scores, SCALE, SOFTCAP, is_wide(k.dtype.element_ty)
+                )
+                powers = tl.where(seen, tl.exp2(scores - log[None, :]), 0.0)
                 total_v = tl.dot(
                     powers.to(grad.dtype.element_ty), g, total_v,
                     input_precision="ieee", out_dtype=SUM,
                 )  # fmt: skip
                 turned = tl.dot(value, tl.trans(g), input_precision="ieee", out_dtype=SUM)
-                turned = (powers * (turned - sum_[None, :])).to(q.dtype.element_ty)
+                turned = powers * (turned - sum_[None, :])
+                if slope is not None:
+                    turned *= slope
+                turned = turned.to(q.dtype.element_ty)
                 total_k = tl.dot(turned, mine, total_k, input_precision="ieee", out_dtype=SUM)
         total_k *= SCALE
         out_k += batch * out_k_steps[0] + wide * out_k_steps[1]

@@ -5,7 +5,12 @@ from __future__ import annotations
 
 from gridlane.frontends.triton import language as tl
 from gridlane.tiles.jit import jit
-from gridlane.tiles.kernels.programs.attention import full_range, key_range
+from gridlane.tiles.kernels.programs.attention import (
+    full_range,
+    key_range,
+    scale_factors,
+    scaled_scores,
+)
 
 
 @jit
@@ -25,17 +30,20 @@ def seen_keys(
 
 @jit
 def attend_described(
-    mine, k, v, batch, head, begin, end, place, keys, window, total, weight, largest,
-    SCALE: tl.constexpr, MASKED: tl.constexpr, CAUSAL: tl.constexpr, WINDOW: tl.constexpr,
-    RAGGED: tl.constexpr, BLIND: tl.constexpr, N: tl.constexpr, WIDTH: tl.constexpr,
-    VALUES: tl.constexpr,
+    mine, k, v, batch, head, begin, end, place, keys, window, factor, total, weight, largest,
+    SCALE: tl.constexpr, SOFTCAP: tl.constexpr, MASKED: tl.constexpr, CAUSAL: tl.constexpr,
+    WINDOW: tl.constexpr, RAGGED: tl.constexpr, BLIND: tl.constexpr, N: tl.constexpr,
+    WIDTH: tl.constexpr, VALUES: tl.constexpr,
 ):  # fmt: skip
     """As ``attend`` of ``attention``, of queries at some places among the keys. The largest of
     scores is the largest of products, times a scale that is positive, so that each power is one
     sum of a product."""
     for at in range(begin, end, N):
         scores = tl.dot(mine, tl.trans(k.load([batch, head, at, 0]).reshape(N, WIDTH)))
-        if SCALE > 0.0:
+        if SOFTCAP is not None or factor is not None:
+            scores = scaled_scores(scores, factor, SCALE, SOFTCAP, False)
+            FACTOR: tl.constexpr = 1.0
+        elif SCALE > 0.0:
             FACTOR: tl.constexpr = SCALE * 1.4426950408889634
         else:
             scores *= SCALE * 1.4426950408889634
@@ -60,12 +68,13 @@ def described_attention_tile(
     tile, q, k, v, out, logs, blocks, heads, group, queries, keys, window, values, out_steps,
     SCALE: tl.constexpr, CAUSAL: tl.constexpr, WINDOW: tl.constexpr, RAGGED: tl.constexpr,
     BLIND: tl.constexpr, M: tl.constexpr, N: tl.constexpr, WIDTH: tl.constexpr,
-    VALUES: tl.constexpr, INDEX: tl.constexpr,
+    VALUES: tl.constexpr, INDEX: tl.constexpr, SOFTCAP: tl.constexpr, scales, scale_steps,
 ):  # fmt: skip
     """Some queries of one head. Where these see more keys the further back they are, the last ones
     come first: their programs take longest."""
     block, head, batch = tile % blocks, tile // blocks % heads, tile // blocks // heads
     far = head // group
+    factor, value_factor = scale_factors(scales, scale_steps, batch.to(INDEX), far.to(INDEX))
     if CAUSAL:
         block = blocks - 1 - block
     first = block * M
@@ -80,19 +89,22 @@ def described_attention_tile(
     total = tl.zeros((M, VALUES), tl.float32)
     if WINDOW:
         total, weight, largest = attend_described(
-            mine, k, v, batch, far, begin, tl.minimum(start, end), place, keys, window, total,
-            weight, largest, SCALE, True, CAUSAL, WINDOW, RAGGED, BLIND, N, WIDTH, VALUES,
+            mine, k, v, batch, far, begin, tl.minimum(start, end), place, keys, window, factor,
+            total, weight, largest, SCALE, SOFTCAP, True, CAUSAL, WINDOW, RAGGED, BLIND, N, WIDTH,
+            VALUES,
         )  # fmt: skip
     total, weight, largest = attend_described(
-        mine, k, v, batch, far, start, stop, place, keys, window, total, weight, largest,
-        SCALE, False, CAUSAL, WINDOW, RAGGED, BLIND, N, WIDTH, VALUES,
+        mine, k, v, batch, far, start, stop, place, keys, window, factor, total, weight, largest,
+        SCALE, SOFTCAP, False, CAUSAL, WINDOW, RAGGED, BLIND, N, WIDTH, VALUES,
     )  # fmt: skip
     if CAUSAL or WINDOW or RAGGED:
         total, weight, largest = attend_described(
-            mine, k, v, batch, far, stop, end, place, keys, window, total, weight, largest,
-            SCALE, True, CAUSAL, WINDOW, RAGGED, BLIND, N, WIDTH, VALUES,
+            mine, k, v, batch, far, stop, end, place, keys, window, factor, total, weight, largest,
+            SCALE, SOFTCAP, True, CAUSAL, WINDOW, RAGGED, BLIND, N, WIDTH, VALUES,
         )  # fmt: skip
     shown = total * (1.0 / tl.where(weight == 0, 1.0, weight))[:, None]
+    if value_factor is not None:
+        shown *= value_factor
     out += batch.to(INDEX) * out_steps[0] + head.to(INDEX) * out_steps[1]
     d = tl.arange(0, VALUES).to(INDEX)
     inside = i[:, None] < queries
@@ -112,19 +124,22 @@ def described_attention_tiles(
     SCALE: tl.constexpr, CAUSAL: tl.constexpr, WINDOW: tl.constexpr, RAGGED: tl.constexpr,
     BLIND: tl.constexpr, PERSISTENT: tl.constexpr, M: tl.constexpr, N: tl.constexpr,
     WIDTH: tl.constexpr, VALUES: tl.constexpr, INDEX: tl.constexpr,
+    SOFTCAP: tl.constexpr = None, scales=None, scale_steps=None,
 ):  # fmt: skip
     """All queries of all heads: a program computes M of them or, ``PERSISTENT``, one such block
     after another. ``RAGGED``: the keys are no multiple of N; ``BLIND``: a query may see none of a
     tile's keys before it has seen others. ``logs`` is contiguous, or None; ``values``
-    is None if it is VALUES."""
+    is None if it is VALUES. ``SOFTCAP``, ``scales``: as of ``attention_tiles``."""
     if PERSISTENT:
         for tile in range(tl.program_id(0), count, tl.num_programs(0)):
             described_attention_tile(
                 tile, q, k, v, out, logs, blocks, heads, group, queries, keys, window, values,
                 out_steps, SCALE, CAUSAL, WINDOW, RAGGED, BLIND, M, N, WIDTH, VALUES, INDEX,
+                SOFTCAP, scales, scale_steps,
             )  # fmt: skip
     else:
         described_attention_tile(
             tl.program_id(0), q, k, v, out, logs, blocks, heads, group, queries, keys, window,
             values, out_steps, SCALE, CAUSAL, WINDOW, RAGGED, BLIND, M, N, WIDTH, VALUES, INDEX,
+            SOFTCAP, scales, scale_steps,
         )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gridlane.frontends.triton import language as tl
 from gridlane.tiles.jit import jit
+from gridlane.tiles.kernels.programs.attention import is_wide, scaled_scores
 
 
 @jit
@@ -21,8 +22,9 @@ def load_paged(
 def paged_attention_parts(
     q, k, v, tables, lengths, out, logs, pages, page, most, heads, group, parts, window,
     width, values, q_steps, k_steps, v_steps, table_steps, length_step,
-    SCALE: tl.constexpr, WINDOW: tl.constexpr, M: tl.constexpr, N: tl.constexpr,
-    WIDTH: tl.constexpr, VALUES: tl.constexpr, SUM: tl.constexpr, INDEX: tl.constexpr,
+    SCALE: tl.constexpr, SOFTCAP: tl.constexpr, WINDOW: tl.constexpr, M: tl.constexpr,
+    N: tl.constexpr, WIDTH: tl.constexpr, VALUES: tl.constexpr, SUM: tl.constexpr,
+    INDEX: tl.constexpr,
 ):  # fmt: skip
     """All queries that have one head of keys, of a part of these keys; ``out`` and ``logs`` are
     contiguous arrays of (batch, head of keys, part, query of the group)."""
@@ -58,7 +60,8 @@ def paged_attention_parts(
             k, which, slot, seen & known, k_steps[0], k_steps[1], k_steps[3], width, WIDTH, INDEX
         )
         scores = tl.dot(mine, tl.trans(key), input_precision="ieee", out_dtype=SUM)
-        scores = tl.where(known[None, :], scores * (SCALE * 1.4426950408889634), float("nan"))
+        scores = scaled_scores(scores, None, SCALE, SOFTCAP, is_wide(k.dtype.element_ty))
+        scores = tl.where(known[None, :], scores, float("nan"))
         scores = tl.where(seen[None, :], scores, -float("inf"))
         higher = tl.maximum(largest, tl.max(scores, axis=1))
         shift = tl.where(higher == -float("inf"), 0.0, higher)
