@@ -672,7 +672,7 @@ def test_ptxas_keeps_products_of_attention_in_flight(tmp_path, causal):
     constants = {
         "SCALE": 0.1, "CAUSAL": causal, "WINDOW": False, "RAGGED": False, "BLIND": False,
         "PERSISTENT": not causal, "M": 128, "N": 128, "WIDTH": 128, "VALUES": 128,
-        "INDEX": tl.int32,
+        "INDEX": tl.int32, "SOFTCAP": None, "scales": None, "scale_steps": None,
     }  # fmt: skip
     logs = np.zeros((1, 2, 1024), np.float32)
     numbers = [16, 8, 2, 1, 1024, 1024, 0, 128, (1 << 18, 1 << 17, 128, 1)]

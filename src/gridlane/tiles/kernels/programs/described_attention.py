@@ -124,7 +124,7 @@ def described_attention_tiles(
     SCALE: tl.constexpr, CAUSAL: tl.constexpr, WINDOW: tl.constexpr, RAGGED: tl.constexpr,
     BLIND: tl.constexpr, PERSISTENT: tl.constexpr, M: tl.constexpr, N: tl.constexpr,
     WIDTH: tl.constexpr, VALUES: tl.constexpr, INDEX: tl.constexpr,
-    SOFTCAP: tl.constexpr = None, scales=None, scale_steps=None,
+    SOFTCAP: tl.constexpr, scales, scale_steps,
 ):  # fmt: skip
     """All queries of all heads: a program computes M of them or, ``PERSISTENT``, one such block
     after another. ``RAGGED``: the keys are no multiple of N; ``BLIND``: a query may see none of a
