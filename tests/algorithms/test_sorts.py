@@ -10,11 +10,12 @@ from tests.algorithms.on_devices import ALL, MANY, room, sizes, up
 from tests.effort import NIGHTLY, examples
 
 import gridlane
-from gridlane import algorithms
+from gridlane import algorithms, cuda
 from gridlane.algorithms import CountingIterator, DoubleBuffer, OpKind, SortOrder
 from gridlane.algorithms.caching import clear_all_caches
 from gridlane.algorithms.inner import one_sweep, one_tile
 from gridlane.algorithms.inner import radix_sort as inner
+from gridlane.algorithms.item_types import item_type
 
 DTYPES = [np.float32, np.int64]
 """Of which each takes the CPU device two compilations."""
@@ -31,22 +32,52 @@ def numbers(count, dtype, seed=0):
     return bits.view(dtype).copy()
 
 
-@pytest.mark.parametrize("large", [False, True])
-def test_one_sweep(monkeypatch, large):
+@pytest.mark.parametrize(("device", "large"), [("cpu", False), ("cpu", True), ("interp", False)])
+def test_one_sweep(monkeypatch, device, large):
     """On the CPU device, whose blocks make progress independently too, as on GPUs."""
     monkeypatch.setattr(inner, "_is_swept", lambda: True)
     monkeypatch.setattr(one_sweep, "_MOST_ITEMS", 2)  # of a thread: less code to compile
+    monkeypatch.setattr(one_tile, "fits", lambda *args: False)
     if large:  # words that count more than 2**30 items
         monkeypatch.setattr(one_sweep, "SMALL_COUNT", 0)
+        monkeypatch.setattr(one_sweep, "_TOGETHER", 1)
     clear_all_caches()
     try:
-        with gridlane.device("cpu"):
-            for count in (1, 513, 20_001):
+        with gridlane.device(device):
+            for count in (1, 512, 513, 20_001 if device == "cpu" else 3001):
                 keys = numbers(count, np.float32 if large else np.int16)
                 check_radix(keys)
                 check_radix(keys, 3, 13, descending=True)
     finally:
         clear_all_caches()
+
+
+@pytest.mark.parametrize("device", ["cpu", "interp"])
+@pytest.mark.parametrize("dtype", [np.uint32, np.uint64])
+def test_looks_back(device, dtype):
+    """Counts of the tiles before, over several reads of words, back to a sum of all."""
+    read_back, look_back = one_sweep._looking_back(item_type(dtype))
+    own_tile, all_tiles = one_sweep._flags(item_type(dtype))
+
+    @cuda.jit
+    def look(states, out):
+        found = cuda.local.array(one_sweep._SEEN, dtype)
+        at, first = np.int64(cuda.blockIdx.x * one_sweep.DIGITS + 7), np.int64(7)
+        read_back(states, found, at, first)
+        out[cuda.blockIdx.x] = look_back(states, found, at, first)
+
+    rng, tiles = np.random.default_rng(3), 30
+    counts, has_sum = rng.integers(0, 9, tiles), rng.random(tiles) < 0.15
+    has_sum[0] = True
+    sums = np.cumsum(counts) + 100  # not the sum from the first tile on alone
+    states = np.zeros((tiles, one_sweep.DIGITS), dtype)
+    states[:, 7] = np.where(
+        has_sum, sums.astype(dtype) | all_tiles, counts.astype(dtype) | own_tile
+    )
+    with gridlane.device(device):
+        out = room(tiles, dtype)
+        look[tiles, 1](up(states.ravel()), out)
+        assert np.array_equal(out.copy_to_host(), sums)
 
 
 @pytest.mark.parametrize(("key", "value"), [(np.uint8, np.float64), (np.int64, np.uint8)])

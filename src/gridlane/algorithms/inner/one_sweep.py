@@ -34,21 +34,24 @@ PASSES = 8
 TICKETS = PASSES * DIGITS
 """Where among the counts the numbers of tiles that have begun are, one for each pass."""
 COUNTS = TICKETS + PASSES
-_THREADS = 256
+_THREADS = DIGITS
 _WARPS = _THREADS // 32
 _BLOCKS, _FEW_BLOCKS = 3, 2
 """Blocks that a multiprocessor holds at once, and the same where a thread's items are in more than
 ``_MANY_REGISTERS``; bounds its registers."""
-_MANY_REGISTERS, _MOST_REGISTERS = 48, 72
-_MOST_ITEMS = 32
+_MANY_REGISTERS, _MOST_REGISTERS = 52, 72
+_MOST_ITEMS = 26
 _MOST_BYTES = 144
 """Of a thread in a tile; blocks have 48 KiB of shared memory."""
+_TOGETHER = 8
+"""Items of a thread that it reads before it writes them."""
+_SEEN = 4
+"""Words of tiles that a look back reads at once."""
+_SEEN_NUMBERS = tuple(range(_SEEN))
 _WARP_NUMBERS = tuple(range(_WARPS))
 _BITS_OF_DIGIT = tuple(range(BITS))
 _ALL = np.uint32(0xFFFFFFFF)
 _NONE = np.uint32(0)
-_HALF = np.uint32(16)
-_LOW = np.uint32(0xFFFF)
 _COUNTING_BLOCKS = 1056
 _COUNTING_THREADS = 256
 _COUNTED = 16
@@ -64,7 +67,11 @@ def _size_of(items: Sequence[ItemType]) -> int:
 
 def _items_of(items: Sequence[ItemType]) -> int:
     """How many items of a tile are a thread's."""
-    most = min(_MOST_ITEMS, _MOST_BYTES // _size_of(items), _MOST_REGISTERS // _registers_of(items))
+    most = min(
+        _MOST_ITEMS,
+        _MOST_BYTES // _size_of(items),
+        _MOST_REGISTERS // _registers_of(items),
+    )
     return max(1, most)
 
 
@@ -143,7 +150,7 @@ def _counting(source: Code, digit_of: Dispatcher, key: ItemType) -> Kernel:
 
 
 @jit(device=True)
-def _peers(digit, zero, one, ones):
+def peers_of(digit, zero, one, ones):
     """The lanes of the warp whose items have the same digit. In 32 bits: the dialect's rule for
     operators is 64. By numbers that compilers do not know (``KNOWN``): a bit of the digit is then
     one test and one selection, not shifts."""
@@ -156,18 +163,7 @@ def _peers(digit, zero, one, ones):
 
 
 KNOWN = np.uint32(0), np.uint32(1), _ALL
-"""The arguments of ``rank_keys`` behind the key's: 0, 1 and all bits."""
-
-
-@jit(device=True)
-def _scan_warps(counters, t):
-    """Replace each warp's count of digit t by those of the warps before; return the sum."""
-    total = np.uint32(0)
-    for k in _WARP_NUMBERS:
-        found = np.uint32(counters[np.uint32(k * DIGITS + t)])
-        counters[np.uint32(k * DIGITS + t)] = np.uint16(total)
-        total = np.uint32(total + found)
-    return total
+"""The arguments of ``peers_of`` behind the digit: 0, 1 and all bits."""
 
 
 @cached
@@ -192,6 +188,27 @@ def summing_below(word: ItemType) -> Dispatcher:
     return jit(sum_below, device=True)
 
 
+@cached
+def _summing_digits(word: ItemType) -> Dispatcher:
+    """The device function that sums the counts of all digits below a thread's, from memory: without
+    a barrier, as one block alone does it."""
+    number = word.dtype.type
+
+    def sum_digits(counts, at, lane, warp):
+        own = number(counts[at + np.int64(warp * np.uint32(32) + lane)])
+        running, others = own, number(0)
+        for k in range(np.int32(warp)):
+            others = number(others + number(counts[at + np.int64(k * 32 + lane)]))
+        for step in (1, 2, 4, 8, 16):
+            below = cuda.shfl_up_sync(_ALL, running, step)
+            if lane >= step:
+                running = number(running + below)
+            others = number(others + cuda.shfl_xor_sync(_ALL, others, step))
+        return number(number(running - own) + others)
+
+    return jit(sum_digits, device=True)
+
+
 def _flags(word: ItemType) -> tuple[Any, Any]:
     """What a word has besides a count: of a tile, or of all tiles up to one."""
     top = word.size * 8 - 2
@@ -199,25 +216,34 @@ def _flags(word: ItemType) -> tuple[Any, Any]:
 
 
 @cached
-def _looking_back(word: ItemType) -> Dispatcher:
-    """The device function that sums counts up to the word at a place, a tile's after the other."""
+def _looking_back(word: ItemType) -> tuple[Dispatcher, Dispatcher]:
+    """The device functions that read the words of tiles, from one at a place on back to the first
+    tile's, and that sum their counts, up to a word of all tiles."""
     own_tile, all_tiles = _flags(word)
     count, nothing = word.dtype.type(int(own_tile) - 1), word.dtype.type(0)
 
-    def look_back(states, at):
+    def read_back(states, found, at, first):
+        for k in _SEEN_NUMBERS:
+            found[k] = load_volatile(states, max(at - k * DIGITS, first))
+
+    def look_back(states, found, at, first):
         seen = nothing
         while True:
-            state = load_volatile(states, at)
-            if state >= own_tile:
-                seen += state & count
-                if state >= all_tiles:
-                    return seen
-                at -= DIGITS
+            is_known = True
+            for k in _SEEN_NUMBERS:
+                is_known = is_known and found[k] >= own_tile
+                if is_known:
+                    seen += found[k] & count
+                    at -= DIGITS
+                    if found[k] >= all_tiles:
+                        return seen
+            for k in _SEEN_NUMBERS:
+                found[k] = load_volatile(states, max(at - k * DIGITS, first))
 
-    return jit(look_back, device=True)
+    return jit(read_back, device=True), jit(look_back, device=True)
 
 
-def _loading(load: Dispatcher, word: ItemType, items: int) -> Dispatcher:
+def loading(load: Dispatcher, word: ItemType, items: int) -> Dispatcher:
     """The device function that loads a thread's keys, a warp's in a row for each turn; those behind
     the last one are the filler."""
     turns, number, tile_items = tuple(range(items)), word.dtype.type, items * _THREADS
@@ -235,40 +261,37 @@ def _loading(load: Dispatcher, word: ItemType, items: int) -> Dispatcher:
     return jit(load_keys, device=True)
 
 
-def _ranking(digit_of: Dispatcher, items: int) -> Dispatcher:
-    """The device function that counts the digits of a warp's keys, in its column of the counters,
-    and sets ranks: the digit of each key above the number of equal ones before it."""
+def _counting_own(digit_of: Dispatcher, items: int) -> Dispatcher:
+    """The device function that counts the digits of a warp's keys, in its column of the
+    counters."""
     turns = tuple(range(items))
 
-    def rank_keys(keys, ranks, counters, column, lane, shift, mask, flip, zero, one, ones):
+    def count_own(keys, counters, column, shift, mask, flip):
+        for k in turns:
+            digit = digit_of(keys[k], shift, mask, flip)
+            cuda.atomic.add(counters, np.uint32(column + digit), np.uint32(1))
+
+    return jit(count_own, device=True)
+
+
+def _placing(digit_of: Dispatcher, items: int) -> Dispatcher:
+    """The device function that moves a thread's keys to their places in the tile. A warp's column
+    of the counters has the places of the next key of each digit."""
+    turns = tuple(range(items))
+
+    def place_keys(keys, ranks, tile, counters, column, lane, shift, mask, flip, zero, one, ones):
         lower = cuda.lanemask_lt()
         upper = np.uint32(~(lower | (np.uint32(1) << lane)))
         for k in turns:
             digit = digit_of(keys[k], shift, mask, flip)
-            peers = _peers(digit, zero, one, ones)
+            peers = peers_of(digit, zero, one, ones)
             place = np.uint32(column + digit)
-            before = np.uint32(counters[place])
+            first = counters[place]
             cuda.syncwarp()
-            rank = np.uint32(before + np.uint32(cuda.popc(np.uint32(peers & lower))))
+            ranks[k] = np.uint32(first + np.uint32(cuda.popc(np.uint32(peers & lower))))
             if np.uint32(peers & upper) == np.uint32(0):  # the last of them
-                counters[place] = np.uint16(rank + 1)
+                counters[place] = np.uint32(ranks[k] + 1)
             cuda.syncwarp()
-            ranks[k] = np.uint32(rank | np.uint32(digit << _HALF))
-
-    return jit(rank_keys, device=True)
-
-
-def _placing(items: int) -> Dispatcher:
-    """The device function that moves a thread's keys to their places in the tile, which replace
-    their ranks. All reads come before all writes, here and below: no write then delays a read that
-    a compiler cannot tell apart."""
-    turns = tuple(range(items))
-
-    def place_keys(keys, ranks, counters, column, tile):
-        for k in turns:
-            digit, rank = np.uint32(ranks[k] >> _HALF), np.uint32(ranks[k] & _LOW)
-            ranks[k] = np.uint32(rank + counters[np.uint32(column + digit)])
-        for k in turns:
             tile[ranks[k]] = keys[k]
 
     return jit(place_keys, device=True)
@@ -313,25 +336,39 @@ def _storing(
     """The device functions that store the keys of a sorted tile, and its values: ``places`` are
     those of the first items of digits, less their places in the tile, and ``spots`` gets those of a
     thread's items."""
-    turns, number = tuple(range(items)), word.dtype.type
+    turns, number, tile_items = tuple(range(items)), word.dtype.type, items * _THREADS
     store, store_value = sink[0].store, sink[1].store
     get = item.load
 
+    parts = tuple(turns[k : k + _TOGETHER] for k in range(0, items, _TOGETHER))
+
     def store_keys(keys, tile, places, outs, spots, inside, t, shift, mask, flip):
-        for k in turns:
-            keys[k] = tile[np.uint32(k * _THREADS + t)]
-        for k in turns:
-            j = np.uint32(k * _THREADS + t)
-            spots[k] = number(places[digit_of(keys[k], shift, mask, flip)] + number(j))
-        for k in turns:
-            if np.uint32(k * _THREADS + t) < inside:
-                store(outs, spots[k], keys[k])
+        if inside == tile_items:
+            for part in parts:  # in one block of code, or each read waits for the write before
+                for k in part:
+                    keys[k] = tile[np.uint32(k * _THREADS + t)]
+                for k in part:
+                    j = np.uint32(k * _THREADS + t)
+                    spots[k] = number(places[digit_of(keys[k], shift, mask, flip)] + number(j))
+                for k in part:
+                    store(outs, spots[k], keys[k])
+        else:
+            for k in turns:
+                j = np.uint32(k * _THREADS + t)
+                if j < inside:
+                    key = tile[j]
+                    spots[k] = number(places[digit_of(key, shift, mask, flip)] + number(j))
+                    store(outs, spots[k], key)
 
     def store_values(tile, out_values, spots, inside, t):
-        for k in turns:
-            j = np.uint32(k * _THREADS + t)
-            if j < inside:
-                store_value(out_values, spots[k], get(tile, j))
+        if inside == tile_items:
+            for k in turns:
+                store_value(out_values, spots[k], get(tile, np.uint32(k * _THREADS + t)))
+        else:
+            for k in turns:
+                j = np.uint32(k * _THREADS + t)
+                if j < inside:
+                    store_value(out_values, spots[k], get(tile, j))
 
     return jit(store_keys, device=True), jit(store_values, device=True)
 
@@ -350,9 +387,9 @@ def _sorting(
     is_paired, item = value is not None, value or key
     number = word.dtype.type
     own_tile, all_tiles, nothing = *_flags(word), number(0)
-    load_keys, rank_keys = _loading(source[0].load, word, items), _ranking(digit_of, items)
-    place_keys, look_back = _placing(items), _looking_back(word)
-    sum_below, sum_all_below = summing_below(item_type(np.uint32)), summing_below(word)
+    load_keys, count_own = loading(source[0].load, word, items), _counting_own(digit_of, items)
+    place_keys, (read_back, look_back) = _placing(digit_of, items), _looking_back(word)
+    sum_below, sum_digits = summing_below(item_type(np.uint32)), _summing_digits(word)
     place_values = _placing_values(source[1].load, item, word, items)
     store_keys, store_values = _storing(sink, digit_of, item, word, items)
     is_shared = not item.is_struct  # keys and values are in the same memory, in turns
@@ -380,12 +417,13 @@ def _sorting(
         zero,
         one,
         ones,
+        again,
     ):
-        """Write the tile of each block to the places of its digits, in order."""
-        counters = cuda.shared.array(_WARPS * DIGITS, np.uint16)
+        """Write the tile of each block to the places of its digits, in order; ``again`` is the
+        shift, so that no compiler keeps the digits of all keys from their first use on."""
+        counters = cuda.shared.array(_WARPS * DIGITS, np.uint32)
         places = cuda.shared.array(DIGITS, word_dtype)
         sums = cuda.shared.array(_WARPS, np.uint32)
-        all_sums = cuda.shared.array(_WARPS, word_dtype)
         turn = cuda.shared.array(1, np.int64)
         memory = cuda.shared.array(tile_bytes, np.uint8, alignment=16)
         tile = memory.view(key_dtype)
@@ -395,6 +433,8 @@ def _sorting(
         keys = cuda.local.array(items, key_dtype)
         ranks = cuda.local.array(items, np.uint32)
         spots = cuda.local.array(items, word_dtype)
+        found = cuda.local.array(_SEEN, word_dtype)
+        of_warps = cuda.local.array(_WARPS, np.uint32)
         own_values = cuda.local.array(items if is_loaded else 1, item_dtype)
         t = np.uint32(cuda.threadIdx.x)
         lane, warp = np.uint32(t & np.uint32(31)), np.uint32(t >> np.uint32(5))
@@ -405,32 +445,39 @@ def _sorting(
         cuda.syncthreads()
         b = turn[0]
         base = number(b * tile_items)
-        states[other + b * DIGITS + np.int64(t)] = nothing  # for the next pass
         inside = np.uint32(min(tile_items, count - base))
         first = np.uint32(warp * (32 * items) + lane)
         load_keys(ins, keys, base, first, inside, filler)
+        states[other + b * DIGITS + np.int64(t)] = nothing  # for the next pass
         column = np.uint32(warp * DIGITS)
-        rank_keys(keys, ranks, counters, column, lane, shift, mask, flip, zero, one, ones)
+        count_own(keys, counters, column, again, mask, flip)
         cuda.syncthreads()
-        total = _scan_warps(counters, t)
-        flag = own_tile if b > 0 else all_tiles
-        store_volatile(states, own + b * DIGITS + np.int64(t), number(total) | flag)
-        start = sum_below(total, sums, lane, warp)
         for k in _WARP_NUMBERS:
-            counters[np.uint32(k * DIGITS + t)] += np.uint16(start)
+            of_warps[k] = counters[np.uint32(k * DIGITS + t)]
+        total, before = np.uint32(0), nothing
+        for k in _WARP_NUMBERS:
+            total = np.uint32(total + of_warps[k])
+        oldest = own + np.int64(t)
+        at = oldest + b * DIGITS
+        if b > 0:
+            store_volatile(states, at, number(total) | own_tile)
+        else:
+            before = sum_digits(counts, n * DIGITS, lane, warp)
+            store_volatile(states, at, number(before + number(total)) | all_tiles)
+        start = sum_below(total, sums, lane, warp)
+        running = start
+        for k in _WARP_NUMBERS:
+            counters[np.uint32(k * DIGITS + t)] = running
+            running = np.uint32(running + of_warps[k])
+        read_back(states, found, at - DIGITS, oldest)  # while keys are ranked
         if is_loaded:
             load_values(values, own_values, base, first, inside)
-        all_of_digit = number(counts[n * DIGITS + np.int64(t)])
-        before = sum_all_below(all_of_digit, all_sums, lane, warp)
-        seen = nothing
-        if b > 0:
-            seen = look_back(states, own + (b - 1) * DIGITS + np.int64(t))
-            whole = (seen + number(total)) | all_tiles
-            store_volatile(states, own + b * DIGITS + np.int64(t), whole)
-        before = number(before + number(seen))
-        places[t] = number(before - number(start))  # of the tile's first item; it may wrap around
         cuda.syncthreads()
-        place_keys(keys, ranks, counters, column, tile)
+        place_keys(keys, ranks, tile, counters, column, lane, shift, mask, flip, zero, one, ones)
+        if b > 0:
+            before = look_back(states, found, at - DIGITS, oldest)
+            store_volatile(states, at, number(before + number(total)) | all_tiles)
+        places[t] = number(before - number(start))  # of the tile's first item; it may wrap around
         cuda.syncthreads()
         store_keys(keys, tile, places, outs, spots, inside, t, shift, mask, flip)
         if is_paired:
@@ -487,5 +534,5 @@ def sort(
         own, other = (half, 0) if n % 2 else (0, half)
         launched[half // DIGITS, _THREADS, stream](
             *before.states, *after.states, counts.state, states.state, own, other, np.int32(n),
-            count, *words_of(shift, width, descending), last, *KNOWN,
+            count, *words_of(shift, width, descending), last, *KNOWN, np.uint32(shift),
         )  # fmt: skip

@@ -17,11 +17,14 @@ from gridlane.algorithms.inner.merge_sort import Pairs
 from gridlane.algorithms.inner.one_sweep import BITS, DIGITS
 from gridlane.algorithms.item_types import ItemType, item_type
 from gridlane.algorithms.sequences import Code
+from gridlane.cuda.kernels.decorators import jit
 from gridlane.cuda.kernels.dispatcher import Dispatcher
 
-_THREADS = one_sweep._THREADS
+_THREADS = DIGITS
 _WARPS = _THREADS // 32
 _WARP_NUMBERS = tuple(range(_WARPS))
+_HALF = np.uint32(16)
+_LOW = np.uint32(0xFFFF)
 _ITEMS = (4, 16)
 """How many items a thread may have."""
 
@@ -29,6 +32,56 @@ _ITEMS = (4, 16)
 def fits(count: int, items: list[ItemType]) -> bool:
     """Whether one block sorts so many items, the keys and the values if there are any."""
     return count <= _ITEMS[-1] * _THREADS and not any(each.is_struct for each in items)
+
+
+@jit(device=True)
+def _scan_warps(counters, t):
+    """Replace each warp's count of digit t by those of the warps before; return the sum."""
+    total = np.uint32(0)
+    for k in _WARP_NUMBERS:
+        found = np.uint32(counters[np.uint32(k * DIGITS + t)])
+        counters[np.uint32(k * DIGITS + t)] = np.uint16(total)
+        total = np.uint32(total + found)
+    return total
+
+
+def _ranking(digit_of: Dispatcher, items: int) -> Dispatcher:
+    """The device function that counts the digits of a warp's keys, in its column of the counters,
+    and sets ranks: the digit of each key above the number of equal ones before it."""
+    turns = tuple(range(items))
+
+    def rank_keys(keys, ranks, counters, column, lane, shift, mask, flip, zero, one, ones):
+        lower = cuda.lanemask_lt()
+        upper = np.uint32(~(lower | (np.uint32(1) << lane)))
+        for k in turns:
+            digit = digit_of(keys[k], shift, mask, flip)
+            peers = one_sweep.peers_of(digit, zero, one, ones)
+            place = np.uint32(column + digit)
+            before = np.uint32(counters[place])
+            cuda.syncwarp()
+            rank = np.uint32(before + np.uint32(cuda.popc(np.uint32(peers & lower))))
+            if np.uint32(peers & upper) == np.uint32(0):  # the last of them
+                counters[place] = np.uint16(rank + 1)
+            cuda.syncwarp()
+            ranks[k] = np.uint32(rank | np.uint32(digit << _HALF))
+
+    return jit(rank_keys, device=True)
+
+
+def _placing(items: int) -> Dispatcher:
+    """The device function that moves a thread's keys to their places in the tile, which replace
+    their ranks. All reads come before all writes: no write then delays a read that a compiler
+    cannot tell apart."""
+    turns = tuple(range(items))
+
+    def place_keys(keys, ranks, counters, column, tile):
+        for k in turns:
+            digit, rank = np.uint32(ranks[k] >> _HALF), np.uint32(ranks[k] & _LOW)
+            ranks[k] = np.uint32(rank + counters[np.uint32(column + digit)])
+        for k in turns:
+            tile[ranks[k]] = keys[k]
+
+    return jit(place_keys, device=True)
 
 
 @cached
@@ -42,10 +95,9 @@ def _sorting(
 ) -> Kernel:
     tile_items, turns, is_paired = items * _THREADS, tuple(range(items)), value is not None
     word = item_type(np.uint32)
-    load_keys = one_sweep._loading(source[0].load, word, items)
-    rank_keys = one_sweep._ranking(digit_of, items)
-    place_keys = one_sweep._placing(items)
-    scan_warps, sum_below = one_sweep._scan_warps, one_sweep.summing_below(word)
+    load_keys = one_sweep.loading(source[0].load, word, items)
+    rank_keys, place_keys = _ranking(digit_of, items), _placing(items)
+    scan_warps, sum_below = _scan_warps, one_sweep.summing_below(word)
     load_value, store, store_value = source[1].load, sink[0].store, sink[1].store
     key_dtype, value_dtype = key.dtype, (value or key).dtype
 
