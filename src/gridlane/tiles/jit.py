@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import math
 import threading
 from collections.abc import Callable, Generator, Hashable, Iterable, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,7 +17,6 @@ from gridlane.frontends.triton import functions
 from gridlane.frontends.triton.fingerprint import fingerprint
 from gridlane.frontends.triton.used import Used, functions_in, used_by
 from gridlane.launch import current
-from gridlane.launch.dimensions import LARGEST_CLUSTER
 from gridlane.tiles import knobs
 from gridlane.tiles.arguments import (
     Described,
@@ -30,11 +28,12 @@ from gridlane.tiles.arguments import (
 )
 from gridlane.tiles.arguments import type_canonicalisation_dict as type_canonicalisation_dict
 from gridlane.tiles.driver import current_target
-from gridlane.tiles.errors import CompilationError, WrongOption
+from gridlane.tiles.errors import CompilationError
 from gridlane.tiles.grids import grid_of
 from gridlane.tiles.hooks import LaunchMetadata
 from gridlane.tiles.launchable import Launchable
 from gridlane.tiles.launching import IGNORED, UNSET, TileLaunch, settings_guards
+from gridlane.tiles.option_values import options_of
 from gridlane.tiles.params import params_of
 from gridlane.tiles.profiles import Checked, profile_of
 from gridlane.tiles.programs import CompiledKernel, Options, Program
@@ -332,20 +331,14 @@ class JITFunction(Launchable, KernelInterface):
             raise ArgumentError(f"{self.fn.__name__}: {error}") from None
         found.apply_defaults()
         given = {name: value for name, value in keywords.items() if name not in mine}
-        asked = self._defaults() | given
-        unknown = asked.keys() - IGNORED - {*Options._fields}
+        unknown = given.keys() - IGNORED - {*Options._fields}
         if unknown:
             name = min(unknown)
             raise ArgumentError(
                 f"Keyword argument {name} was specified but unrecognised: {self.fn.__name__} has "
                 f"the parameters {', '.join(self.arg_names)}"
             )
-        known = {name: value for name, value in asked.items() if name in Options._fields}
-        options = Options(**known)
-        _check_warps(options.num_warps)
-        if "cluster_dims" in known:
-            options = options._replace(cluster_dims=_cluster_of(known["cluster_dims"]))
-        return dict(found.arguments), options
+        return dict(found.arguments), options_of(self._defaults(), given)
 
     def _defaults(self) -> dict[str, Any]:
         """The options of launches that say nothing, which settings may change."""
@@ -386,23 +379,6 @@ def _hooked(facts: LaunchMetadata) -> Generator[None]:
     yield
     if leave is not None:
         leave(facts)
-
-
-def _check_warps(count: Any) -> None:
-    if type(count) is not int or count < 1 or count & (count - 1):
-        raise WrongOption(f"num_warps must be a power of 2, not {count!r}")
-
-
-def _cluster_of(asked: Any) -> tuple[int, int, int]:
-    numbers: list[Any] = [*asked] if isinstance(asked, list | tuple) else []
-    good = len(numbers) == 3 and all(type(each) is int and each > 0 for each in numbers)
-    if not good or math.prod(numbers) > LARGEST_CLUSTER:
-        raise WrongOption(
-            f"cluster_dims must be three numbers whose product is at most {LARGEST_CLUSTER}, not "
-            f"{asked!r}"
-        )
-    x, y, z = numbers
-    return x, y, z
 
 
 @overload
