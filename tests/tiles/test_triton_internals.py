@@ -153,3 +153,11 @@ def test_short_names_of_types(name, short, kind):
     assert type_canonicalisation_dict[name] == short
     assert tl.str_to_ty(short, None) == kind
     assert type_canonicalisation_dict[kind.codegen_name()] == short
+
+
+def test_no_backend_is_triton_s():
+    """torch.compile looks for that of the CPU, also where a program compiles no tile program."""
+    from gridlane.cuda.triton_compat import MODULES
+
+    assert MODULES["triton.backends"] == "gridlane.tiles.compiling"
+    assert "cpu" not in tiles.compiling.backends

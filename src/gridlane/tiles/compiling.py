@@ -13,7 +13,8 @@ from gridlane.tiles import errors
 from gridlane.tiles.arguments import Described
 from gridlane.tiles.driver import GPUTarget, current_target
 from gridlane.tiles.errors import CompilationError, UnsupportedLanguageConstruct
-from gridlane.tiles.programs import CompiledKernel, Options, Program
+from gridlane.tiles.option_values import options_of
+from gridlane.tiles.programs import CompiledKernel, Program
 from gridlane.tiles.signatures import described_of
 
 __all__ = [
@@ -23,11 +24,16 @@ __all__ = [
     "GPUTarget",
     "NullAllocator",
     "UnsupportedLanguageConstruct",
+    "backends",
     "compile",
     "errors",
     "set_allocator",
     "triton_key",
 ]
+
+backends: dict[str, Any] = {}
+"""Triton's own backends by name: there are none, so torch.compile takes its other code generators.
+"""
 
 
 class ASTSource:
@@ -74,8 +80,8 @@ def compile(src: Any, target: Any = None, options: Mapping[str, Any] | None = No
             "`gridlane compile --target`"
         )
     described = tuple([_described(src, name) for name in src.fn.arg_names])
-    known = {k: v for k, v in (options or {}).items() if k in Options._fields}
-    program = Program(src.fn, tuple(src.fn.arg_names), described, Options(**known))
+    chosen = options_of({}, options or {})
+    program = Program(src.fn, tuple(src.fn.arg_names), described, chosen)
     return CompiledKernel(program, program.plan(current.device()), here)
 
 
