@@ -53,8 +53,30 @@ import triton
 assert driver.active is again.active is triton.runtime.driver.active
 """
 
+LOADED = """
+import importlib.util
+import sys
+import triton
 
-@pytest.mark.parametrize("text", [PROGRAM, CHILD, DRIVER], ids=["program", "children", "driver"])
+for name in ("triton.language.extra.libdevice", "triton.language.math", "triton.testing"):
+    spec = importlib.util.find_spec(name)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    known = sys.modules[name]
+    for each in ("pow", "rsqrt", "do_bench"):
+        assert getattr(module, each, None) is getattr(known, each, None)
+    assert dir(module) == dir(known) and not hasattr(module, "neither")
+    assert module is not known
+import numba.cuda
+spec = importlib.util.find_spec("numba.cuda.random")
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+assert module.xoroshiro128p_next
+"""
+TEXTS = {"program": PROGRAM, "children": CHILD, "driver": DRIVER, "loaded": LOADED}
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_gridlane_run(tmp_path, text):
     file = tmp_path / "program.py"
     file.write_text(text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Sequence
+from functools import partial
 from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
@@ -43,7 +44,14 @@ class _Alias:
         target = import_module(self.target)
         if not hasattr(target, "__path__"):
             target.__path__ = []  # type: ignore[attr-defined]  # submodules are found by name
-        sys.modules[module.__name__] = target
+        _replace(module, target)
+
+
+def _replace(module: ModuleType, target: ModuleType) -> None:
+    """Make a module of sys.modules another one. Programs that load a spec themselves keep the empty
+    module, which has that one's names."""
+    sys.modules[module.__name__] = target
+    vars(module).update(__getattr__=partial(getattr, target), __dir__=partial(dir, target))
 
 
 class _Typed:
@@ -54,7 +62,7 @@ class _Typed:
 
     def exec_module(self, module: ModuleType) -> None:
         """Replace the module in sys.modules."""
-        sys.modules[module.__name__] = installed.typed(module.__name__)
+        _replace(module, installed.typed(module.__name__))
 
 
 def alias(fullname: str, module: str) -> ModuleSpec:
