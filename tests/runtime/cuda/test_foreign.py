@@ -233,9 +233,10 @@ def test_an_interface_that_raises_is_explained_and_one_that_interrupts_is_not_hi
     x.error = ValueError("no more")
     with pytest.raises(ArgumentError, match=r"Sly does not show its memory .*no more"):
         run(x, x, 1.0)
-    x.error = KeyboardInterrupt()
-    with pytest.raises(KeyboardInterrupt):
-        run(x, x, 1.0)
+    for error in (KeyboardInterrupt, RecursionError, MemoryError):
+        x.error = error()
+        with pytest.raises(error):
+            run(x, x, 1.0)
     x = None
     gc.collect()
 

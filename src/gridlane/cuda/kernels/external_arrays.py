@@ -49,7 +49,7 @@ def resolved(value: Any, stream: Any = None) -> Any:
         _check_plain(value)
         device_array = as_device(value, consumer=stream)
         host = as_host(value) if device_array is value else None
-    except GridlaneError:
+    except (GridlaneError, RecursionError, MemoryError):
         raise
     except Exception as error:
         raise ArgumentError(
