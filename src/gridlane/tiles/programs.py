@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gridlane.backends import backend
+from gridlane.compiler.cache_key import make_key
 from gridlane.compiler.programs import block_of
 from gridlane.core import argtypes
 from gridlane.core.argtypes import ArgType
-from gridlane.core.encoding import NotEncodable
+from gridlane.core.encoding import NotEncodable, encode
 from gridlane.core.errors import ArgumentError
 from gridlane.core.options import KernelOptions
 from gridlane.cuda.kernels.overlaps import Writebacks
@@ -264,11 +265,17 @@ class CompiledKernel:
 
     @property
     def hash(self) -> str:
-        """A number of the program's text and constants; of this object where these have none."""
+        """A digest of what the code depends on; a number of this object where that has none."""
+        kernel = self.program.kernel
         try:
-            return self.src.key().hex()[-64:]
+            parts = (
+                self.src.key(),
+                encode((kernel.types, kernel.options)),
+                repr(self.metadata.target),
+            )
         except NotEncodable:
             return f"{id(self.program):064x}"
+        return make_key(*parts)
 
     def _init_handles(self) -> None:
         """Load the code; it is loaded already."""
