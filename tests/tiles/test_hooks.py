@@ -114,3 +114,98 @@ def test_a_long_call_is_measured_once():
     assert len(calls) == 2
     assert len(times) == 1
     assert times[0] >= 10
+
+
+def test_hooks_of_a_scope_that_an_error_ends():
+    """Functions that were added to a chain stay, as in Triton, and are called."""
+    x, out, calls = np.ones(100, np.float32), np.zeros(100, np.float32), []
+    chain = knobs.runtime.launch_enter_hook
+    with pytest.raises(KeyError), knobs.runtime.scope():
+        chain.add(calls.append)
+        raise KeyError
+    launch(x, out)
+    assert len(calls) == 1
+    chain.remove(calls.append)
+    launch(x, out)
+    assert len(calls) == 1 and not knobs.runtime.hooks
+
+
+def test_hooks_that_raise_launch_and_remove_themselves():
+    x, out, calls = np.ones(100, np.float32), np.zeros(100, np.float32), []
+    chain = knobs.runtime.launch_enter_hook
+
+    def fails(launched):
+        raise KeyError("fails")
+
+    def once(launched):
+        calls.append("once")
+        chain.remove(once)
+        launch(x, other)
+
+    def endless(launched):
+        launch(x, out)
+
+    other = np.zeros_like(out)
+    chain.add(fails)
+    with pytest.raises(KeyError):
+        launch(x, out)
+    assert not out.any()
+    chain.remove(fails)
+    chain.add(once)
+    chain.add(calls.append)
+    launch(x, out)
+    assert (out == 2).all() and (other == 2).all()
+    assert len(calls) == 3 and not isinstance(calls[2], str)  # of both launches
+    chain.remove(calls.append)
+    chain.add(endless)
+    with pytest.raises(RecursionError):
+        launch(x, out)
+    chain.remove(endless)
+    out[:] = 0
+    launch(x, out)
+    assert (out == 2).all() and not knobs.runtime.hooks
+
+
+def test_do_bench_calls_other_hooks_too():
+    x, out, calls = np.ones(100, np.float32), np.zeros(100, np.float32), []
+    options = {"warmup": 1, "rep": 1, "measure_time_with_hooks": True}
+
+    def inner():
+        tiles.testing.do_bench(lambda: launch(x, out), **options)
+
+    with knobs.runtime.scope():
+        knobs.runtime.launch_exit_hook = calls.append
+        assert tiles.testing.do_bench(inner, **options) > 0
+    assert calls and not knobs.runtime.hooks
+
+
+@pytest.mark.parametrize("wrong", [{"return_mode": "mode"}, {"quantiles": [2]}])
+def test_do_bench_refuses_a_summary_before_it_measures(wrong):
+    calls = []
+    with pytest.raises(ValueError, match=r"return_mode is all or one of|range"):
+        tiles.testing.do_bench(lambda: calls.append(0), **wrong)
+    assert not calls
+
+
+def test_functions_of_launches_differ():
+    """The number by which hooks tell code apart: by text, types, constants and options."""
+
+    @tiles.jit
+    def store(x, out, n, BLOCK: tl.constexpr):
+        tl.store(out, n)
+
+    x = np.zeros(100, np.float32)
+    hashes = [
+        each[(1,)](array, array, number, BLOCK=block, **options).hash
+        for each, array, number, block, options in [
+            (doubled, x, 2, 4, {}),
+            (store, x, 2, 4, {}),
+            (store, x.astype(np.float64), 2, 4, {}),
+            (store, x, 2**40, 4, {}),
+            (store, x, 2, 8, {}),
+            (store, x, 2, 4, {"num_warps": 8}),
+            (store, x, 2, 4, {"enable_fp_fusion": False}),
+        ]
+    ]
+    assert len({*hashes}) == len(hashes)
+    assert store[(1,)](x, x, 3, BLOCK=4).hash == hashes[1]

@@ -102,9 +102,11 @@ class Runtime(base_knobs):
     @contextmanager
     def scope(self) -> Generator[None]:
         """Give the settings their values back at the end of the with block."""
-        with super().scope():
-            yield
-        self._count()
+        try:
+            with super().scope():
+                yield
+        finally:  # chains keep what was added to them
+            self._count()
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in _REFUSED and value is not None:

@@ -40,8 +40,10 @@ def do_bench(
         fast_flush, device_type: options of earlier releases; the device is this thread's.
 
     Raises:
-        ValueError: ``device_type`` is another device than this thread's.
+        ValueError: ``device_type`` is another device than this thread's, or ``return_mode`` or
+            ``quantiles`` are none: before anything is measured.
     """
+    summarised([0.0], quantiles, return_mode)
     own = "cuda" if current.kind() == "cuda" else "cpu"
     if device_type not in ("", own):
         raise ValueError(
@@ -66,7 +68,8 @@ def do_bench(
 
 @contextmanager
 def _launches_marked() -> Generator[list[tuple[Event, Event]]]:
-    """The events before and behind each launch from now on; for the with block."""
+    """The events before and behind each launch from now on; for the with block. Other hooks are
+    called as well, outside of what is measured."""
     device, runtime = current.device(), knobs.runtime
     marks, starts = list[tuple[Event, Event]](), list[Event]()
 
@@ -75,11 +78,17 @@ def _launches_marked() -> Generator[list[tuple[Event, Event]]]:
         event.record(device.default_stream)
         return event
 
+    first, last = runtime.launch_enter_hook, runtime.launch_exit_hook
+
     def enter(facts: Any) -> None:
+        if first is not None:
+            first(facts)
         starts.append(recorded())
 
     def leave(facts: Any) -> None:
         marks.append((starts.pop(), recorded()))
+        if last is not None:
+            last(facts)
 
     with runtime.scope():
         runtime.launch_enter_hook, runtime.launch_exit_hook = enter, leave

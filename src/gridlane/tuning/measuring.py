@@ -90,6 +90,9 @@ def summarised(
 ) -> float | list[float]:
     """Times as one number, or as the quantiles that are asked for.
 
+    Raises:
+        ValueError: ``return_mode`` is no mode, or a quantile is none.
+
     >>> summarised([1.0, 2.0, 6.0], None, "median")
     2.0
     """
@@ -98,15 +101,17 @@ def summarised(
         return found[0] if len(found) == 1 else found
     if return_mode == "all":
         return [*times]
-    modes: dict[str, Callable[[Sequence[float]], Any]] = {
-        "mean": np.mean,
-        "median": np.median,
-        "min": np.min,
-        "max": np.max,
-    }
-    if return_mode not in modes:
-        raise ValueError(f"return_mode is all or one of {', '.join(modes)}, not {return_mode!r}")
-    return float(modes[return_mode](times))
+    if return_mode not in _MODES:
+        raise ValueError(f"return_mode is all or one of {', '.join(_MODES)}, not {return_mode!r}")
+    return float(_MODES[return_mode](times))
+
+
+_MODES: dict[str, Callable[[Sequence[float]], Any]] = {
+    "mean": np.mean,
+    "median": np.median,
+    "min": np.min,
+    "max": np.max,
+}
 
 
 def sampled(
