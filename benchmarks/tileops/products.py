@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import torch
 from benchmarks.tileops import programs
-from benchmarks.tileops.cases import Builder, Case, Given, Missing
+from benchmarks.tileops.cases import Builder, Case, Given, Missing, is_close
 
 from gridlane.tiles import kernels
 
@@ -31,7 +32,7 @@ def bmm(given: Given) -> Case:
 
 def gemm_fp8(given: Given) -> Case:
     if given["scale_mode"] != "per_tensor":
-        raise Missing("scales of blocks of 128 are not among a product's epilogues")
+        return gemm_of_blocks(given)
     m, n, k = (given.length(given[each]) for each in "mnk")
     a, b = given.normal(m, k), given.normal(n, k)
     scales = torch.tensor(0.5), torch.tensor(0.25)
@@ -43,6 +44,34 @@ def gemm_fp8(given: Given) -> Case:
         )
 
     return Case(ours, lambda: _scaled(a, b.T, scales, bias))
+
+
+def gemm_of_blocks(given: Given) -> Case:
+    """Scales of 128 elements of each row of a and of each column of b."""
+    m, n, k = (given.length(given[each]) for each in "mnk")
+    a, b = given.normal(m, k), given.normal(n, k).T
+    one, other = (torch.rand(each, -(-k // 128)) + 0.5 for each in (m, n))
+    ours = lambda: kernels.scaled_matmul(a, b, one, other.T)  # noqa: E731  of this workload
+    left, right = (
+        (each.float() * scale.repeat_interleave(128, 1)[:, :k]).to(torch.bfloat16)
+        for each, scale in ((a, one), (b.T, other))
+    )
+    plain = lambda: left @ right.T  # noqa: E731  of this workload
+    # Their order as torch takes it.
+    down, across = one.T.contiguous().T, other.T.contiguous()
+    scaled = lambda: torch._scaled_mm(  # noqa: E731  of this workload
+        a, b, down, across, out_dtype=torch.bfloat16
+    )
+    return Case(ours, scaled if a.device.type != "cpu" and _agree(scaled, plain) else plain)
+
+
+def _agree(one: Any, other: Any) -> bool:
+    """Whether torch has the first product, and it is near the second one."""
+    try:
+        return is_close(one(), other())[0]
+    except (RuntimeError, ValueError) as error:
+        print(f"torch refuses it: {str(error)[:200]}", file=sys.stderr)
+        return False
 
 
 def _scaled(a: Any, b: Any, scales: tuple[Any, Any], bias: Any = None) -> Any:

@@ -32,6 +32,7 @@ from gridlane.tiles.kernels.norms import layer_norm, rms_norm
 from gridlane.tiles.kernels.paged import paged_attention
 from gridlane.tiles.kernels.products import grouped_matmul, matmul
 from gridlane.tiles.kernels.rotary import rope
+from gridlane.tiles.kernels.scaled_products import scaled_matmul
 from gridlane.tiles.kernels.softmaxes import (
     log_softmax,
     log_softmax_backward,
@@ -63,6 +64,7 @@ __all__ = [
     "rms_norm",
     "rms_norm_backward",
     "rope",
+    "scaled_matmul",
     "softmax",
     "softmax_backward",
 ]
