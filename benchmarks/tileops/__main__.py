@@ -80,13 +80,14 @@ def _measured(workload: Workload, factor: int, options: Any) -> dict[str, Any]:
     """What is found of a workload: ``error``, ``missing``, or ``off`` and the times."""
     import torch
     from benchmarks.kernelbench.measuring import times
-    from benchmarks.tileops import attention, convolutions, norms, products
+    from benchmarks.tileops import attention, convolutions, norms, prefill, products
     from benchmarks.tileops.cases import Given, Missing, is_close
 
     import gridlane
 
     builders = {
-        **products.BUILDERS, **attention.BUILDERS, **convolutions.BUILDERS, **norms.BUILDERS,
+        **products.BUILDERS, **attention.BUILDERS, **prefill.BUILDERS, **convolutions.BUILDERS,
+        **norms.BUILDERS,
     }  # fmt: skip
     torch.set_default_device("cpu" if options.device in results.HOST_DEVICES else options.device)
     torch.manual_seed(1)

@@ -237,8 +237,5 @@ BUILDERS: dict[str, Builder] = {
     "MultiHeadAttentionDecodePagedWithKVCacheFwdOp": paged,
     "GroupedQueryAttentionDecodePagedWithKVCacheFwdOp": paged,
     "MultiHeadLatentAttentionDecodeWithKVCacheFwdOp": latent,
-    "GroupedQueryAttentionPrefillPagedWithKVCacheFwdOp": _missing(
-        "several new tokens of a paged cache, which are written and turned as well"
-    ),
     "DeepSeekSparseAttentionDecodeWithKVCacheFwdOp": _missing("attention to keys by their numbers"),
 }

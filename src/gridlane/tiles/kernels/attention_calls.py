@@ -73,11 +73,15 @@ class Call(NamedTuple):
     @property
     def scale_arguments(self) -> tuple[Any, Any]:
         """The scales and their steps, as programs take them."""
-        if all(each is None for each in self.scales):
-            return None, None
-        values = tuple([None if each is None else each.value for each in self.scales])
-        steps = tuple([(0, 0) if each is None else _steps(each) for each in self.scales])
-        return values, steps
+        return scale_arguments(self.scales)
+
+
+def scale_arguments(scales: Scales) -> tuple[Any, Any]:
+    """Scales and their steps, as programs take them."""
+    if all(each is None for each in scales):
+        return None, None
+    values = tuple([None if each is None else each.value for each in scales])
+    return values, tuple([(0, 0) if each is None else _steps(each) for each in scales])
 
 
 def _steps(scale: Operand) -> tuple[int, int]:

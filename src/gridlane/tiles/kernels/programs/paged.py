@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from gridlane.frontends.triton import language as tl
 from gridlane.tiles.jit import jit
-from gridlane.tiles.kernels.programs.attention import is_wide, scaled_scores
+from gridlane.tiles.kernels.programs.attention import (
+    attend,
+    is_wide,
+    key_range,
+    load_rows,
+    piece,
+    scale_factors,
+    scaled_scores,
+    store_rows,
+)
 
 
 @jit
@@ -106,3 +115,180 @@ def join_parts(
     total = tl.sum(tile * weights[:, None], axis=0) / tl.where(whole == 0, 1.0, whole)
     out += batch.to(INDEX) * out_steps[0] + (head * group + member).to(INDEX) * out_steps[1]
     tl.store(out + e * out_steps[2], total, mask=e < values)
+
+
+@jit
+def sequence_of(i, starts, sequences):
+    """The sequences of packed tokens i, and where these begin; behind the last one, their number.
+    ``starts`` do not decrease."""
+    number = tl.zeros(i.shape, tl.int32)
+    begin = tl.zeros(i.shape, tl.int64) + tl.load(starts).to(tl.int64)
+    for each in range(sequences):
+        end = tl.load(starts + each + 1).to(tl.int64)
+        is_behind = i >= end
+        number = tl.where(is_behind, each + 1, number)
+        begin = tl.where(is_behind, end, begin)
+    return tl.where(i < begin, sequences, number), begin
+
+
+@jit(do_not_specialize=("tokens", "sequences"))
+def token_places(starts, lengths, out, tokens, sequences, length_step, BLOCK: tl.constexpr):
+    """The place of each packed token in its sequence, of which a number of tokens came before; -1
+    for those of no sequence."""
+    i = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    number, begin = sequence_of(i, starts, sequences)
+    known = (i < tokens) & (number < sequences)
+    place = i - begin
+    if lengths is not None:
+        place += tl.load(lengths + number.to(tl.int64) * length_step, mask=known, other=0)
+    tl.store(out + i, tl.where(known, place, -1), mask=i < tokens)
+
+
+@jit
+def store_paged(
+    base, tile, page, slot, seen, page_step, slot_step, step, width, scale,
+    LIMIT: tl.constexpr, WIDTH: tl.constexpr, INDEX: tl.constexpr,
+):  # fmt: skip
+    """Rows to pages, divided by a scale; of numbers within a limit, if there is one."""
+    d = tl.arange(0, WIDTH).to(INDEX)
+    where = base + (page * page_step + slot * slot_step)[:, None] + d[None, :] * step
+    if scale is not None:
+        tile = tile.to(tl.float32) / scale
+    if LIMIT > 0.0:
+        tile = tl.maximum(tile.to(tl.float32), -LIMIT, propagate_nan=tl.PropagateNan.ALL)
+        tile = tl.minimum(tile, LIMIT, propagate_nan=tl.PropagateNan.ALL)
+    tl.store(where, tile.to(base.dtype.element_ty), mask=seen[:, None] & (d[None, :] < width))
+
+
+@jit(do_not_specialize=("tokens", "sequences", "pages", "most", "heads"))
+def append_tiles(
+    k, v, keys, values, tables, lengths, starts, tokens, sequences, pages, page, most, heads, width,
+    value_width, k_steps, v_steps, key_steps, value_steps, table_steps, length_step, scales,
+    scale_steps, M: tl.constexpr, WIDTH: tl.constexpr, VALUES: tl.constexpr, LIMIT: tl.constexpr,
+    INDEX: tl.constexpr,
+):  # fmt: skip
+    """Some packed tokens of one head to the pages of their sequences, behind what these have."""
+    head = (tl.program_id(0) % heads).to(INDEX)
+    i = tl.program_id(0) // heads * M + tl.arange(0, M)
+    number, begin = sequence_of(i.to(tl.int64), starts, sequences)
+    seen = (i < tokens) & (number < sequences)
+    number = number.to(INDEX)
+    place = i - begin + tl.load(lengths + number * length_step, mask=seen, other=0).to(tl.int64)
+    seen &= (place >= 0) & (place < most)
+    at = tables + number * table_steps[0] + (place // page).to(INDEX) * table_steps[1]
+    which = tl.load(at, mask=seen, other=0)
+    seen &= (which >= 0) & (which < pages)
+    which, slot = which.to(INDEX), (place % page).to(INDEX)
+    key = load_rows(k + head * k_steps[1], i, tokens, k_steps[0], k_steps[2], width, WIDTH, INDEX)
+    value = load_rows(
+        v + head * v_steps[1], i, tokens, v_steps[0], v_steps[2], value_width, VALUES, INDEX
+    )
+    key_scale, value_scale = None, None
+    if scales is not None:
+        if scales[0] is not None:
+            key_scale = tl.load(scales[0] + head * scale_steps[0])
+        if scales[1] is not None:
+            value_scale = tl.load(scales[1] + head * scale_steps[1])
+    store_paged(
+        keys + head * key_steps[2], key, which, slot, seen, key_steps[0], key_steps[1],
+        key_steps[3], width, key_scale, LIMIT, WIDTH, INDEX,
+    )  # fmt: skip
+    store_paged(
+        values + head * value_steps[2], value, which, slot, seen, value_steps[0], value_steps[1],
+        value_steps[3], value_width, value_scale, LIMIT, VALUES, INDEX,
+    )  # fmt: skip
+
+
+@jit
+def attend_paged(
+    mine, k, v, tables, begin, end, place, window, pages, page, table_step, k_steps, v_steps, width,
+    values, factor, total, weight, largest, SCALE: tl.constexpr, SOFTCAP: tl.constexpr,
+    WINDOW: tl.constexpr, N: tl.constexpr, WIDTH: tl.constexpr, VALUES: tl.constexpr,
+    SUM: tl.constexpr, INDEX: tl.constexpr,
+):  # fmt: skip
+    """As ``attend``, of queries at some places, to keys and values in pages, all in front of
+    them."""
+    for at in range(begin, end, N):
+        j = at + tl.arange(0, N)
+        inside = j < end
+        which = tl.load(tables + (j // page).to(INDEX) * table_step, mask=inside, other=0)
+        known = (which >= 0) & (which < pages)
+        which, slot = which.to(INDEX), (j % page).to(INDEX)
+        key = load_paged(
+            k, which, slot, inside & known, k_steps[0], k_steps[1], k_steps[3], width, WIDTH, INDEX
+        ).to(mine.dtype)
+        scores = tl.dot(mine, tl.trans(key), input_precision="ieee", out_dtype=SUM)
+        scores = scaled_scores(scores, factor, SCALE, SOFTCAP, is_wide(mine.dtype))
+        seen = inside[None, :]
+        if WINDOW:
+            seen &= j[None, :] > place[:, None] - window
+        scores = tl.where(known[None, :], scores, float("nan"))
+        scores = tl.where(seen, scores, -float("inf"))
+        higher = tl.maximum(largest, tl.max(scores, axis=1))
+        shift = tl.where(higher == -float("inf"), 0.0, higher)
+        powers = tl.exp2(scores - shift[:, None])
+        kept = tl.exp2(largest - shift)
+        weight = weight * kept + tl.sum(powers, axis=1)
+        value = load_paged(
+            v, which, slot, inside & known, v_steps[0], v_steps[1], v_steps[3], values, VALUES,
+            INDEX,
+        ).to(mine.dtype)  # fmt: skip
+        total = tl.dot(
+            powers.to(mine.dtype), value, total * kept[:, None],
+            input_precision="ieee", out_dtype=SUM,
+        )  # fmt: skip
+        largest = higher
+    return total, weight, largest
+
+
+@jit(do_not_specialize=("blocks", "heads", "group", "pages", "most", "window"))
+def paged_prefill_tiles(
+    q, k, v, keys, values, tables, lengths, starts, out, blocks, heads, group, tokens, pages, page,
+    most, window, width, value_width, q_steps, k_steps, v_steps, key_steps, value_steps,
+    table_steps, length_step, out_steps, scales, scale_steps,
+    SCALE: tl.constexpr, SOFTCAP: tl.constexpr, CAUSAL: tl.constexpr, WINDOW: tl.constexpr,
+    M: tl.constexpr, N: tl.constexpr, WIDTH: tl.constexpr, VALUES: tl.constexpr,
+    SUM: tl.constexpr, INDEX: tl.constexpr,
+):  # fmt: skip
+    """Some new tokens of one head of a sequence, to its tokens in pages, and then to the new ones.
+    Steps of packed arrays are those of (token, head, width)."""
+    place = tl.program_id(0)
+    head = place % heads
+    first = place // heads % blocks * M
+    batch = (place // heads // blocks).to(INDEX)
+    begin, count = piece(starts, batch, tokens)
+    if first < count:
+        far = (head // group).to(INDEX)
+        cached = tl.minimum(tl.maximum(tl.load(lengths + batch * length_step), 0), most)
+        cached = cached.to(tl.int32)
+        factor, value_factor = scale_factors(scales, scale_steps, batch, far)
+        shift = begin.to(INDEX)
+        q += shift * q_steps[0] + head.to(INDEX) * q_steps[1]
+        k += shift * k_steps[0] + far * k_steps[1]
+        v += shift * v_steps[0] + far * v_steps[1]
+        out += shift * out_steps[0] + head.to(INDEX) * out_steps[1]
+        i = first + tl.arange(0, M)
+        mine = load_rows(q, i, count, q_steps[0], q_steps[2], width, WIDTH, INDEX)
+        largest = tl.full((M,), -float("inf"), SUM)
+        weight = tl.zeros((M,), SUM)
+        total = tl.zeros((M, VALUES), SUM)
+        start = tl.zeros((), tl.int32)
+        if WINDOW:
+            start = tl.maximum(cached + first - window + 1, 0) // N * N
+        total, weight, largest = attend_paged(
+            mine, keys + far * key_steps[2], values + far * value_steps[2],
+            tables + batch * table_steps[0], start, cached, i + cached, window, pages, page,
+            table_steps[1], key_steps, value_steps, width, value_width, factor, total, weight,
+            largest, SCALE, SOFTCAP, WINDOW, N, WIDTH, VALUES, SUM, INDEX,
+        )  # fmt: skip
+        if value_factor is not None:
+            total *= value_factor
+        last = tl.minimum(first + M, count)
+        start, end = key_range(first, last, count, count, window, N, CAUSAL, WINDOW)
+        total, weight, largest = attend(
+            mine, k, v, start, end, i, count, count, window, k_steps[0], k_steps[2], v_steps[0],
+            v_steps[2], width, value_width, None, total, weight, largest,
+            SCALE, SOFTCAP, True, CAUSAL, WINDOW, N, WIDTH, VALUES, SUM, INDEX,
+        )  # fmt: skip
+        shown = total / tl.where(weight == 0, 1.0, weight)[:, None]
+        store_rows(out, shown, i, count, out_steps[0], out_steps[2], value_width, VALUES, INDEX)

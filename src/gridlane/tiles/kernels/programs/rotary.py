@@ -8,12 +8,13 @@ from gridlane.tiles.jit import jit
 
 @jit(do_not_specialize=("heads", "length", "count"))
 def rope_tiles(
-    x, cos, sin, positions, out, heads, length, count, half,
+    x, cos, sin, positions, out, heads, length, count, half, width,
     x_steps, cos_steps, sin_steps, position_steps, out_steps,
     PAIRS: tl.constexpr, INVERSE: tl.constexpr, LENGTH: tl.constexpr, HALF: tl.constexpr,
-    SUM: tl.constexpr, INDEX: tl.constexpr,
+    REST: tl.constexpr, SUM: tl.constexpr, INDEX: tl.constexpr,
 ):  # fmt: skip
-    """Some positions of one head a program; steps are those of (batch, head, length, width)."""
+    """Some positions of one head a program; steps are those of (batch, head, length, width).
+    Elements behind the pairs stay; ``REST`` of them at most, 0 for none."""
     blocks = tl.cdiv(length, LENGTH)
     place = tl.program_id(0)
     head = (place // blocks % heads).to(INDEX)
@@ -44,3 +45,8 @@ def rope_tiles(
     out_rows = out + i[:, None] * out_steps[2]
     tl.store(out_rows + first[None, :] * out_steps[3], a * c - b * s, mask=inside)
     tl.store(out_rows + second[None, :] * out_steps[3], b * c + a * s, mask=inside)
+    if REST > 0:
+        e = half * 2 + tl.arange(0, REST).to(INDEX)
+        inside = (i[:, None] < length) & (e[None, :] < width)
+        rest = tl.load(x_rows + e[None, :] * x_steps[3], mask=inside, other=0.0)
+        tl.store(out_rows + e[None, :] * out_steps[3], rest, mask=inside)
