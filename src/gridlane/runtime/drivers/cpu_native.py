@@ -17,9 +17,8 @@ from gridlane.core.embedding import is_guest
 from gridlane.core.forks import fork_waits
 from gridlane.core.processors import FAMILIES, available_processors
 from gridlane.runtime import driver_cache
-from gridlane.runtime.drivers import cpu_pool
+from gridlane.runtime.drivers import cpu_pool, cpu_shares
 
-POOL_BYTES = 512
 _MAGIC = b"gl-code1"
 LIBRARIES = ("libmvec.so.1", "libm.so.6")
 """Libraries with the mathematical functions of kernels, besides the process itself."""
@@ -149,7 +148,8 @@ class Pool:
         symbols = ("gridlane_launch", "gridlane_start", "gridlane_stop", "gridlane_python")
         self.object = object_of(cpu_pool.text(platform.machine(), config().timeout))
         self.code = Linked("gridlane.pool", self.object, symbols)
-        self.memory = ctypes.create_string_buffer(POOL_BYTES + 64)
+        size = cpu_pool.POOL_BYTES + cpu_shares.RANGE_BYTES * threads
+        self.memory = ctypes.create_string_buffer(size + 64)
         self.address = -(-ctypes.addressof(self.memory) // 64) * 64
         pointer, number = ctypes.c_void_p, ctypes.c_int32
         launch = ctypes.CFUNCTYPE(

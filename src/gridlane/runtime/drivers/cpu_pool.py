@@ -13,27 +13,35 @@ a launch that was stopped (see cpu_stop.py, cpu_faults.py and cpu_timeout.py). T
 bytes): 0 i32 thread, 8 i64 block, 16 the Python exception that stopped the launch, as three
 pointers, or the fault or the place, 40 the numbers of the kernel's error.
 
-The pool (512 bytes): 0 i64 state, 64 i64 next block, 72 i64 blocks, 80 i64 least blocks to take at
-once, 88 ptr plan, 96 ptr params, 104 ptr context, 112 i64 arena bytes, 120 i64 shares, 128 i32
-parked workers, 132 i32 launch lock, 136 i32 workers, 140 i32 launches beside the job, 192 mutex,
-320 condition.
+The pool (512 bytes, then a range for each thread; see cpu_shares.py): 0 i64 state, 64 i64 ranges,
+72 i64 blocks, 80 i64 least units to take at once, 88 ptr plan, 96 ptr params, 104 ptr context, 112
+i64 arena bytes, 120 i64 blocks of a unit, 128 i32 parked workers, 132 i32 launch lock, 136 i32
+workers, 140 i32 launches beside the job, 144 i64 workers that have started, 192 mutex, 320
+condition.
 
 The state word is bit 0: a job is open; bits 1 to 31: workers in it, times 2; bits 32 up: number of
 the job. A worker joins by a compare-and-swap that adds 2 while the job is open; the launcher closes
 the job when no block is left and waits until nobody is in it. The job's fields are written only
 while it is closed and empty, so a worker that has joined may read them.
 
-Blocks are taken from a shared counter: a share of those that are left at once, so that a worker has
-neighbouring blocks, whose lines of memory no other one writes, and the last ones are few. A second
-launch at the same time, from another thread, finds the lock taken and runs its grid itself; a
-worker less joins the job for each of those, so that there are no more threads than cores. Workers
-spin a while for the next job, then park.
+A thread has neighbouring blocks, whose lines of memory no other one writes, and takes a share of
+those that are left at once, so that the last ones are few. A second launch at the same time, from
+another thread, finds the lock taken and runs its grid itself; a worker less joins the job for each
+of those, so that there are no more threads than cores. Workers spin a while for the next job, then
+park.
 """
 
 from __future__ import annotations
 
 from gridlane.core import cpu_abi as abi
-from gridlane.runtime.drivers import cpu_checks, cpu_faults, cpu_leaving, cpu_stop, cpu_timeout
+from gridlane.runtime.drivers import (
+    cpu_checks,
+    cpu_faults,
+    cpu_leaving,
+    cpu_shares,
+    cpu_stop,
+    cpu_timeout,
+)
 
 _PAUSE = {
     "x86_64": ("declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"),
@@ -48,10 +56,9 @@ SMALL_WORK = 40_000
 """A grid of less work than this runs on the caller: waking a worker costs more."""
 
 TAKE_WORK = 60_000
-"""The least work to take from the counter at once."""
+"""The least work to take at once."""
 
-SHARES = 8
-"""The shares for each thread that the blocks left are divided into."""
+POOL_BYTES = 512
 
 MOST_STACK = 256 << 10
 """The largest arena on the thread's stack, in bytes; larger ones are allocated."""
@@ -76,7 +83,7 @@ $PAUSE_DECLARE
 
 ; Run blocks with an arena: on the stack, or in memory of its own where it is large.
 define internal void @with_arena(ptr %plan, ptr %params, ptr %context, ptr %pool, i64 %total,
-                                 i64 %bytes, i1 %alone, ptr %record) {
+                                 i64 %bytes, i1 %alone, ptr %record, i64 %slot) {
 entry:
   %heap = icmp ugt i64 %bytes, $MOST_STACK
   br i1 %heap, label %large, label %small
@@ -91,13 +98,13 @@ poor:
   ret void
 rich:
   call void @run_blocks(ptr %plan, ptr %params, ptr %context, ptr %pool, i64 %total, i1 %alone,
-                        ptr %record, ptr %got)
+                        ptr %record, i64 %slot, ptr %got)
   call void @free(ptr %got)
   ret void
 small:
   %stack = alloca i8, i64 %bytes, align 64
   call void @run_blocks(ptr %plan, ptr %params, ptr %context, ptr %pool, i64 %total, i1 %alone,
-                        ptr %record, ptr %stack)
+                        ptr %record, i64 %slot, ptr %stack)
   ret void
 }
 
@@ -113,6 +120,9 @@ entry:
   %total.p = getelementptr i8, ptr %pool, i64 72
   %workers.p = getelementptr i8, ptr %pool, i64 136
   %beside.p = getelementptr i8, ptr %pool, i64 140
+  %started.p = getelementptr i8, ptr %pool, i64 144
+  %earlier = atomicrmw add ptr %started.p, i64 1 monotonic
+  %slot = add i64 %earlier, 1
   %record = call ptr @own_record()
   br label %idle
 idle:
@@ -149,7 +159,7 @@ work:
   %bytes = load i64, ptr %bytes.p
   %total = load i64, ptr %total.p
   call void @with_arena(ptr %plan, ptr %params, ptr %context, ptr %pool, i64 %total, i64 %bytes,
-                        i1 false, ptr %record)
+                        i1 false, ptr %record, i64 %slot)
   br label %leave
 leave:
   %before = atomicrmw sub ptr %pool, i64 2 acq_rel
@@ -216,28 +226,25 @@ done:
 define internal void @open_job(ptr %pool, ptr %plan, ptr %params, ptr %context, i64 %total,
                                i64 %bytes, i64 %work, i64 %workers) {
 entry:
-  %next.p = getelementptr i8, ptr %pool, i64 64
   %total.p = getelementptr i8, ptr %pool, i64 72
-  %take.p = getelementptr i8, ptr %pool, i64 80
+  %least.p = getelementptr i8, ptr %pool, i64 80
   %plan.p = getelementptr i8, ptr %pool, i64 88
   %params.p = getelementptr i8, ptr %pool, i64 96
   %context.p = getelementptr i8, ptr %pool, i64 104
   %bytes.p = getelementptr i8, ptr %pool, i64 112
-  %shares.p = getelementptr i8, ptr %pool, i64 120
   %parked.p = getelementptr i8, ptr %pool, i64 128
   %mutex = getelementptr i8, ptr %pool, i64 192
   %cond = getelementptr i8, ptr %pool, i64 320
   %threads = add i64 %workers, 1
-  %shares = mul i64 %threads, $SHARES
-  %fair = udiv i64 %total, %shares
   %work1 = add i64 %work, 1
   %worth = udiv i64 $TAKE_WORK, %work1
-  %take0 = call i64 @llvm.umin.i64(i64 %fair, i64 %worth)
-  %take = call i64 @llvm.umax.i64(i64 %take0, i64 1)
-  store i64 0, ptr %next.p
+  %parts = mul i64 %threads, $OWN_SHARES
+  %fair = udiv i64 %total, %parts
+  %least0 = call i64 @llvm.umin.i64(i64 %fair, i64 %worth)
+  %least = call i64 @llvm.umax.i64(i64 %least0, i64 1)
+  call void @divide(ptr %pool, i64 %total, i64 %threads)
   store i64 %total, ptr %total.p
-  store i64 %take, ptr %take.p
-  store i64 %shares, ptr %shares.p
+  store i64 %least, ptr %least.p
   store ptr %plan, ptr %plan.p
   store ptr %params, ptr %params.p
   store ptr %context, ptr %context.p
@@ -354,20 +361,20 @@ try:
 beside:
   %one.more = atomicrmw add ptr %beside.p, i32 1 monotonic
   call void @with_arena(ptr %plan, ptr %params, ptr %context, ptr %pool, i64 %total, i64 %bytes,
-                        i1 true, ptr %record)
+                        i1 true, ptr %record, i64 0)
   %one.less = atomicrmw sub ptr %beside.p, i32 1 monotonic
   br label %finish
 together:
   call void @open_job(ptr %pool, ptr %plan, ptr %params, ptr %context, i64 %total,
                       i64 %bytes, i64 %work, i64 %workers)
   call void @with_arena(ptr %plan, ptr %params, ptr %context, ptr %pool, i64 %total, i64 %bytes,
-                        i1 false, ptr %record)
+                        i1 false, ptr %record, i64 0)
   call void @close_job(ptr %pool, ptr %context)
   store atomic i32 0, ptr %lock release, align 4
   br label %finish
 alone:
   call void @with_arena(ptr %plan, ptr %params, ptr %context, ptr %pool, i64 %total, i64 %bytes,
-                        i1 true, ptr %record)
+                        i1 true, ptr %record, i64 0)
   br label %finish
 finish:
   $END_TIMED
@@ -408,7 +415,7 @@ def text(machine: str, limit: float) -> str:
         ("$PARKED", SPINS + 1),
         ("$SMALL_WORK", SMALL_WORK),
         ("$TAKE_WORK", TAKE_WORK),
-        ("$SHARES", SHARES),
+        ("$OWN_SHARES", cpu_shares.OWN_SHARES),
         ("$MOST_STACK", MOST_STACK),
         ("$CONTEXT_BYTES", abi.CONTEXT_BYTES),
         ("$FAIL", abi.FAIL_OFFSET),
@@ -417,7 +424,7 @@ def text(machine: str, limit: float) -> str:
     ):
         replaced = replaced.replace(name, str(number))
     replaced += cpu_stop.text(machine) + cpu_leaving.text(cpu_stop.SIGNAL, cpu_stop.UNBLOCK)
-    replaced += cpu_faults.text(machine) + cpu_checks.text()
+    replaced += cpu_faults.text(machine) + cpu_checks.text() + cpu_shares.text(POOL_BYTES)
     replaced += cpu_timeout.text(machine, cpu_stop.SIGNAL, limit)
     for name, hook in (cpu_timeout.HOOKS if limit else cpu_timeout.NO_HOOKS).items():
         replaced = replaced.replace(name, hook)

@@ -144,10 +144,10 @@ out:
   ret ptr %mine
 }
 
-; Run blocks: all of a grid, or those that the pool's counter gives.
+; Run blocks: all of a grid, or those that a thread of a job takes.
 $MODES
 define internal void @run_blocks(ptr %plan, ptr %params, ptr %context, ptr %pool, i64 %total,
-                                 i1 %alone, ptr %record, ptr %arena) {
+                                 i1 %alone, ptr %record, i64 %slot, ptr %arena) {
 entry:
   %frame = alloca [1024 x i8], align 64
   %mode = alloca i32
@@ -155,9 +155,7 @@ entry:
   %frame.p = getelementptr i8, ptr %record, i64 8
   %context.p = getelementptr i8, ptr %record, i64 40
   %outer = load ptr, ptr %context.p
-  %next.p = getelementptr i8, ptr %pool, i64 64
-  %least.p = getelementptr i8, ptr %pool, i64 80
-  %shares.p = getelementptr i8, ptr %pool, i64 120
+  %unit.p = getelementptr i8, ptr %pool, i64 120
   %stop.p = getelementptr i8, ptr %context, i64 40
   %entry.p = load ptr, ptr %plan
   store ptr %context, ptr %frame
@@ -186,18 +184,16 @@ again:
   %over = icmp ne i32 %now, 0
   br i1 %over, label %done, label %share.it
 share.it:
-  %least = load i64, ptr %least.p
-  %shares = load i64, ptr %shares.p
-  %taken = load atomic i64, ptr %next.p monotonic, align 8
-  %until = call i64 @llvm.umin.i64(i64 %taken, i64 %total)
-  %rest = sub i64 %total, %until
-  %share = udiv i64 %rest, %shares
-  %take = call i64 @llvm.umax.i64(i64 %share, i64 %least)
-  %first = atomicrmw add ptr %next.p, i64 %take monotonic
-  %some = icmp ult i64 %first, %total
+  %taken = call i64 @take_any(ptr %pool, i64 %slot)
+  %some = icmp ne i64 %taken, 0
   br i1 %some, label %work, label %done
 work:
-  %end = add i64 %first, %take
+  %unit = load i64, ptr %unit.p
+  %first.unit = lshr i64 %taken, 32
+  %units = and i64 %taken, 4294967295
+  %first = mul i64 %first.unit, %unit
+  %size = mul i64 %units, %unit
+  %end = add i64 %first, %size
   %last = call i64 @llvm.umin.i64(i64 %end, i64 %total)
   call void %entry.p(ptr %params, ptr %context, i64 %first, i64 %last, ptr %arena)
   br label %again
