@@ -75,6 +75,7 @@ EXAMPLES = {
             finite=False,
             integral=True,
             runtime_shared=True,
+            apart=True,
             check=True,
             own_functions=True,
         ),

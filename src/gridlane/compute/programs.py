@@ -49,7 +49,10 @@ class Program:
         self.emitted, self.same = emitted, same
         scope = {**_SCOPE, **nest.captured}
         self.fastmath = fastmath
-        jit = cuda.jit(fastmath=fastmath, **metadata.options)
+        # Calls with arrays that share memory are refused, but for those that are the same.
+        is_apart = not same and current.device().host_visible
+        self.options: dict[str, Any] = {**metadata.options, "apart": is_apart}
+        jit = cuda.jit(fastmath=fastmath, **self.options)
         self._split_kernels: dict[str, Any] = {}
         self._with_arrays = 0
         self.kernels = [jit(function_of(k.text, k.name, scope)) for k in emitted.kernels]
@@ -152,7 +155,7 @@ class Program:
             function = function_of(key, split.names[place], {**_SCOPE, **self.nest.captured})
             way = split.way if place == 0 else second_of(split.way)
             options: dict[str, Any] = {
-                **self.metadata.options,
+                **self.options,
                 "launch_bounds": way.threads * way.across,
             }
             jit = cuda.jit(fastmath=self.fastmath, **options)

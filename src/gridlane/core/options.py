@@ -34,6 +34,7 @@ class KernelOptions:
         runtime_shared: shared arrays may have shapes that the kernel learns when it runs.
         integral: ``math.floor``, ``ceil`` and ``trunc`` of float32 and float64 give integers.
         check: accesses are checked: indices of arrays, and addresses on targets that can.
+        apart: what the kernel writes by one array argument is of no other one.
         own_functions: mathematical functions are gridlane's own, the same on all devices, also
             where the device has a library of them.
     """
@@ -54,6 +55,7 @@ class KernelOptions:
     runtime_shared: bool = False
     check: bool = False
     own_functions: bool = False
+    apart: bool = False
 
     @property
     def bounds(self) -> bool:

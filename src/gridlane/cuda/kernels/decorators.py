@@ -49,6 +49,8 @@ def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:
             int64, as in numba-cuda-mlir; floats otherwise, as in numba.cuda.
         runtime_shared: shared arrays whose shape is known at run time only are parts of the dynamic
             shared memory, as in numba-cuda-mlir; refused otherwise.
+        apart: what the kernel writes by one array is memory of no other array that it is called
+            with. The compiler relies on it, and nothing checks it.
         debug: bounds checks, and exceptions of the kernel reach the host.
         opt: False for unoptimised code.
         launch_bounds: the largest number of threads of a block; then, for a GPU, the number of
@@ -97,6 +99,7 @@ def _maker(device: bool, options: dict[str, Any]) -> Callable[[Any], Dispatcher]
         finite=options.get("finite") is None or bool(options["finite"]),
         integral=bool(options.get("integral")),
         runtime_shared=bool(options.get("runtime_shared")),
+        apart=bool(options.get("apart")),
         fma=options.get("fma") is None or bool(options["fma"]),
         debug=debug,
         opt=opt,

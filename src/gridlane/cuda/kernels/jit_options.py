@@ -43,6 +43,7 @@ class JitOptions(TypedDict, total=False):
     finite: bool | None
     integral: bool | None
     runtime_shared: bool | None
+    apart: bool | None
     opt: bool | int | None
     max_registers: int | None
     launch_bounds: int | Sequence[int] | None
@@ -222,7 +223,7 @@ def _anything(where: str, name: str, value: Any) -> None:
 
 _CHECKS: dict[str, Callable[[str, str, Any], None]] = {
     **dict.fromkeys(("fma", "debug", "finite", "integral", "lineinfo"), _check_flag),
-    "runtime_shared": _check_flag,
+    **dict.fromkeys(("runtime_shared", "apart"), _check_flag),
     **dict.fromkeys(("forceinline", "cache", "lto", "nopython", "nogil"), _check_flag),
     "fastmath": _check_fastmath,
     "opt": _check_opt,

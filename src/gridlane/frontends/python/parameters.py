@@ -45,7 +45,8 @@ def kernel_parameters(
 
         def add(type_: Type, path: Path, name: str = name, number: int = number) -> Value:
             value = Value(type_, name=_parameter_name(t, name, path))
-            t.b.function.params.append(Param(value, number, path))
+            is_apart = t.unit.options.apart and path[-1:] == ("data",)
+            t.b.function.params.append(Param(value, number, path, noalias=is_apart))
             t.parameters[value] = number
             return value
 

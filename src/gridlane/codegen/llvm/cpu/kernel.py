@@ -23,6 +23,7 @@ from gridlane.codegen.llvm.cpu import (
     warps,
 )
 from gridlane.codegen.llvm.cpu.accesses import outline_accesses
+from gridlane.codegen.llvm.cpu.apart import find_scopes
 from gridlane.codegen.llvm.cpu.blocks import Blocks
 from gridlane.codegen.llvm.cpu.debug_lines import with_places, without_marks
 from gridlane.codegen.llvm.cpu.exchanges import exchanges, may_exchange
@@ -153,6 +154,8 @@ def _emitted(
     state.used = {value for op in ops for value in op.operands()}
     _prologue(state, slots)
     checks.find_ranges(state, ops)
+    if not state.turns and not state.body.piece:
+        find_scopes(state)
     planner = Planner(shapes, whole=state.turns)
     blocks = Blocks(state, planner)
     if state.turns:

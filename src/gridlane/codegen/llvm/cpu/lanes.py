@@ -151,6 +151,7 @@ class Emission:
             numbers; see debug_lines.py.
         source: of the load or store that is emitted, for ``explain``.
         registers: where registers of matrices are; see registers.py.
+        scopes: what accesses to arrays note of their aliases; see apart.py.
     """
 
     module: Module
@@ -184,6 +185,7 @@ class Emission:
     strides: dict[Var, Value] = field(default_factory=dict[Var, Value])
     lane_memory: dict[tuple[int, str], int] = field(default_factory=dict[tuple[int, str], int])
     metadata: list[str] = field(default_factory=list[str])
+    scopes: dict[Value, str] = field(default_factory=dict[Value, str])
     functions: dict[str, str] = field(default_factory=dict[str, str])
     calls: dict[str, int] = field(default_factory=dict[str, int])
     exchanges: Callable[[], bool] = lambda: False

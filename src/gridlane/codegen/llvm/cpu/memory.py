@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gridlane.analysis.uniformity import Kind
 from gridlane.codegen.llvm.cpu import moves, rows
+from gridlane.codegen.llvm.cpu.apart import note_scope
 from gridlane.codegen.llvm.cpu.dispatch import emits
 from gridlane.codegen.llvm.cpu.lanes import (
     Emission,
@@ -211,8 +212,9 @@ def load(state: Emission, op: memory.Load) -> None:
     if likely is not None:
         state.set(op.results[0], _load_likely(state, op, likely, type_))
         return
-    access = Access(op)
+    access, start = Access(op), len(state.body.lines)
     rep = _load(state, state.rep(op.pointer), type_, access)
+    note_scope(state, op.pointer, start)
     state.set(op.results[0], rep)
 
 
@@ -383,7 +385,9 @@ def store(state: Emission, op: memory.Store) -> None:
         lanes = state.rep(op.pointer)
         choose(state, likely.holds[0], "", lambda: way(linear), lambda: way(lanes))
         return
+    start = len(state.body.lines)
     _store(state, state.rep(op.pointer), state.rep(op.value), op.value.type, access)
+    note_scope(state, op.pointer, start)
 
 
 def _store(state: Emission, pointer: Rep, rep: Rep, type_: Type, access: Access) -> None:
