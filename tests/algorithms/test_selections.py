@@ -184,6 +184,33 @@ def test_histogram_of_levels(device):
         assert bins.copy_to_host().tolist() == expected
 
 
+@pytest.mark.parametrize("device", ["cpu", "interp"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+def test_histograms_at_the_levels(device, dtype):
+    """Samples at levels and next to them, whether levels are as far apart or not, or the last is
+    infinite: as NumPy's search has it."""
+    even, uneven = np.linspace(-1, 3, 302), np.geomspace(1, 900, 301)
+    rng = np.random.default_rng(4)
+    for levels in (even * 1000, np.append(uneven, np.inf), np.sort(rng.integers(0, 99, 302))):
+        if np.issubdtype(dtype, np.integer):
+            levels = np.nan_to_num(levels, posinf=1e18)
+        levels = levels.astype(dtype)
+        with np.errstate(over="ignore"):
+            near = [levels, levels + dtype(1), levels - dtype(1)]
+        if dtype is not np.int64:
+            near += [np.nextafter(levels, dtype(9e9)), np.nextafter(levels, dtype(-9e9))]
+        x = np.concatenate(near)
+        places = np.searchsorted(levels, x, "right") - 1
+        expected = np.bincount(places[(places >= 0) & (places < 301)], minlength=301)
+        with gridlane.device(device):
+            bins = up(np.full(301, 99, np.int32))
+            algorithms.histogram_range(
+                d_samples=up(x), d_histogram=bins, num_output_levels=302, d_levels=up(levels),
+                num_samples=x.size,
+            )  # fmt: skip
+            assert bins.copy_to_host().tolist() == expected.tolist()
+
+
 @settings(max_examples=examples(20, 200), deadline=None)
 @given(bins=st.sampled_from([1, 3, 2048, 2049]), count=st.integers(0, 3000))
 def test_histograms_of_floats(bins, count):
