@@ -48,6 +48,15 @@ def across(a, b, c, depth, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, LI
     c.store([0, 0], total)
 
 
+@jit
+def apart(a, b, c, depth, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, LIMIT: tl.constexpr):
+    """The sums of each step are added to the others by themselves."""
+    total = tl.zeros((M, N), tl.float32)
+    for at in range(0, depth, K):
+        total += tl.dot(a.load([0, at]), b.load([0, at]).T)
+    c.store([0, 0], total)
+
+
 def lowered(function: Any, left: str, right: str, turned: bool, limit: Any = None) -> Any:
     a, b = (
         RNG.integers(-4, 5, shape).astype(KINDS[kind][0])
@@ -93,6 +102,12 @@ def test_products(left, right):
     assert bool(loads(module)) == whole
     if whole or left == right:
         np.testing.assert_array_equal(run(module, args, 4)[0][2], want)
+
+
+def test_sums_of_steps():
+    module, args, want = lowered(apart, "e4m3", "e4m3", False)
+    assert factors(module) == {(Factor.E4M3, Factor.E4M3)} and loads(module)
+    np.testing.assert_array_equal(run(module, args, 4)[0][2], want)
 
 
 def test_sums_of_all_their_bits():

@@ -265,6 +265,7 @@ def library_case(
         "more_steps": (0, 0, 0, (0,) * 4), "MOVES": 0, "TURNED_A": False, "TURNED_B": turned,
         "DESCRIBED": True, "ACTIVATION": None, "M": m, "N": n, "EXTRA": extra, "K": k, "GROUP": 4,
         "SUM": tl.float32, "INDEX": tl.int32, "CLUSTER": 2,
+        "APART": False,
     }  # fmt: skip
     if not extra:
         constants |= {"more_b": None, "more_out": None}

@@ -431,3 +431,44 @@ def test_arrays_that_are_copied_are_known_by_no_kind(device, rng, launched):
         assert prepared.key_of((same, other, None), ()) is None
     assert prepared.key_of((other, other, None), ()) is not None
     assert prepared.key_of((other[::-1], other, None), ()) is None
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float8_e4m3fn", "float8_e5m2"])
+@pytest.mark.parametrize("extents", [(40, 72, 144), (100, 33, 16), (1, 64, 272)])
+@pytest.mark.parametrize("split", [None, 3])
+def test_factors_of_8_bits(device, rng, launched, extents, dtype, split):
+    """By descriptors where both factors are consecutive along the inner dimension."""
+    m, n, k = extents
+    a, b = factors(rng, m, n, k, dtype)
+    b = np.ascontiguousarray(b.T).T
+    bias = rng.integers(-9, 9, n).astype(np.float32)
+    scales = np.array(2, np.float32), (np.arange(n) % 3 / 2).astype(np.float32)
+    options = {} if dtype == "int8" else {"out_dtype": "float32"}
+    wide = exact.wide(a) @ exact.wide(b)
+    np.testing.assert_array_equal(kernels.matmul(a, b, split_k=split, **options), wide)
+    assert launched == ["described"]
+    got = kernels.matmul(
+        a, b, split_k=split, bias=bias, scale_a=scales[0], scale_b=scales[1], **options
+    )
+    np.testing.assert_array_equal(got, wide * 2 * scales[1] + bias)
+    plain = np.ascontiguousarray(b)  # whose columns are not: by addresses
+    np.testing.assert_array_equal(kernels.matmul(a, plain, split_k=split, **options), wide)
+    assert launched == ["described"] * 2
+
+
+def test_results_of_8_bits(device, rng, launched):
+    """Batches, of results that are floats of 8 bits themselves."""
+    kind = ml_dtypes.float8_e5m2
+    a, b = (rng.integers(-1, 2, each).astype(kind) for each in ((3, 20, 32), (3, 24, 32)))
+    got = kernels.matmul(a, b.swapaxes(1, 2), out_dtype="float8_e5m2")
+    want = exact.wide(a) @ exact.wide(b.swapaxes(1, 2))
+    np.testing.assert_array_equal(got, want.astype(kind))
+    assert launched == ["described"]
+
+
+def test_sums_that_are_apart_have_room():
+    """A thread has at most 64 sums, and a step 128 places, of floats of 8 bits."""
+    for m, n, k in ((4096, 7168, 1024), (128, 2112, 3584), (1, 7168, 1024)):
+        tile = described._least(m, n, k, None, (True, True), 1, 132, True, True)
+        assert tile.m * tile.n <= 64 * 32 * tile.warps and not tile.extra
+        assert tile.k == 64

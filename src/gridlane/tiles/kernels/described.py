@@ -19,6 +19,9 @@ from gridlane.tiles.kernels.operands import Operand
 FACTORS = ("float16", "bfloat16")
 """Whose products have instructions that read both factors along either axis."""
 
+BYTES = ("int8", "float8_e4m3fn", "float8_e5m2")
+"""Of 8 bits, whose products have instructions that read both along the inner axis alone."""
+
 _ALIGN = 16
 _SHARED = 200 << 10
 """Bytes of shared memory for the factors of a program."""
@@ -39,6 +42,7 @@ class Described(NamedTuple):
         turned: the matrix is the transpose of the array's.
         batches: the extents of (outer, inner) batches and their steps, 1 of repeated ones; none of
             a single matrix.
+        size: bytes of an element.
     """
 
     base: Any
@@ -46,11 +50,12 @@ class Described(NamedTuple):
     step: int
     turned: bool
     batches: tuple[tuple[int, int], ...] = ()
+    size: int = 2
 
     @property
     def is_in_lines(self) -> bool:
         """Whether its rows are multiples of ``_LINE`` bytes apart."""
-        return self.step * 2 % _LINE == 0
+        return self.step * self.size % _LINE == 0
 
     def descriptor(self, rows: int, columns: int) -> TensorDescriptor:
         """The descriptor with blocks of so many rows and columns of the array."""
@@ -110,7 +115,7 @@ def described(array: Operand, batches: tuple[tuple[int, int], ...] = ()) -> Desc
             step = -(-shape[1] // _ALIGN) * _ALIGN
         extents, steps = (*[n for n, _ in held], *shape), (*[each for _, each in held], step)
         if fits(address_of_array(array.value), extents, [each * size for each in steps]):
-            return Described(array.value, shape, step, turned, held)
+            return Described(array.value, shape, step, turned, held, size)
     return None
 
 
@@ -202,6 +207,7 @@ def described_blocks(
     in_lines: Lines = (True, True),
     count: int = 1,
     clusters: bool = True,
+    apart: bool = False,
 ) -> DescribedBlocks:
     """The tile of products of matrices of (m, k) and (k, n) elements of 16 bits: that of the least
     estimated time. Tiles that are less than a round of programs may be computed in parts.
@@ -211,10 +217,11 @@ def described_blocks(
         in_lines: whether the rows of each factor are multiples of ``_LINE`` bytes apart.
         count: the number of products.
         clusters: the program may run in clusters.
+        apart: the sums of a step are computed apart, so that a thread has twice as many.
 
     The constants are those of an H200, of which shapes of one to sixteen rounds were measured.
     """
-    return _least(m, n, k, asked, in_lines, count, multiprocessors(), clusters)
+    return _least(m, n, k, asked, in_lines, count, multiprocessors(), clusters, apart)
 
 
 @lru_cache(4096)
@@ -227,6 +234,7 @@ def _least(
     count: int,
     busy: int,
     clusters: bool,
+    apart: bool = False,
 ) -> DescribedBlocks:
     steps, products = max(-(-k // _SPAN), 1), [(m, k), (k, n), (m, n)]
     least = 2 * count * sum(rows * columns for rows, columns in products) / _MEMORY
@@ -235,7 +243,7 @@ def _least(
         rows, width, groups = tile.rows * tile.cluster, tile.width, busy // tile.cluster
         if rows > max(64, power_of_2(m)) or tile.columns > max(64, power_of_2(n)):
             continue
-        if not groups or (tile.extra and n <= tile.columns):
+        if not groups or (tile.extra and n <= tile.columns) or (apart and not _has_room(tile)):
             continue
         tiles = count * -(-m // rows) * -(-n // width)
         for whole, parts in _splits(tiles, steps, groups, asked):
@@ -249,15 +257,29 @@ def _least(
                 sums = rest * parts * min(rows, m) * min(width, n)
                 cycles += _ADD + 8 * sums / (busy * _ADDED_BYTES)
             if best is None or cycles < best[0]:
-                best = cycles, blocks_of(tile, whole, parts)
+                best = cycles, blocks_of(tile, whole, parts, _SPAN if apart else None)
     assert best is not None
     return best[1]
 
 
-def blocks_of(tile: Tile, whole: int, parts: int) -> DescribedBlocks:
-    """A tile with as many steps in flight as have room."""
+_APART = 64
+"""Sums of a thread of which it may have twice as many."""
+
+
+def _has_room(tile: Tile) -> bool:
+    """Whether a thread has registers for two of its sums each."""
+    return not tile.extra and tile.rows * tile.columns <= _APART * 32 * tile.warps
+
+
+def blocks_of(tile: Tile, whole: int, parts: int, span: int | None = None) -> DescribedBlocks:
+    """A tile with as many steps in flight as have room.
+
+    Args:
+        span: elements of the inner dimension of a step.
+    """
     rows, columns, warps, extra, programs, cluster = tile
-    span = 2 * _SPAN if rows + columns + extra <= 192 else _SPAN
+    if span is None:
+        span = 2 * _SPAN if rows + columns + extra <= 192 else _SPAN
     stages = stages_of(tile, span)
     return DescribedBlocks(
         rows, columns, span, warps, stages, whole, parts, extra, programs, cluster

@@ -122,7 +122,9 @@ def matmul(
             behind the point, as Hopper's do.
 
     Returns:
-        ``out``. Products are added in float32, float64 for float64, int32 for int8.
+        ``out``. Products are added in float32, float64 for float64, int32 for int8. Hopper's
+        instructions add those of floats of 8 bits with about 14 bits: 128 of them at a time where
+        both factors are consecutive along the inner dimension, in lines at multiples of 16 bytes.
 
     Raises:
         ArgumentError: an array or option does not fit.
@@ -425,7 +427,9 @@ def _multiply(
             made = _prepared(a, left, right, out, batches, epilogue, split_k)
             made.run(a.value, b.value, out.value, epilogue.arrays)
             return made
-    if a.dtype == "float32" and precision == "tf32" and is_hopper() and k:
+    along = a.dtype == "float32" and precision == "tf32"
+    along = along or (a.dtype in described.BYTES and b.dtype in described.BYTES)
+    if along and is_hopper() and k:
         made = _prepared_along(a, b, out, batches, epilogue, split_k)
         if made is not None:
             made.run(a.value, b.value, out.value, epilogue.arrays)
@@ -510,13 +514,13 @@ def _prepared_along(
         if each is not None and each.turned == turned[number]:
             found.append(each)
             continue
-        if batches.products > 1:
+        if batches.products > 1 or a.dtype in described.BYTES:
             return None
         (rows, k), (down, across) = array.shape[-2:], array.strides[-2:]
         lines = Operand(array.name, array.value, (1, k, 1, rows), (0, across, 0, down), array.dtype)
         step = -(-k // 4) * 4  # 16 bytes, for tensor maps
         copies[number] = turned_copy(lines, rows, (rows, True), step)
-        found.append(described.Described(array.value, (rows, k), step, turned[number]))
+        found.append(described.Described(array.value, (rows, k), step, turned[number], size=4))
     made = _prepared(a, found[0], found[1], out, batches, epilogue, split_k)
     return made._replace(copies=(copies[0], copies[1]))
 
@@ -537,16 +541,16 @@ def _prepared(
     """Products by tensor descriptors of their factors."""
     *_, m, n = out.shape
     k, count = a.shape[0] if a.turned else a.shape[1], batches.products
-    in_lines = a.is_in_lines, b.is_in_lines
-    words = 2 if like.dtype == "float32" else 1  # of 16 bits
-    tile = described.described_blocks(m, n, k * words, split_k, in_lines, count)
-    tile = tile._replace(k=tile.k // words)
+    in_lines, apart = (a.is_in_lines, b.is_in_lines), like.dtype in NARROW
+    units = -(-k * a.size // 2)  # of 16 bits
+    tile = described.described_blocks(m, n, units, split_k, in_lines, count, apart=apart)
+    tile = tile._replace(k=tile.k * 2 // a.size)
     width = tile.n + tile.extra
     rows = tile.m * tile.cluster
     rest = count * -(-m // rows) * -(-n // width) - tile.whole
     more_steps = (*[_step(each) for each in epilogue[:3]], batches.residual)
     target, index = _described(out, batches, batches.out), index_type(out, epilogue.residual)
-    is_described = target is not None and not target.turned
+    is_described = target is not None and not target.turned and out.dtype not in NARROW
     programs, total, steps = tile.whole + rest * tile.parts, _sum_type(like.dtype), batches.out
     most = multiprocessors() * tile.programs // tile.cluster
     options: dict[str, Any] = {"num_warps": tile.warps, "num_stages": tile.stages}
@@ -557,7 +561,8 @@ def _prepared(
         described_product_tiles[(min(programs, most) * tile.cluster,)],
         (programs, tile.whole, numbers, m, n, k, tile.parts, steps, more_steps,
          a.moves | b.moves << 2, a.turned, b.turned, is_described, epilogue.activation, tile.m,
-         tile.n, tile.extra, tile.k, _GROUP // tile.cluster, total, index, tile.cluster),
+         tile.n, tile.extra, tile.k, _GROUP // tile.cluster, total, index, tile.cluster,
+         apart),
         options,
     )  # fmt: skip
     second = None
@@ -582,7 +587,8 @@ def _prepared(
         results[1],
     )
     return prepared.Prepared(
-        forms, first, second, (tile.parts, rest * rows * width), sum_name(like.dtype),
+        forms, first, second, (tile.parts, rest * rows * width),
+        "int32" if like.dtype == "int8" else sum_name(like.dtype),
         any(each is not None for each in epilogue), bool(tile.extra), (), out.dtype,
     )  # fmt: skip
 

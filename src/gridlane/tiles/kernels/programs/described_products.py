@@ -32,16 +32,20 @@ def described_rows(
 def described_sums(
     a, b, more_b, first, last, i, j, batch_a, batch_b, TURNED_A: tl.constexpr,
     TURNED_B: tl.constexpr, M: tl.constexpr, N: tl.constexpr, EXTRA: tl.constexpr,
-    K: tl.constexpr, SUM: tl.constexpr,
+    K: tl.constexpr, SUM: tl.constexpr, APART: tl.constexpr = False,
 ):  # fmt: skip
     """The products of the rows from i on and the columns from j on, added from one place of the
-    inner dimension to another; those of more columns apart."""
+    inner dimension to another; those of more columns apart. ``APART``: those of K places are added
+    by themselves first, as instructions that multiply floats of 8 bits add with few bits."""
     total = tl.zeros((M, N), SUM)
     if more_b is None:
         for at in range(first, last, K):
             rows = described_rows(a, batch_a, i, at, TURNED_A, M, K)
             columns = described_rows(b, batch_b, at, j, TURNED_B, K, N)
-            total = tl.dot(rows, columns, total, out_dtype=SUM)
+            if APART:
+                total += tl.dot(rows, columns, out_dtype=SUM)
+            else:
+                total = tl.dot(rows, columns, total, out_dtype=SUM)
         return total, None
     extra = tl.zeros((M, EXTRA), SUM)
     for at in range(first, last, K):
@@ -81,7 +85,7 @@ def described_product_tiles(
     more_steps, MOVES: tl.constexpr, TURNED_A: tl.constexpr, TURNED_B: tl.constexpr,
     DESCRIBED: tl.constexpr, ACTIVATION: tl.constexpr, M: tl.constexpr, N: tl.constexpr,
     EXTRA: tl.constexpr, K: tl.constexpr, GROUP: tl.constexpr, SUM: tl.constexpr,
-    INDEX: tl.constexpr, CLUSTER: tl.constexpr,
+    INDEX: tl.constexpr, CLUSTER: tl.constexpr, APART: tl.constexpr,
 ):  # fmt: skip
     """All tiles of the products, by as many programs as there are: ``whole`` of them, and the parts
     of the sums of the others, which ``split`` receives. ``out`` is a descriptor, or an address with
@@ -105,7 +109,7 @@ def described_product_tiles(
         i, j = (row * CLUSTER + rank) * M, column * (N + EXTRA)
         total, extra = described_sums(
             a, b, more_b, first, last, i, j, batch_a, batch_b, TURNED_A, TURNED_B, M, N, EXTRA, K,
-            SUM,
+            SUM, APART,
         )  # fmt: skip
         if split is not None:
             if place < whole:
