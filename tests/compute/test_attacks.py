@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import builtins
 import copy
 import functools
+import linecache
 import math
 import pickle
 
@@ -232,3 +234,46 @@ def test_device_arrays_and_views_of_any_stride():
     whole = cuda.to_device(np.zeros(12))
     filled(whole[::-3], 1.0)
     assert whole.copy_to_host().tolist() == [0, 0, 5.0] * 4
+
+
+NAMED = {
+    "a loop": "def nest(x: Tensor[f64, 'N']):\n    for {0} in range(N):\n        x[{0}] = 1.0\n",
+    "an extent": "def nest(x: Tensor[f64, '{0}']):\n    for i in range({0}):\n        x[i] = 1.0\n",
+    "a number": "def nest(x: Tensor[f64, 'N'], {0}: int):\n"
+    "    for i in range(N):\n        x[i] = {0}\n",
+}
+
+
+def named(text: str, name: str):
+    file, text = f"<{text} {name}>", NAMED[text].format(name)
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    scope = {"Tensor": Tensor, "f64": f64}
+    exec(builtins.compile(text, file, "exec"), scope)
+    return scope["nest"]
+
+
+@pytest.mark.parametrize("name", ["nan", "mod", "floor", "infty", "rat", "é", "cuda", "c__first"])
+@pytest.mark.parametrize("text", NAMED)
+def test_names_that_isl_or_kernels_cannot_have_are_refused(text: str, name: str) -> None:
+    with pytest.raises(NameLookupError, match="take another"):
+        compute(named(text, name))
+
+
+@pytest.mark.parametrize(
+    "name", ["i0", "o0", "e0", "i1", "e1", "c0", "S0", "G0", "x_first", "host"]
+)
+@pytest.mark.parametrize("text", NAMED)
+def test_names_that_look_like_those_of_isls_texts(text: str, name: str) -> None:
+    x = np.zeros(4)
+    compute(named(text, name))(x, *([1] if text == "a number" else []))
+    assert x.tolist() == [1.0] * 4
+
+
+def test_an_extent_of_any_name_bounds_its_array() -> None:
+    @compute
+    def nest(x: Tensor[f64, "e0"], count: int):
+        for i in range(count):
+            x[i + 3] = 1.0
+
+    with pytest.raises(ArgumentError, match="x has 2 elements along axis 0"):
+        nest(np.zeros(2), 5)

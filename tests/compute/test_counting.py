@@ -41,7 +41,7 @@ def of_rows(x: Tensor[i32, "M", "N"], bins: Tensor[i32, "M", "B"]):
 def of_pictures(x: Tensor[u8, "M", "N"], bins: Tensor[u32, "B"]):
     for i in range(M):
         for j in range(N - 1, -1, -1):
-            bins[x[i, j]] = bins[x[i, j]] + -3
+            bins[x[i, j]] = bins[x[i, j]] + 3
 
 
 @compute
@@ -61,7 +61,7 @@ CASES = [
     (of_rows, (3, 5000), (3, 256), np.int32, np.int32, 1),
     (of_rows, (2, 70), (2, 4096), np.int32, np.int32, 1),
     (of_rows, (5, 40), (5, 1), np.int32, np.int32, 1),
-    (of_pictures, (9, 31), (256,), np.uint8, np.uint32, -3),
+    (of_pictures, (9, 31), (256,), np.uint8, np.uint32, 3),
     (of_line, (4099,), (300,), np.int64, np.int64, 2_000_000_011),
 ]
 

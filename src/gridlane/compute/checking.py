@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import islpy as isl
+import numpy as np
 
+from gridlane.compute.alone import LOCK
 from gridlane.compute.model import Access, Statement
 from gridlane.compute.polyhedra import Polyhedra
+from gridlane.core.dtypes import DType
 from gridlane.core.errors import ArgumentError
 from gridlane.core.source import Loc, describe
 
@@ -29,10 +32,10 @@ class Bounds:
     def _add(self, statement: Statement, access: Access) -> None:
         nest, polyhedra = self.polyhedra.nest, self.polyhedra
         extents = nest.tensors[access.name].extents
-        names = [f"e{n}" for n in range(len(extents))]
+        names = [f"e{n}'" for n in range(len(extents))]
         elements = polyhedra.access(statement, access).range()
         for axis, extent in enumerate(extents):
-            beyond = f"e{axis} < 0 or e{axis} >= {extent}"
+            beyond = f"e{axis}' < 0 or e{axis}' >= {extent}"
             text = f"{{ {access.name}[{', '.join(names)}] : {beyond} }}"
             outside = elements.intersect(polyhedra.set(text))
             if not outside.is_empty():
@@ -52,7 +55,8 @@ class Bounds:
         names = self.polyhedra.nest.parameters
         key = tuple([values[name] for name in names])
         if key not in self._known:
-            self._known[key] = self._message(dict(zip(names, key, strict=True)))
+            with LOCK:
+                self._known[key] = self._message(dict(zip(names, key, strict=True)))
         if self._known[key]:
             raise ArgumentError(self._known[key])
 
@@ -61,7 +65,7 @@ class Bounds:
             point = outside
             for number in range(point.dim(isl.dim_type.param)):
                 name = point.get_dim_name(isl.dim_type.param, number)
-                point = point.fix_val(isl.dim_type.param, number, isl.Val(values[str(name)]))
+                point = point.fix_val(isl.dim_type.param, number, isl.Val(str(values[str(name)])))
             if not point.is_empty():
                 index = point.sample_point().get_coordinate_val(isl.dim_type.set, axis).to_python()
                 extent = self.polyhedra.nest.tensors[access.name].extents[axis]
@@ -75,6 +79,30 @@ class Bounds:
 
 def _located(message: str, loc: Loc) -> str:
     return f"{message}\n{describe(loc)}"
+
+
+def require_numbers(scalars: Mapping[str, DType], given: Mapping[str, Any]) -> dict[str, int]:
+    """The whole numbers among a call's arguments, by name.
+
+    Args:
+        scalars: types by name.
+
+    Raises:
+        ArgumentError: an argument is no number of its type.
+    """
+    found: dict[str, int] = {}
+    for name, kind in scalars.items():
+        value = given[name]
+        if not isinstance(value, int | float | np.generic) or isinstance(value, np.complexfloating):
+            raise ArgumentError(f"{name} is {kind}, a number, and {value!r} is given")
+        if not kind.is_integer:
+            continue
+        if isinstance(value, float | np.floating):
+            raise ArgumentError(f"{name} is {kind}, a whole number, and {value!r} is given")
+        found[name] = int(value)
+        if not kind.min <= found[name] <= kind.max:
+            raise ArgumentError(f"{name} is {kind}, which has no {value!r}")
+    return found
 
 
 def shared_names(

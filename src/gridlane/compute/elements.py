@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from gridlane.compute.model import Access, Nest, Statement
@@ -17,15 +17,20 @@ from gridlane.compute.polyhedra import Polyhedra
 from gridlane.core.dtypes import DType
 
 
-def without_copies(nest: Nest, types_of: Callable[[Nest], Callable[[str], DType]]) -> Nest:
+def without_copies(
+    nest: Nest,
+    types_of: Callable[[Nest], Callable[[str], DType]],
+    same: Mapping[str, str] | None = None,
+) -> Nest:
     """The same nest with elements in the places of variables that are copies of them.
 
     Args:
         types_of: the types of a nest's variables.
+        same: tensors that are the same array as another one.
     """
     if not nest.variables:
         return nest
-    polyhedra, type_of = Polyhedra(nest), types_of(nest)
+    polyhedra, type_of = Polyhedra(nest, same), types_of(nest)
     for name in nest.variables:
         pair = _ends(polyhedra, name)
         if pair is None or type_of(name) != nest.tensors[pair[0].write.name].dtype:
@@ -40,7 +45,7 @@ def without_copies(nest: Nest, types_of: Callable[[Nest], Callable[[str], DType]
         changed = replace(nest, statements=tuple(statements), variables=variables)
         after = types_of(changed)
         if all(after(each) == type_of(each) for each in variables):
-            return without_copies(changed, types_of)
+            return without_copies(changed, types_of, same)
     return nest
 
 
@@ -84,7 +89,8 @@ def _accesses(polyhedra: Polyhedra, each: Statement, first: Statement, last: Sta
         accesses = []
     element = polyhedra.access(last, last.write)
     for access in accesses:
-        if access.name == last.write.name:
+        memory = polyhedra.memory(access)
+        if memory == polyhedra.memory(last.write):
             pairs = element.apply_range(polyhedra.access(each, access).reverse())
             if not pairs.intersect(
                 polyhedra.same_iterations(last, each, len(first.loops))

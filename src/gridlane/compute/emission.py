@@ -155,7 +155,7 @@ class Emitter:
         if self.is_block:
             self._finish_block()
         names = (*self.nest.arguments, *self.nest.extents)
-        cells = [f"{name}_cell" for name in self.cells]
+        cells = [f"{name}__cell" for name in self.cells]
         known = dict.fromkeys((*names, *cells))
         head = f"def host({self.launch}, {', '.join(known)}):"
         return Emitted(
@@ -344,10 +344,10 @@ class Emitter:
         for place, number in enumerate(order):
             name, step = loops[number].name, loops[number].step
             if place == 1 and rows > 1:
-                body.add(f"{name}_row = {name}_first + {_THREADS[place]} * {rows}")
+                body.add(f"{name}_row = {name}__first + {_THREADS[place]} * {rows}")
                 spans[1] = replace(spans[1], step=rows)
             else:
-                body.add(f"{name} = {name}_first + {_THREADS[place]} * {step}")
+                body.add(f"{name} = {name}__first + {_THREADS[place]} * {step}")
         if rows > 1:
             others = [loop for number, loop in enumerate(loops) if number != order[1]]
             self._threads_of_rows(nodes, loops[order[1]], others, inside, body, rows)
@@ -372,7 +372,7 @@ class Emitter:
             )
         )  # fmt: skip
         ranges = "".join(f"({each.first}, {each.last}, {each.step}), " for each in spans)
-        given = "".join(f"{each}, " for each in arguments if not each.endswith("_first"))
+        given = "".join(f"{each}, " for each in arguments if not each.endswith("__first"))
         lengths = f", {splits.lengths(self._span)}" if splits.scopes else ""
         self.host.add(f"{self.launch}({number}, ({ranges}), ({given}){lengths})")
 
@@ -382,16 +382,16 @@ class Emitter:
         """Kernels of threads that share the iterations of a kernel."""
         if not self.rates.splits or self.plain or self.is_single or self.order.tiles:
             return Splits()
-        known = [each for each in arguments if not each.endswith("_first")]
+        known = [each for each in arguments if not each.endswith("__first")]
         found = Splitter(self, nodes, loops, name, known).splits()
         return found if found.texts else Transposer(self, nodes, loops, name, known).found(found)
 
     def _arguments_of(self, text: str, spans: list[Span]) -> tuple[str, ...]:
         """The arguments of a kernel of a text."""
         words = {*WORD.findall(text)}
-        cells = [f"{each}_cell" for each in self.nest.variables]
+        cells = [f"{each}__cell" for each in self.nest.variables]
         known = [*self.nest.tensors, *cells, *self.nest.scalars, *self.nest.extents, *self.outer]
-        known += [f"{span.name}_first" for span in spans]
+        known += [f"{span.name}__first" for span in spans]
         return tuple(dict.fromkeys(each for each in known if each in words))
 
     def _rows(

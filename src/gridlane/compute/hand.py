@@ -327,7 +327,7 @@ class HandSchedule:
         """Require that each thread's variables have the values that the text's order gives them."""
         last = max(self._number(each) for each in self.schedule.threads)
         count = len(self.dimensions)
-        names = [f"i{n}" for n in range(count)]
+        names = [f"i{n}'" for n in range(count)]
         for variable, rank in self.polyhedra.private.items():
             users = self.polyhedra.users(variable)
             if rank == 0 or not users:

@@ -112,7 +112,7 @@ def _split(
     polyhedra: Polyhedra, order: Order, factors: dict[int, int]
 ) -> tuple[Order, tuple[int, ...]]:
     """The same order with dimensions as tiles and the iterations of a tile."""
-    names = [f"i{number}" for number in range(order.count)]
+    names = [f"i{number}'" for number in range(order.count)]
     moved: list[str] = []
     unrolled: list[int] = []
     for number, name in enumerate(names):

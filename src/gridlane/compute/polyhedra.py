@@ -87,20 +87,21 @@ class Polyhedra:
 
     def access(self, statement: Statement, access: Access) -> isl.Map:
         """The elements that a statement's iterations access."""
-        indices, name = access.indices, self._memory(access)
+        indices, name = access.indices, self.memory(access)
         if access.name in self.nest.tensors:
             rank = len(self.nest.tensors[access.name].extents)
         else:
             rank = self.private.get(access.name, 0)
             indices = tuple([each.name for each in statement.loops[:rank]])
         if indices is None:
-            names = ", ".join(f"e{n}" for n in range(rank))
-            text = f"{{ {self._tuple(statement)} -> {access.name}[{names}] }}"
+            names = ", ".join(f"e{n}'" for n in range(rank))
+            text = f"{{ {self._tuple(statement)} -> {name}[{names}] }}"
         else:
             text = f"{{ {self._tuple(statement)} -> {name}[{', '.join(indices)}] }}"
         return self.map(text).intersect_domain(self.domain(statement))
 
-    def _memory(self, access: Access) -> str:
+    def memory(self, access: Access) -> str:
+        """The name of the array, or variable, that an access is to."""
         return self.same.get(access.name, access.name)
 
     @cached_property
@@ -129,7 +130,7 @@ class Polyhedra:
                 pairs = [(one.write, each) for each in (other.write, *other.reads)]
                 pairs += [(each, other.write) for each in one.reads]
                 for first, second in pairs:
-                    if self._memory(first) != self._memory(second):
+                    if self.memory(first) != self.memory(second):
                         continue
                     own = one is other and first.name == second.name == one.write.name
                     if relaxed and own and one.operator and _is_same(first, second):
@@ -184,9 +185,9 @@ class Polyhedra:
         every = self.dependences if relaxed else self.strict
         among = every.intersect_domain(inside).intersect_range(inside)
         moved = among.apply_domain(orders).apply_range(orders)
-        one = [f"i{n}" for n in range(count)]
-        other = [f"i{n}" if n < dimension else f"o{n}" for n in range(count)]
-        text = f"{{ [{', '.join(one)}] -> [{', '.join(other)}] : o{dimension} != i{dimension} }}"
+        one = [f"i{n}'" for n in range(count)]
+        other = [f"i{n}'" if n < dimension else f"o{n}'" for n in range(count)]
+        text = f"{{ [{', '.join(one)}] -> [{', '.join(other)}] : o{dimension}' != i{dimension}' }}"
         return moved.intersect(isl.UnionMap.from_map(self.map(text))).is_empty()
 
     def may_turn(
@@ -203,9 +204,9 @@ class Polyhedra:
         inside = _union_set([self.domain(s) for s in self.nest.statements if s.name in names])
         among = self.strict.intersect_domain(inside).intersect_range(inside)
         moved = among.apply_domain(orders).apply_range(orders)
-        one = [f"i{n}" for n in range(count)]
-        other = [f"i{n}" if n < outer else f"o{n}" for n in range(count)]
-        against = f"o{outer} > i{outer} and o{inner} < i{inner}"
+        one = [f"i{n}'" for n in range(count)]
+        other = [f"i{n}'" if n < outer else f"o{n}'" for n in range(count)]
+        against = f"o{outer}' > i{outer}' and o{inner}' < i{inner}'"
         text = f"{{ [{', '.join(one)}] -> [{', '.join(other)}] : {against} }}"
         return moved.intersect(isl.UnionMap.from_map(self.map(text))).is_empty()
 
@@ -213,9 +214,9 @@ class Polyhedra:
         self, names: set[str], dimension: int, orders: isl.UnionMap, count: int
     ) -> tuple[Statement, Statement] | None:
         """Two statements with a dependence that a dimension of the order carries, if any are."""
-        one = [f"i{n}" for n in range(count)]
-        other = [f"i{n}" if n < dimension else f"o{n}" for n in range(count)]
-        text = f"{{ [{', '.join(one)}] -> [{', '.join(other)}] : o{dimension} != i{dimension} }}"
+        one = [f"i{n}'" for n in range(count)]
+        other = [f"i{n}'" if n < dimension else f"o{n}'" for n in range(count)]
+        text = f"{{ [{', '.join(one)}] -> [{', '.join(other)}] : o{dimension}' != i{dimension}' }}"
         apart = isl.UnionMap.from_map(self.map(text))
         pairs = self.strict.intersect(orders.apply_range(apart).apply_range(orders.reverse()))
         inside = _union_set([self.domain(s) for s in self.nest.statements if s.name in names])
@@ -238,7 +239,7 @@ class Polyhedra:
         write = statement.write
         if write.name not in self.nest.tensors or not write.indices or statement.tests:
             return False
-        own = [each for each in statement.reads if self._memory(each) == self._memory(write)]
+        own = [each for each in statement.reads if self.memory(each) == self.memory(write)]
         names = {word for index in write.indices for word in _WORD.findall(index)}
         if names & moving or not any(_is_same(each, write) for each in own):
             return False
@@ -335,8 +336,8 @@ class Polyhedra:
 
     def same_iterations(self, one: Statement, other: Statement, depth: int) -> isl.Map:
         """Pairs of iterations of two statements that are one iteration of the outermost loops."""
-        left = [f"i{n}" for n in range(len(one.loops))]
-        right = [f"i{n}" if n < depth else f"o{n}" for n in range(len(other.loops))]
+        left = [f"i{n}'" for n in range(len(one.loops))]
+        right = [f"i{n}'" if n < depth else f"o{n}'" for n in range(len(other.loops))]
         return self.map(f"{{ {one.name}[{', '.join(left)}] -> {other.name}[{', '.join(right)}] }}")
 
     def _equal(self, users: list[Statement], number: int) -> isl.UnionMap:
@@ -346,17 +347,17 @@ class Polyhedra:
 
 def _pairs(one: Statement, other: Statement, number: int) -> str:
     """Pairs of iterations of two statements with the same value of a loop, in isl's text."""
-    left = [f"i{n}" for n in range(len(one.loops))]
-    right = [f"i{n}" if n == number else f"o{n}" for n in range(len(other.loops))]
+    left = [f"i{n}'" for n in range(len(one.loops))]
+    right = [f"i{n}'" if n == number else f"o{n}'" for n in range(len(other.loops))]
     return f"{{ {one.name}[{', '.join(left)}] -> {other.name}[{', '.join(right)}] }}"
 
 
 def _pairs_apart(one: Statement, other: Statement, number: int) -> str:
     """Pairs of iterations with other values of a loop, and the same of those around it."""
-    left = [f"i{n}" for n in range(len(one.loops))]
-    right = [f"i{n}" if n < number else f"o{n}" for n in range(len(other.loops))]
+    left = [f"i{n}'" for n in range(len(one.loops))]
+    right = [f"i{n}'" if n < number else f"o{n}'" for n in range(len(other.loops))]
     pair = f"{one.name}[{', '.join(left)}] -> {other.name}[{', '.join(right)}]"
-    return f"{{ {pair} : i{number} != o{number} }}"
+    return f"{{ {pair} : i{number}' != o{number}' }}"
 
 
 def _is_same(one: Access, other: Access) -> bool:

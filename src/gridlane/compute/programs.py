@@ -75,7 +75,7 @@ class Program:
         values = dict(given)
         for name in self.emitted.cells:
             kind = CONVERSIONS[NAMES[str(self.typing.type_of(name))]]
-            values[f"{name}_cell"] = cuda.to_device(np.zeros(1, kind))
+            values[f"{name}__cell"] = cuda.to_device(np.zeros(1, kind))
         if steps is not None and self.emitted.cells:
             steps.refuse()  # the cells are of one call
         self.host(partial(self._launch, steps), **{**values, **extents})
@@ -104,8 +104,8 @@ class Program:
         for axis in (1, 2):
             grids = [part for each in grids for part in _split(*each, axis, block, spans)]
         for blocks, firsts in grids:
-            values = {f"{s.name}_first": n for s, n in zip(text.spans, firsts, strict=True)}
-            more = [values[name] for name in text.arguments if name.endswith("_first")]
+            values = {f"{s.name}__first": n for s, n in zip(text.spans, firsts, strict=True)}
+            more = [values[name] for name in text.arguments if name.endswith("__first")]
             shape = tuple(blocks) or (1,), block or (text.threads,)
             where = *shape, 0, self.metadata.shared_bytes
             launch = kernel[where]
@@ -128,9 +128,9 @@ class Program:
         if found is None:
             return False
         split, blocks = found
-        own = [each for each in text.arguments if not each.endswith("_first")]
+        own = [each for each in text.arguments if not each.endswith("__first")]
         values: dict[str, Any] = dict(zip(own, args, strict=True))
-        values |= {f"{s.name}_first": first for s, (first, *_) in zip(text.spans, spans)}
+        values |= {f"{s.name}__first": first for s, (first, *_) in zip(text.spans, spans)}
         values[split.count] = blocks
         shape = blocks, *(counts[1:] or [1]), *(counts[:1] or [1])
         if split.arrays and steps is not None:

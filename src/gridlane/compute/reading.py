@@ -90,6 +90,8 @@ class _Reader:
         for each in ast.walk(self.tree):
             if isinstance(each, ast.Call):
                 self._require_meant(each)
+        for name in self.extents:
+            self._require_name(name, self.tree, is_index=True)
         for name in (*self.extents, *self.signature.parameters):
             self.outside.pop(name, None)  # an extent's name hides a global one
         whole = [name for name, kind in self.scalars.items() if kind.is_integer]
@@ -138,6 +140,8 @@ class _Reader:
                     f"{name} has the type Tensor[dtype, ...], a dtype, int or float, "
                     f"not {given!r}", self.loc(node),
                 )  # fmt: skip
+            is_index = name in self.scalars and self.scalars[name].is_integer
+            self._require_name(name, node, is_index)
         for type_ in self.tensors.values():
             for extent in type_.extents:
                 if not isinstance(extent, int):
@@ -163,6 +167,23 @@ class _Reader:
             raise NameLookupError(
                 f"{word} is {value!r} here, and in loop nests it is that of {known}",
                 self.loc(call.func),
+            )
+
+    def _require_name(self, name: str, node: ast.AST, is_index: bool = False) -> None:
+        """Require that the texts of isl and of kernels can have a name.
+
+        Args:
+            is_index: it is that of a loop, an extent or an integer, which isl calculates with.
+
+        Raises:
+            NameLookupError: one of them has another meaning for it, or cannot read it.
+        """
+        if name in _OF_KERNELS or name.endswith(("__first", "__cell")):
+            raise NameLookupError(f"{name} is a word of kernels: take another name", self.loc(node))
+        if not name.isascii() or (is_index and name in _OF_ISL):
+            raise NameLookupError(
+                f"isl, which computes dependences, cannot read the name {name}: take another one",
+                self.loc(node),
             )
 
     def _outside_of(self, node: ast.expr) -> Any:
@@ -226,6 +247,7 @@ class _Reader:
             raise TypingError("range() has one to three arguments", self.loc(target))
         if target.id in self.tensors or target.id in self.scalars or target.id in self.extents:
             raise UnsupportedError(f"the loop hides {target.id}", self.loc(target))
+        self._require_name(target.id, target, is_index=True)
         start = bounds[0] if len(bounds) > 1 else ast.Constant(0)
         stop = bounds[1] if len(bounds) > 1 else bounds[0]
         step = constant_of(bounds[2], self._captured()) if len(bounds) == 3 else 1
@@ -336,7 +358,7 @@ class _Reader:
                 f"{len(target.elts)} targets for {len(value.elts)} values", self.loc(target)
             )
         values = value.elts
-        if _meet(target.elts, values):
+        if _meet(target.elts, values, self.tensors):
             values = [self._kept(each) for each in values]
         for number, (one, other) in enumerate(zip(target.elts, values, strict=True)):
             self.place = (*self.place[:-1], self.place[-1] + (number > 0))
@@ -357,6 +379,7 @@ class _Reader:
             return self._element(node)
         if node.id in self.names or node.id in self.scalars or node.id in self.tensors:
             raise UnsupportedError(f"{node.id} is not assigned to", self.loc(node))
+        self._require_name(node.id, node)
         self.variables.setdefault(node.id)
         self.used.add(node.id)
         return Access(node.id, (), self.loc(node))
@@ -435,6 +458,11 @@ def outside_of(function: Callable[..., Any]) -> dict[str, Any]:
     return {**closed.globals, **closed.nonlocals}
 
 
+_OF_ISL = frozenset(
+    ("exists", "implies", "min", "max", "mod", "floor", "ceil", "floord", "ceild", "infty",
+     "infinity", "nan", "NaN", "rat", "true", "false")
+)  # fmt: skip
+_OF_KERNELS = frozenset(("cuda", "math"))
 _NUMBERS = "math", "numpy", None, ""
 _WORDS: dict[str, tuple[str | None, ...]] = {
     **dict.fromkeys(("range", "min", "max", "int", "bool", "float", "round"), ("builtins",)),
@@ -449,8 +477,12 @@ _BUILTINS: dict[str, Any] = {
 }  # fmt: skip
 
 
-def _meet(targets: Sequence[ast.expr], values: Sequence[ast.expr]) -> bool:
-    """Whether a value, or an index of a target, reads what a target before it assigns to."""
+def _meet(
+    targets: Sequence[ast.expr], values: Sequence[ast.expr], tensors: Mapping[str, TensorType]
+) -> bool:
+    """Whether a value, or an index of a target, reads what a target before it assigns to. Tensors
+    of as many axes may be one array.
+    """
     written = set[str]()
     for target, value in zip(targets, values, strict=True):
         read = {each.id for each in ast.walk(value) if isinstance(each, ast.Name)}
@@ -460,7 +492,10 @@ def _meet(targets: Sequence[ast.expr], values: Sequence[ast.expr]) -> bool:
             base = target.value
         if written & read:
             return True
-        written |= {base.id} if isinstance(base, ast.Name) else set()
+        if isinstance(base, ast.Name):
+            rank = len(tensors[base.id].extents) if base.id in tensors else None
+            written |= {name for name, each in tensors.items() if len(each.extents) == rank}
+            written.add(base.id)
     return False
 
 

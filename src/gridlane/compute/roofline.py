@@ -91,7 +91,7 @@ def roofline_line(work: Work, values: Mapping[str, int], peaks: Peaks | None, de
 def _elements(polyhedra: Polyhedra, statement: Statement, access: Access) -> isl.Set:
     """The elements of an access; all of the tensor's where an index is not affine."""
     extents = polyhedra.nest.tensors[access.name].extents
-    names = [f"e{n}" for n in range(len(extents))]
+    names = [f"e{n}'" for n in range(len(extents))]
     box = " and ".join(f"0 <= {e} < {extent}" for e, extent in zip(names, extents, strict=True))
     whole = polyhedra.set(f"{{ {access.name}[{', '.join(names)}] : {box} }}")
     return polyhedra.access(statement, access).range().intersect(whole)

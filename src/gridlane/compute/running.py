@@ -14,7 +14,8 @@ import numpy as np
 import gridlane
 from gridlane import cuda
 from gridlane.compute import kinds
-from gridlane.compute.checking import Bounds, shared_names
+from gridlane.compute.alone import alone
+from gridlane.compute.checking import Bounds, require_numbers, shared_names
 from gridlane.compute.elements import without_copies
 from gridlane.compute.emission import Emitted, Emitter
 from gridlane.compute.explaining import outline_of
@@ -99,8 +100,7 @@ class Compute:
             )
         self._is_checked = self.metadata != Metadata() or self.hints.async_copy
         self.threshold = Threshold() if compile_target == "heterogeneous" else None
-        self.nest: Nest = apart(read(function))
-        self.nest = without_copies(self.nest, lambda nest: self._typing_of(nest).type_of)
+        self._read(kernel)
         self._written = {each.write.name for each in self.nest.statements}
         self._programs: dict[Any, Program] = {}
         self._known = Known()
@@ -111,19 +111,32 @@ class Compute:
         self._repeated = Repeated(self.nest.arguments, self.nest.tensors)
         self._tuned: dict[tuple[str, str], Compute] = {}
         self._tuned_for: dict[Hashable, Compute] = {}
+
+    @alone
+    def _read(self, kernel: str | None) -> None:
+        """Read the loops, and require that they are of a kind."""
+        self._text: Nest = apart(read(self.function))
+        self.nest: Nest = self._nest_of({})
         if kernel is not None:
             kinds.require(kinds.named(kernel), self._polyhedra)
 
+    def _nest_of(self, same: Mapping[str, str]) -> Nest:
+        """The loops for arrays some of which are the same."""
+        return without_copies(self._text, lambda nest: self._typing_of(nest).type_of, same)
+
     @cached_property
+    @alone
     def kind(self) -> kinds.Kind:
         """The most special kind that the loops are of."""
         return kinds.kind_of(self._polyhedra)
 
     @cached_property
+    @alone
     def _polyhedra(self) -> Polyhedra:
         return Polyhedra(self.nest)
 
     @cached_property
+    @alone
     def _bounds(self) -> Bounds:
         return Bounds(self._polyhedra)
 
@@ -144,6 +157,7 @@ class Compute:
         """The kernels, and the host's function, for devices of the current one's kind."""
         return self._chosen()[0]
 
+    @alone
     def _chosen(self) -> tuple[Emitted, str]:
         rates = _rates(self)
         if rates not in self._orders and self._schedule is not None:
@@ -166,6 +180,7 @@ class Compute:
         return is_shaped or is_bound
 
     @cached_property
+    @alone
     def _library(self) -> tuple[Library | None, tuple[str, ...]]:
         """What computes the loops in their place, or the reasons of what does not."""
         if self._schedule is not None:
@@ -176,6 +191,7 @@ class Compute:
         return library_of(self._polyhedra, types, freedom)
 
     @cached_property
+    @alone
     def _rest(self) -> Program | None:
         """What reads the sums of the library."""
         rest = self._library[0].rest if self._library[0] is not None else None
@@ -188,25 +204,28 @@ class Compute:
     def _program(self, same: dict[str, str], plain: bool) -> Program:
         """The kernels for arrays some of which are the same."""
         rates = _rates(self)
-        key = (tuple(sorted(same.items())) if not plain else (), plain, rates)
+        key = tuple(sorted(same.items())), plain, rates
         if key not in self._programs:
-            if plain:
-                emitted = Emitter(self._polyhedra, self._typing, plain).emitted()
-            elif self._schedule is not None:
-                polyhedra = Polyhedra(self.nest, same) if same else self._polyhedra
-                hand = HandSchedule(polyhedra, self._schedule)
-                emitted = hand.emitted(self._typing, rates.of_lanes)
-            elif same:
-                polyhedra = Polyhedra(self.nest, same)
-                own = rates.of_lanes if self._has_lanes else rates
-                emitted = chosen(polyhedra, self._typing, own)[0]
-                emitted = hinted(polyhedra, self._typing, own, self.hints, emitted)
-            else:
-                emitted = self.emitted
-            self._programs[key] = Program(
-                self.nest, self._typing, emitted, same, self.metadata, self.fastmath
-            )
+            self._programs[key] = self._new_program(same, plain, rates)
         return self._programs[key]
+
+    @alone
+    def _new_program(self, same: dict[str, str], plain: bool, rates: Rates) -> Program:
+        nest, polyhedra, typing = self.nest, self._polyhedra, self._typing
+        if same:
+            nest = self._nest_of(same)
+            polyhedra, typing = Polyhedra(nest, same), self._typing_of(nest)
+        if plain:
+            emitted = Emitter(polyhedra, typing, plain).emitted()
+        elif self._schedule is not None:
+            emitted = HandSchedule(polyhedra, self._schedule).emitted(typing, rates.of_lanes)
+        elif same:
+            own = rates.of_lanes if self._has_lanes else rates
+            emitted = chosen(polyhedra, typing, own)[0]
+            emitted = hinted(polyhedra, typing, own, self.hints, emitted)
+        else:
+            emitted = self.emitted
+        return Program(nest, typing, emitted, same, self.metadata, self.fastmath)
 
     def __reduce__(self) -> str:
         return self.function.__qualname__  # pickle finds it in its module
@@ -334,7 +353,7 @@ class Compute:
                 f"{nest.name}() has {len(nest.arguments)} arguments, and {len(args)} are given"
             )
         given = dict(zip(nest.arguments, args, strict=True))
-        whole = {name: int(given[name]) for name, kind in nest.scalars.items() if kind.is_integer}
+        whole = require_numbers(nest.scalars, given)
         return {**whole, **bind(nest.tensors, {n: given[n] for n in nest.tensors}, whole)}
 
     def _run(
@@ -368,7 +387,8 @@ class Compute:
         computed."""
         with nullcontext() if name == "auto" else gridlane.device(name):
             nest = self.nest
-            given = dict(zip(nest.arguments, args, strict=True))
+            given: dict[str, Any] = dict(zip(nest.arguments, args, strict=True))
+            given |= {name: extents[name] for name in nest.scalars if name in extents}
             program = self._program(shared_names(nest.tensors, given, self._written), plain)
             library, run = None if plain or program.same else self._library[0], program.run
             by_library = library is not None and self._is_for(library, given, extents)
@@ -377,7 +397,7 @@ class Compute:
             if library is not None and by_library:
                 run = partial(self._by_library, library)
             if key is None or library is not None:
-                self._on_device(run, given, extents)
+                self._on_device(run, given, extents, program.same)
                 return library if by_library else None
             steps = Steps(nest.arguments)
             program.run(given, extents, steps)
@@ -417,12 +437,17 @@ class Compute:
         code = self.function.__code__
         return Loc(code.co_filename, code.co_firstlineno, function=self.nest.name)
 
-    def _on_device(self, run: _Run, given: dict[str, Any], extents: dict[str, int]) -> None:
-        """Run with arrays in the device's memory, and copy those that are written back."""
+    def _on_device(
+        self, run: _Run, given: dict[str, Any], extents: dict[str, int], same: Mapping[str, str]
+    ) -> None:
+        """Run with arrays in the device's memory, one for those that are the same, and copy those
+        that are written back."""
         values = dict(given)
         if not current.device().host_visible:
             for name in self.nest.tensors:
-                if isinstance(given[name], np.ndarray):
+                if isinstance(given[name], np.ndarray) and name in same:
+                    values[name] = values[same[name]].view(given[name].dtype)
+                elif isinstance(given[name], np.ndarray):
                     values[name] = cuda.to_device(given[name])
         run(values, extents)
         for name in self._written & {*self.nest.tensors}:
@@ -438,6 +463,7 @@ class Compute:
         library.run(given, sums)
         self._rest.run({**given, name: sums}, extents)
 
+    @alone
     def schedule(
         self,
         *order: str,
@@ -485,6 +511,7 @@ class Compute:
         hand.emitted(made._typing, _rates(made).of_lanes)
         return made
 
+    @alone
     def explain(self, *args: Any) -> str:
         """The schedule for the current device: its loops with the reason of each, a line of the
         roofline, and the text of the kernels and of what launches them.

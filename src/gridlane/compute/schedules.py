@@ -60,11 +60,11 @@ def in_strips(polyhedra: Polyhedra, order: Order, wanted: Mapping[str, tuple[int
         if domain.is_empty():
             continue
         times = isl.Map.from_union_map(order.map.intersect_domain(domain))
-        ins = [f"i{n}" for n in range(order.count)]
+        ins = [f"i{n}'" for n in range(order.count)]
         outs, last = [*ins], "0"
         if each.name in wanted:
             place, size = wanted[each.name]
-            outs[place], last = f"floor(i{place}/{size})", f"i{place}"
+            outs[place], last = f"floor(i{place}'/{size})", f"i{place}'"
         text = f"{{ [{', '.join(ins)}] -> [{', '.join([*outs, last])}] }}"
         one = isl.UnionMap.from_map(times.apply_range(polyhedra.map(text)))
         found = one if found is None else found.union(one)
@@ -102,13 +102,13 @@ def bounded(
     """isl's options and the limit of its operations; the value says whether it was kept."""
     context, done = isl.DEFAULT_CONTEXT, [False]
     kept = context.get_schedule_serialize_sccs(), context.get_schedule_outer_coincidence()
-    context.set_schedule_serialize_sccs(int(is_apart))
-    context.set_schedule_outer_coincidence(int(is_coincident))
-    context.set_tile_scale_tile_loops(0)
-    context.set_tile_shift_point_loops(0)
-    context.reset_operations()
-    context.set_max_operations(most)
-    try:
+    try:  # a signal may come between any two of these
+        context.set_schedule_serialize_sccs(int(is_apart))
+        context.set_schedule_outer_coincidence(int(is_coincident))
+        context.set_tile_scale_tile_loops(0)
+        context.set_tile_shift_point_loops(0)
+        context.reset_operations()
+        context.set_max_operations(most)
         yield lambda: done[0]
         done[0] = True
     except isl.Error:

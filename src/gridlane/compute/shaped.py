@@ -67,7 +67,7 @@ class ShapedEmitter(Emitter):
             return Splits()
         ways = Way(True, threads, 1, blocks > 1), Way(False, threads, 1024 // threads, blocks > 1)
         ways = ways[0], replace(ways[1], across=min(32, ways[1].across))
-        known = [each for each in arguments if not each.endswith("_first")]
+        known = [each for each in arguments if not each.endswith("__first")]
         found = Splitter(self, nodes, loops, name, known).splits(ways, blocks)
         divided = {self._dimension(each.loop.name) for each in found.divided}
         if found.texts and divided == {number}:
@@ -87,7 +87,7 @@ class ShapedEmitter(Emitter):
         names = isl.IdList.alloc(order.get_ctx(), count)
         for number in range(count):
             names = names.add(isl.Id.read_from_str(order.get_ctx(), f"{self.letter}{number}"))
-        dims = ", ".join(f"i{n}" for n in range(count))
+        dims = ", ".join(f"i{n}'" for n in range(count))
         if self.unrolled:
             options = [f"[{dims}] -> unroll[{each}]" for each in self.unrolled]
             build = build.set_options(isl.UnionMap(f"{{ {'; '.join(options)} }}"))
@@ -150,6 +150,6 @@ class ShapedEmitter(Emitter):
                 continue
             threads[text] = count
             extent = self.block[axis]
-            first = f"({loop.name}_first + cuda.blockIdx.{'xyz'[axis]} * {extent * loop.step})"
+            first = f"({loop.name}__first + cuda.blockIdx.{'xyz'[axis]} * {extent * loop.step})"
             found[text] = Range(first, (extent - 1) * loop.step + count)
         return found

@@ -162,8 +162,8 @@ class Sharing:
         order, polyhedra = self.source.order, self.polyhedra
         domain = isl.UnionSet.from_set(polyhedra.domain(statement))
         times = order.map.intersect_domain(domain)
-        one = [f"i{n}" for n in range(order.count)]
-        other = [f"i{n}" if n < dimension else f"o{n}" for n in range(order.count)]
+        one = [f"i{n}'" for n in range(order.count)]
+        other = [f"i{n}'" if n < dimension else f"o{n}'" for n in range(order.count)]
         text = f"{{ [{', '.join(one)}] -> [{', '.join(other)}] : {condition} }}"
         both = isl.UnionMap.from_map(polyhedra.map(text))
         pairs = times.apply_range(both).apply_range(times.reverse())
@@ -179,7 +179,7 @@ class Sharing:
         """Whether each iteration of a dimension has a variable for itself."""
         if statement.write.name not in self.nest.variables:
             return False
-        found = self._elements(statement, dimension, f"o{dimension} != i{dimension}")
+        found = self._elements(statement, dimension, f"o{dimension}' != i{dimension}'")
         return found.intersect(found.domain().identity()).is_empty()
 
     def _meets(self, adder: Statement, inside: list[Statement]) -> bool:

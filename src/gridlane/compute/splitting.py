@@ -308,7 +308,7 @@ class Splitter:
         across = "cuda.threadIdx.y" if way.is_lanes else "cuda.threadIdx.x"
         places = [f"(cuda.blockIdx.x * {way.across} + {across})", "cuda.blockIdx.y"]
         for loop, place in zip(self.loops, places):
-            lines.add(f"{loop.name} = {loop.name}_first + {place} * {loop.step}")
+            lines.add(f"{loop.name} = {loop.name}__first + {place} * {loop.step}")
         body = Shared(source, self.inside, lines, self.sharing, way, self.prefix, is_second)
         tests = [each for loop in reversed(self.loops) for each in tests_of(loop)]
         self._start(lines)
@@ -330,7 +330,7 @@ class Splitter:
         parts = [f"    {each}" for each in body.head.values()] + (lines.lines or ["    pass"])
         text = "\n".join(parts)
         words = {*WORD.findall(text)}
-        firsts = [f"{loop.name}_first" for loop in self.loops]
+        firsts = [f"{loop.name}__first" for loop in self.loops]
         own = [f"{self.prefix}_blocks_{n}" for n in range(len(body.arrays))]
         own.append(self._count)
         names = dict.fromkeys((*self.known, *firsts, *own))
@@ -338,7 +338,7 @@ class Splitter:
         return f"def {name}({', '.join(arguments)}):\n{text}\n", arguments, body
 
     def _extra(self, text: SplitText) -> list[str]:
-        return [*text.arrays, self._count, *(f"{loop.name}_first" for loop in self.loops)]
+        return [*text.arrays, self._count, *(f"{loop.name}__first" for loop in self.loops)]
 
     def _start(self, lines: Lines) -> None:
         """Assign variables, whose own assignments may be in conditions."""

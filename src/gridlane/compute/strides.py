@@ -107,7 +107,7 @@ class Strides:
         if key not in self._steps:
             domain = isl.UnionSet.from_set(self.polyhedra.domain(statement))
             times = isl.Map.from_union_map(self.order.map.intersect_domain(domain))
-            names = [f"i{n}" for n in range(self.order.count)]
+            names = [f"i{n}'" for n in range(self.order.count)]
             moved = [f"{n} + {step}" if k == dimension else n for k, n in enumerate(names)]
             text = f"{{ [{', '.join(names)}] -> [{', '.join(moved)}] }}"
             stepped = times.apply_range(self.polyhedra.map(text)).apply_range(times.reverse())

@@ -170,7 +170,7 @@ class Body:
         most, least = firsts[0], ends[0]
         for first, end in zip(firsts[1:], ends[1:], strict=True):
             most, least = f"max({most}, {first})", f"min({least}, {end})"
-        start, stop = f"{loop.name}_first", f"{loop.name}_end"
+        start, stop = f"{loop.name}__first", f"{loop.name}_end"
         self.lines.add(f"{start} = {most}")
         self.lines.add(f"{stop} = max({start}, {least})")
         for row, first, end in zip(whole, firsts, ends, strict=True):
@@ -322,7 +322,7 @@ class Body:
             if word not in self.shared:
                 return word
             self.emitter.cells.setdefault(word)
-            return f"{word}_cell[0]"
+            return f"{word}__cell[0]"
 
         return WORD.sub(element, text)
 

@@ -157,7 +157,7 @@ class Transposer:
             lines.add(f"{tile} = cuda.shared.array(({TILE}, {TILE + 1}), {kind})")
         x, y, *others = [self.loops[number] for number in order]
         for each in others:
-            lines.add(f"{each.name} = {each.name}_first + cuda.blockIdx.z * {each.step}")
+            lines.add(f"{each.name} = {each.name}__first + cuda.blockIdx.z * {each.step}")
         written = {each.write.name for each in self.statements}
         for name in source.nest.variables:
             if name in written:
@@ -170,7 +170,7 @@ class Transposer:
             places = (moved, "cuda.threadIdx.x") if is_load else ("cuda.threadIdx.x", moved)
             for loop, place, block in zip((x, y), places, "xy", strict=True):
                 whole = f"cuda.blockIdx.{block} * {TILE} + {place}"
-                lines.add(f"{loop.name} = {loop.name}_first + ({whole}) * {loop.step}")
+                lines.add(f"{loop.name} = {loop.name}__first + ({whole}) * {loop.step}")
             for test in (test for loop in reversed(self.loops) for test in tests_of(loop)):
                 lines.add(f"if {test}:")
                 lines.depth += 1
@@ -183,7 +183,7 @@ class Transposer:
                 lines.add("cuda.syncthreads()")
         text = "\n".join(lines.lines)
         words = {*WORD.findall(text)}
-        known = dict.fromkeys((*self.known, *(f"{each.name}_first" for each in self.loops)))
+        known = dict.fromkeys((*self.known, *(f"{each.name}__first" for each in self.loops)))
         arguments = tuple([each for each in known if each in words])
         return f"def {self.name}({', '.join(arguments)}):\n{text}\n", arguments
 

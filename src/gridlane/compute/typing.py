@@ -9,6 +9,7 @@ all that is assigned to it, promoted.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Mapping
 from copy import copy
 from types import ModuleType
@@ -19,7 +20,7 @@ import numpy as np
 
 from gridlane.compute.affine import NotAffine, affine
 from gridlane.compute.model import Nest, Statement
-from gridlane.core.dtypes import DType, b1, f32, f64, from_numpy, i64
+from gridlane.core.dtypes import DType, b1, f32, f64, from_numpy, i64, u64
 from gridlane.core.errors import TypingError, UnsupportedError
 from gridlane.core.source import Loc
 
@@ -48,6 +49,7 @@ class Typing:
         self.nest, self.place, self.outside = nest, place, outside
         self.variables: dict[str, Kind] = {}
         self._is_checked = False
+        self._is_exact = False
         self._staged: Mapping[str, tuple[str, tuple[str, ...]]] = {}
         while True:
             before = dict(self.variables)
@@ -101,7 +103,10 @@ class Typing:
             before = ast.copy_location(_loaded(node.target), node)
             value = ast.copy_location(ast.BinOp(before, node.op, node.value), node)
         text, kind = self.expression(value)
-        return f"{target} = {_cast(text, kind, self.type_of(statement.write.name))}"
+        try:
+            return f"{target} = {_cast(text, kind, self.type_of(statement.write.name))}"
+        except _DoesNotFit as error:
+            raise TypingError(str(error), self.place(value)) from None
 
     def type_of(self, name: str) -> DType:
         """The type of a tensor's elements or of a variable."""
@@ -123,6 +128,12 @@ class Typing:
         Raises:
             CompileError: it is outside of what loop nests have; located.
         """
+        try:
+            return self._expression(node)
+        except _DoesNotFit as error:
+            raise TypingError(str(error), self.place(node)) from None
+
+    def _expression(self, node: ast.expr) -> tuple[str, Kind]:
         match node:
             case ast.Constant(value=bool(value)):
                 return str(value), b1
@@ -164,25 +175,24 @@ class Typing:
                 raise UnsupportedError(f"an expression has no {word}", self.place(node))
 
     def _index(self, node: ast.expr) -> str:
-        text = self.expression(node)[0]
-        if not self._is_checked or isinstance(node, ast.Constant):
-            return text
         nest = self.nest
         names = nest.names - {*nest.tensors, *nest.variables, *nest.captured}
         try:
             affine(node, dict(zip(names, names, strict=True)), nest.captured)
         except NotAffine:
-            return text
-        return f"{NAMES['u64']}({text})"
+            return self.expression(node)[0]
+        exact = copy(self)
+        exact._is_exact = True  # isl's numbers have no types, so none wraps
+        text = exact.expression(node)[0]
+        is_bare = not self._is_checked or isinstance(node, ast.Constant)
+        return text if is_bare else f"{NAMES['u64']}({text})"
 
     def _name(self, name: str, node: ast.expr) -> tuple[str, Kind]:
         if name in self.nest.variables:
             origin = self.nest.origins.get(name, name)
             return name, self.variables.get(origin, WEAK_INT)
         if name in self.nest.scalars:
-            kind = self.nest.scalars[name]
-            weak = WEAK_FLOAT if kind.is_float else WEAK_INT
-            return name, weak if name in self.nest.weak else kind
+            return self._scalar(name, self.nest.scalars[name])
         value = None if name in self.nest.extents else self.outside.get(name)
         if isinstance(value, bool):
             return repr(value), b1
@@ -191,6 +201,15 @@ class Typing:
         if name in self.nest.tensors:
             raise TypingError(f"{name} is a tensor, and a number is needed", self.place(node))
         return name, WEAK_INT  # a loop or an extent
+
+    def _scalar(self, name: str, kind: DType) -> tuple[str, Kind]:
+        """A scalar argument: kernels are given Python's numbers, whatever its type is."""
+        weak = WEAK_FLOAT if kind.is_float else WEAK_INT
+        if self._is_exact and kind.is_integer:
+            return name, WEAK_INT
+        if name in self.nest.weak:
+            return (f"{NAMES['f64']}({name})" if kind.is_float else name), weak
+        return (name if kind == i64 else f"{NAMES[str(kind)]}({name})"), kind
 
     def _constant(self, module: str, name: str, node: ast.expr) -> tuple[str, Kind]:
         """A number of a module, as ``math.inf``."""
@@ -210,6 +229,11 @@ class Typing:
         is_float = kind == WEAK_FLOAT or (isinstance(kind, DType) and kind.is_float)
         if isinstance(op, ast.Div) and not is_float:
             kind = WEAK_FLOAT if kind == WEAK_INT else f64
+        if sign in ("+", "-") and left[1] == right[1] == b1:
+            raise TypingError(
+                f"{sign} of two conditions is one in NumPy, and a number in Python: write int(...)",
+                self.place(node),
+            )
         if sign in ("&", "|", "^", "<<", ">>") and is_float:
             raise TypingError(f"{sign} is of integers, not of {kind}", self.place(node))
         if sign == "**" and isinstance(right[1], str) and right[0] in ("2", "2.0"):
@@ -236,9 +260,7 @@ class Typing:
             sign = _COMPARED.get(type(op))
             if sign is None:
                 raise UnsupportedError(f"no comparison {type(op).__name__}", self.place(one))
-            first, second = self.expression(one), self.expression(other)
-            kind = _promoted(first[1], second[1])
-            parts.append(f"({_cast(*first, kind)} {sign} {_cast(*second, kind)})")
+            parts.append(_comparison(self.expression(one), sign, self.expression(other)))
         return f"({' and '.join(parts)})", b1
 
     def _call(self, node: ast.Call) -> tuple[str, Kind]:
@@ -253,8 +275,9 @@ class Typing:
             kind = _promoted(kind, each[1])
         word = getattr(value, "__name__", "")
         if value in (min, max) and len(args) == 2:
-            texts = [_cast(*each, kind) for each in args]
-            return _cast(f"{word}({', '.join(texts)})", None, kind), kind
+            of = i64 if _is_narrow(kind) and any(_is_unknown(*each) for each in args) else kind
+            texts = [_cast(*each, of) for each in args]
+            return _cast(f"{word}({', '.join(texts)})", of if of != kind else None, kind), kind
         if value is abs:
             return _cast(f"abs({args[0][0]})", None, kind), kind
         if word in _OF_FLOATS and getattr(value, "__module__", "") in ("math", "numpy", None):
@@ -341,10 +364,53 @@ def _number(value: int | float) -> tuple[str, Kind]:
     return (repr(value) if np.isfinite(value) else f"float('{value}')"), kind
 
 
+class _DoesNotFit(Exception):
+    """A whole number is outside of the type of what it meets."""
+
+
+def _is_narrow(kind: Kind) -> bool:
+    return isinstance(kind, DType) and kind.is_integer and kind.size < 8
+
+
+def _is_unknown(text: str, kind: Kind) -> bool:
+    """Whether it is a whole number without a type, whose value is that of a call or a loop."""
+    return kind == WEAK_INT and _CONSTANT.fullmatch(text) is None
+
+
+def _comparison(one: tuple[str, Kind], sign: str, other: tuple[str, Kind]) -> str:
+    """A comparison's text. Whole numbers without a type are compared by value, as in NumPy 2."""
+    kind = _promoted(one[1], other[1])
+    weak = [each[1] == WEAK_INT for each in (one, other)]
+    if _is_narrow(kind) and any(weak):
+        kind = i64
+    if kind != u64 or not any(weak):
+        return f"({_cast(*one, kind)} {sign} {_cast(*other, kind)})"
+    text = one[0] if weak[0] else other[0]
+    both = [f"{NAMES['u64']}({each[0]})" for each in (one, other)]
+    is_less = sign in (("<", "<=", "!=") if weak[0] else (">", ">=", "!="))  # of a negative one
+    guard = f"{text} < 0 or " if is_less else f"{text} >= 0 and "
+    return f"({guard}{both[0]} {sign} {both[1]})"
+
+
+_CONSTANT = re.compile(r"[\d\s()+\-]+")
+"""The texts of whole numbers that are known here."""
+
+
 def _cast(text: str, kind: Kind | None, target: Kind) -> str:
-    """A text of a type as one of another; None is a type that the text's operation may have."""
+    """A text of a type as one of another; None is a type that the text's operation may have.
+
+    Raises:
+        _DoesNotFit: it is a whole number that the type does not have.
+    """
     if kind == target or isinstance(target, str):
         return text
+    if kind == WEAK_INT and target.is_integer and _CONSTANT.fullmatch(text):
+        limits = np.iinfo(_NUMPY[str(target)])
+        if not limits.min <= eval(text) <= limits.max:
+            raise _DoesNotFit(
+                f"{text} is outside of {target}, the type of what it meets: convert that to a "
+                "wider type, as by i64(...)"
+            )
     if kind in _PLAIN.get(str(target), ()):
         return text
     return f"{NAMES[str(target)]}({text})"
