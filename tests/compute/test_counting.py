@@ -50,6 +50,24 @@ def of_line(x: Tensor[i64, "N"], bins: Tensor[i64, 300]):
         bins[x[i]] += 2_000_000_011
 
 
+@compute
+def of_rows_from(x: Tensor[i32, "M", "N"], bins: Tensor[i32, "M", "B"]):
+    for i in parallel(M):
+        for b in range(B):
+            bins[i, b] = -4
+        for j in range(N):
+            bins[i, x[i, j]] += 1
+
+
+@compute
+def of_picture_from(x: Tensor[u8, "M", "N"], bins: Tensor[u32, 256]):
+    for b in range(256):
+        bins[b] = 0
+    for i in range(M):
+        for j in range(N):
+            bins[x[i, j]] += 5
+
+
 def by_numpy(x, bins, weight):
     wanted = bins.reshape(-1, bins.shape[-1]).copy()
     for row, own in zip(x.reshape(len(wanted), -1), wanted, strict=True):
@@ -92,6 +110,49 @@ def test_any_shape_counts(rows, columns, size, seed):
     with gridlane.device("interp"):
         of_rows(x, bins)
     assert (bins == wanted).all()
+
+
+@pytest.mark.parametrize("device", ["cpu", "interp"])
+def test_bins_that_start_with_a_number(device, counts):
+    x = RNG.integers(0, 50, (3, 900)).astype(np.int32)
+    for nest, values, start, weight, kind, size in (
+        (of_rows_from, x, -4, 1, np.int32, (3, 50)),
+        (of_picture_from, x.astype(np.uint8), 0, 5, np.uint32, (256,)),
+    ):
+        for run in (nest.plain, nest):
+            bins = np.full(size, 9, kind)
+            wanted = by_numpy(values, np.full(size, start, kind), weight)
+            with gridlane.device(device):
+                run(values, bins)
+            assert (bins == wanted).all()
+    assert len(counts) == 2 * (device == "interp")
+
+
+def test_bins_that_start_anew_are_loops(counts):
+    """Within the loop of the counts, or not all of them."""
+
+    @compute
+    def anew(x: Tensor[i32, "N"], bins: Tensor[i32, "N", "B"]):
+        for i in range(N):
+            for b in range(B):
+                bins[i, b] = 2
+            bins[i, x[i]] += 1
+
+    @compute
+    def some(x: Tensor[i32, "N"], bins: Tensor[i32, "B"]):
+        for b in range(1, B):
+            bins[b] = 2
+        for i in range(N):
+            bins[x[i]] += 1
+
+    x = RNG.integers(0, 9, 40).astype(np.int32)
+    with gridlane.device("interp"):
+        for nest, size in ((anew, (40, 9)), (some, (9,))):
+            bins, wanted = np.ones(size, np.int32), np.ones(size, np.int32)
+            nest.plain(x, wanted)
+            nest(x, bins)
+            assert (bins == wanted).all()
+    assert not counts
 
 
 def test_arrays_in_another_order_are_loops(counts):

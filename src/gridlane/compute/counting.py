@@ -1,7 +1,8 @@
 """Counts of values in nests, by blocks that count in shared memory.
 
 A nest qualifies that adds one integer to the element of an array of bins whose last place is an
-element of another array, for all elements of that. Integers wrap, so that their order is free.
+element of another array, for all elements of that, and may store a number in all bins before.
+Integers wrap, so that their order is free.
 """
 
 # pyright: reportMissingParameterType=false
@@ -10,6 +11,7 @@ element of another array, for all elements of that. Integers wrap, so that their
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from functools import cache
 from math import prod
 from typing import Any, ClassVar
@@ -50,6 +52,7 @@ class Counts:
         target: the tensor of bins, along its last axis.
         weight: what each value adds.
         rows: axes of the source that are axes of the bins.
+        start: what bins have before; None for what they have at the call.
     """
 
     is_of_algorithms: ClassVar[bool] = False
@@ -58,6 +61,7 @@ class Counts:
     target: str
     weight: int
     rows: int
+    start: int | None
     sums: tuple[str, TensorType]
     rest: Nest | None = None
 
@@ -83,11 +87,23 @@ class Counts:
         copies = max(1, min(_COPIES, _ROOM // size))
         resident = current.device().limits.multiprocessors * _BLOCKS
         parts = max(1, min(resident // rows, -(-columns // _TILE)))
-        weight = np.int64(self.weight).astype(_dtype(bins))[()]
+        weight, start = (
+            np.int64(each).astype(_dtype(bins))[()] for each in (self.weight, self.start or 0)
+        )
+        if self.start is not None:
+            blocks = min(resident, -(-rows * size // _THREADS))
+            fill_bins[blocks, _THREADS](bins.reshape((rows * size,)), start)
         _adding(_dtype(x))[(rows, parts), _THREADS](
             x.reshape((rows, columns)), bins.reshape((rows, size)), np.int32(columns),
             np.int32(size), np.int32(copies), weight,
         )  # fmt: skip
+
+
+@cuda.jit(fp64="exact")
+def fill_bins(bins, start):
+    """Store a number in all bins."""
+    for k in range(cuda.grid(1), bins.size, cuda.gridsize(1)):
+        bins[k] = start
 
 
 @cache
@@ -140,12 +156,18 @@ def _adding(dtype: Any) -> Any:
 def counts_of(polyhedra: Polyhedra, types: dict[str, DType], freedom: Freedom) -> Counts | str:
     """The counts that a nest is, or why it is loops; see ``libraries.Recogniser``."""
     nest = polyhedra.nest
-    is_one = len(nest.statements) == 1 and not (nest.variables or polyhedra.same)
-    if not is_one or nest.statements[0].tests:
+    is_plain = not (nest.variables or polyhedra.same or any(s.tests for s in nest.statements))
+    if not is_plain or len(nest.statements) not in (1, 2):
         return ""
-    found = _counts(polyhedra, nest.statements[0])
+    *starts, adder = nest.statements
+    found = _counts(polyhedra, adder)
     if found is None:
         return ""
+    if starts:
+        start = _start(polyhedra, starts[0], adder, found)
+        if start is None:
+            return ""
+        found = replace(found, start=start)
     kinds = [nest.tensors[each].dtype for each in (found.source, found.target)]
     if not all(each.is_integer for each in kinds):
         return "loops: the order of sums of floats is that of the loops"
@@ -178,7 +200,20 @@ def _counts(polyhedra: Polyhedra, adder: Statement) -> Counts | None:
     if [str(each) for each in kinds[0][: len(rows)]] != [str(each) for each in kinds[1][:-1]]:
         return None
     sums = write.name, nest.tensors[write.name]
-    return Counts(source.name, write.name, weight, len(rows), sums)
+    return Counts(source.name, write.name, weight, len(rows), None, sums)
+
+
+def _start(polyhedra: Polyhedra, start: Statement, adder: Statement, found: Counts) -> int | None:
+    """The number that a statement stores in all bins before anything is added to them."""
+    number = number_of(polyhedra.nest, start.node.value)
+    is_stored = isinstance(start.node, ast.Assign) and start.place < adder.place
+    loops = tuple([each.name for each in start.loops])
+    if not is_stored or start.write.name != found.target or start.write.indices != loops:
+        return None
+    counted = {each.name for each in adder.loops[found.rows :]}
+    if counted & {*loops} or not is_whole(polyhedra, start, start.write):
+        return None
+    return number if isinstance(number, int) and abs(number) < _MOST else None
 
 
 def _weight(nest: Nest, adder: Statement) -> int | None:
