@@ -6,10 +6,13 @@ from __future__ import annotations
 from typing import Any
 
 from gridlane.core.errors import ArgumentError
+from gridlane.tiles.descriptors import TensorDescriptor
+from gridlane.tiles.kernels import described
 from gridlane.tiles.kernels.attention_calls import Weighing, checked_softcap
 from gridlane.tiles.kernels.attentions import checked_window, scale_of
 from gridlane.tiles.kernels.blocks import (
     attention_blocks,
+    has_warpgroups,
     least_rows,
     multiprocessors,
     power_of_2,
@@ -28,6 +31,7 @@ from gridlane.tiles.kernels.operands import (
     sum_name,
     sum_type,
 )
+from gridlane.tiles.kernels.programs.described_paged import described_paged_parts
 from gridlane.tiles.kernels.programs.paged import join_parts, paged_attention_parts
 
 _MOST_PARTS = 64
@@ -35,6 +39,13 @@ _WIDE, _COLUMNS = 128, 64
 """Keys of a tile of matrix instructions, of rows up to a width."""
 _AT_ONCE = 4
 """Programs that a GPU's multiprocessor should run at once: each waits for memory."""
+_BOXES_AT_ONCE = 2
+"""Those that have a part of the keys in flight."""
+_STAGES = 2
+_GROUP_ROWS = 64
+"""Rows of an instruction of a warpgroup."""
+_WIDTHS = (64, 128)
+"""Of keys and values that are boxes."""
 
 
 def paged_attention(
@@ -111,6 +122,28 @@ def _programs() -> int:
     return multiprocessors() * (1 if record().on_host else _AT_ONCE)
 
 
+def _boxes(
+    q: Operand, k: Operand, v: Operand, group: int
+) -> tuple[TensorDescriptor, TensorDescriptor] | None:
+    """The descriptors of keys and values; None where the device or the arrays have no tensor maps
+    for them."""
+    widths = q.shape[2], v.shape[3]
+    if q.dtype not in described.FACTORS or not has_warpgroups() or group > _GROUP_ROWS:
+        return None
+    if k.shape[1] % _COLUMNS or not set(widths) <= set(_WIDTHS):
+        return None
+    found: list[TensorDescriptor] = []
+    for each, width in zip((k, v), widths, strict=True):
+        pages, page, heads, _ = each.shape
+        far, row, head, step = each.strides
+        turned = Operand(each.name, each.value, (page, width), (row, step), each.dtype)
+        boxes = described.described(turned, ((pages, far), (heads, head)))
+        if boxes is None or boxes.turned:
+            return None
+        found.append(boxes.descriptor(_COLUMNS, width))
+    return found[0], found[1]
+
+
 def _launch(
     q: Operand,
     k: Operand,
@@ -128,22 +161,33 @@ def _launch(
     columns, least = attention_blocks(group, most, wide, q.dtype).columns, least_rows(q.dtype)
     if least > 1 and wide <= _WIDE:
         columns = min(max(power_of_2(most), least), _COLUMNS)
+    boxes = _boxes(q, k, v, group)
+    if boxes is not None:
+        columns, least = _COLUMNS, _GROUP_ROWS
     if parts is None:
         most_parts = most // (2 * columns)  # of two tiles at least
-        parts = min(_programs() // (sequences * heads), most_parts)
+        busy = _programs() if boxes is None else multiprocessors() * _BOXES_AT_ONCE
+        parts = min(busy // (sequences * heads), most_parts)
     count = max(min(parts, -(-most // columns), _MOST_PARTS), 1)
     kind, name = sum_type(q.dtype), sum_name(q.dtype)
     rows = sequences * heads * count * group
     split, logs = new("parts", q, (rows, values), name), new("logs", q, (rows,), name)
     index = index_type(q, k, v, tables, out, split)
-    paged_attention_parts[(sequences * heads * count,)](
-        q.value, k.value, v.value, tables.value, lengths.value, split.value, logs.value, pages,
-        page, most, heads, group, count, checked_window(weighing.window), width, values, q.strides,
-        k.strides, v.strides, tables.strides, lengths.strides[0],
-        SCALE=scale_of(weighing.scale, width), SOFTCAP=checked_softcap(weighing.softcap),
-        WINDOW=weighing.window is not None, M=max(power_of_2(group), least), N=columns,
-        WIDTH=power_of_2(width), VALUES=power_of_2(values), SUM=kind, INDEX=index,
+    arrays = k.value, v.value, tables.value, lengths.value, split.value, logs.value
+    rest = (
+        pages, page, most, heads, group, count, checked_window(weighing.window), width, values,
+        q.strides, k.strides, v.strides, tables.strides, lengths.strides[0],
     )  # fmt: skip
+    options: dict[str, Any] = {
+        "SCALE": scale_of(weighing.scale, width), "SOFTCAP": checked_softcap(weighing.softcap),
+        "WINDOW": weighing.window is not None, "M": max(power_of_2(group), least), "N": columns,
+        "WIDTH": power_of_2(width), "VALUES": power_of_2(values), "INDEX": index,
+    }  # fmt: skip
+    grid = (sequences * heads * count,)
+    if boxes is not None:
+        described_paged_parts[grid](q.value, *boxes, *arrays, *rest, **options, num_stages=_STAGES)
+    else:
+        paged_attention_parts[grid](q.value, *arrays, *rest, **options, SUM=kind)
     join_parts[(sequences * heads * group,)](
         split.value, logs.value, out.value, heads, group, count, values, out.strides,
         PARTS=power_of_2(count), VALUES=power_of_2(values), SUM=kind, INDEX=index,

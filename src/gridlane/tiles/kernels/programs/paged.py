@@ -27,6 +27,61 @@ def load_paged(
     return tl.load(where, mask=seen[:, None] & (d[None, :] < width), other=0.0)
 
 
+@jit
+def attend_newest(
+    mine, k, v, tables, begin, end, first, total, weight, largest, pages, page, width, values,
+    k_steps, v_steps, table_step, SCALE: tl.constexpr, SOFTCAP: tl.constexpr,
+    WINDOW: tl.constexpr, N: tl.constexpr, WIDTH: tl.constexpr, VALUES: tl.constexpr,
+    SUM: tl.constexpr, INDEX: tl.constexpr,
+):  # fmt: skip
+    """The sums of values, the weights and the largest scores after the keys from ``begin`` to
+    ``end``; those in front of ``first`` are not seen if there is a window."""
+    for at in range(begin, end, N):
+        j = at + tl.arange(0, N)
+        seen = j < end
+        if WINDOW:
+            seen &= j >= first
+        which = tl.load(tables + (j // page).to(INDEX) * table_step, mask=seen, other=0)
+        known = (which >= 0) & (which < pages)
+        which, slot = which.to(INDEX), (j % page).to(INDEX)
+        key = load_paged(
+            k, which, slot, seen & known, k_steps[0], k_steps[1], k_steps[3], width, WIDTH, INDEX
+        )
+        scores = tl.dot(mine, tl.trans(key), input_precision="ieee", out_dtype=SUM)
+        scores = scaled_scores(scores, None, SCALE, SOFTCAP, is_wide(k.dtype.element_ty))
+        scores = tl.where(known[None, :], scores, float("nan"))
+        scores = tl.where(seen[None, :], scores, -float("inf"))
+        higher = tl.maximum(largest, tl.max(scores, axis=1))
+        shift = tl.where(higher == -float("inf"), 0.0, higher)
+        powers = tl.exp2(scores - shift[:, None])
+        kept = tl.exp2(largest - shift)
+        weight = weight * kept + tl.sum(powers, axis=1)
+        value = load_paged(
+            v, which, slot, seen & known, v_steps[0], v_steps[1], v_steps[3], values, VALUES, INDEX
+        )
+        total = tl.dot(
+            powers.to(v.dtype.element_ty), value, total * kept[:, None],
+            input_precision="ieee", out_dtype=SUM,
+        )  # fmt: skip
+        largest = higher
+    return total, weight, largest
+
+
+@jit
+def store_part(
+    total, weight, largest, out, logs, place, group, values, M: tl.constexpr,
+    VALUES: tl.constexpr, INDEX: tl.constexpr,
+):  # fmt: skip
+    """Store the result of a part, and the logarithms of its weights."""
+    g = tl.arange(0, M)
+    e = tl.arange(0, VALUES).to(INDEX)
+    row = place.to(INDEX) * group + g
+    shown = total / tl.where(weight == 0, 1.0, weight)[:, None]
+    where = out + row[:, None] * values + e[None, :]
+    tl.store(where, shown, mask=(g[:, None] < group) & (e[None, :] < values))
+    tl.store(logs + row, largest + tl.log2(weight), mask=g < group)
+
+
 @jit(do_not_specialize=("pages", "most", "heads", "group", "parts", "window"))
 def paged_attention_parts(
     q, k, v, tables, lengths, out, logs, pages, page, most, heads, group, parts, window,
@@ -57,40 +112,12 @@ def paged_attention_parts(
     largest = tl.full((M,), -float("inf"), SUM)
     weight = tl.zeros((M,), SUM)
     total = tl.zeros((M, VALUES), SUM)
-    for at in range(begin, end, N):
-        j = at + tl.arange(0, N)
-        seen = j < end
-        if WINDOW:
-            seen &= j >= length - window
-        which = tl.load(tables + (j // page).to(INDEX) * table_steps[1], mask=seen, other=0)
-        known = (which >= 0) & (which < pages)
-        which, slot = which.to(INDEX), (j % page).to(INDEX)
-        key = load_paged(
-            k, which, slot, seen & known, k_steps[0], k_steps[1], k_steps[3], width, WIDTH, INDEX
-        )
-        scores = tl.dot(mine, tl.trans(key), input_precision="ieee", out_dtype=SUM)
-        scores = scaled_scores(scores, None, SCALE, SOFTCAP, is_wide(k.dtype.element_ty))
-        scores = tl.where(known[None, :], scores, float("nan"))
-        scores = tl.where(seen[None, :], scores, -float("inf"))
-        higher = tl.maximum(largest, tl.max(scores, axis=1))
-        shift = tl.where(higher == -float("inf"), 0.0, higher)
-        powers = tl.exp2(scores - shift[:, None])
-        kept = tl.exp2(largest - shift)
-        weight = weight * kept + tl.sum(powers, axis=1)
-        value = load_paged(
-            v, which, slot, seen & known, v_steps[0], v_steps[1], v_steps[3], values, VALUES, INDEX
-        )
-        total = tl.dot(
-            powers.to(v.dtype.element_ty), value, total * kept[:, None],
-            input_precision="ieee", out_dtype=SUM,
-        )  # fmt: skip
-        largest = higher
-    e = tl.arange(0, VALUES).to(INDEX)
-    row = place.to(INDEX) * group + g
-    shown = total / tl.where(weight == 0, 1.0, weight)[:, None]
-    where = out + row[:, None] * values + e[None, :]
-    tl.store(where, shown, mask=(g[:, None] < group) & (e[None, :] < values))
-    tl.store(logs + row, largest + tl.log2(weight), mask=g < group)
+    total, weight, largest = attend_newest(
+        mine, k, v, tables, begin, end, length - window, total, weight, largest, pages, page,
+        width, values, k_steps, v_steps, table_steps[1], SCALE, SOFTCAP, WINDOW, N, WIDTH, VALUES,
+        SUM, INDEX,
+    )  # fmt: skip
+    store_part(total, weight, largest, out, logs, place, group, values, M, VALUES, INDEX)
 
 
 @jit(do_not_specialize=("heads", "group", "parts"))
