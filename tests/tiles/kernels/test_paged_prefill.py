@@ -89,16 +89,22 @@ def test_scales_of_sequences_and_heads(device, rng):
         near(got[own], exact.wide(expected))
 
 
-def test_many_tiles(device, rng):
-    """More tokens, and more of them in the cache, than a tile has."""
-    q = rng.standard_normal((150, 1, 8)).astype(np.float32)
-    k, v = rng.standard_normal((2, 150, 1, 8)).astype(np.float32)
-    keys, values = rng.standard_normal((2, 60, 3, 1, 8)).astype(np.float32)
+@pytest.mark.parametrize("width", [8, 256])
+def test_many_tiles(device, rng, monkeypatch, width):
+    """More tokens, and more of them in the cache, than a tile has; also a tile of warpgroups."""
+    if width > 128:
+        monkeypatch.setattr("gridlane.tiles.kernels.prefills.has_warpgroups", lambda: True)
+        monkeypatch.setattr("gridlane.tiles.kernels.prefills.least_rows", lambda dtype: 16)
+        if device == "interp":
+            pytest.skip("minutes")
+    dtype = np.float16 if width > 128 else np.float32
+    q, k, v = rng.standard_normal((3, 150, 1, width)).astype(dtype)
+    keys, values = rng.standard_normal((2, 60, 3, 1, width)).astype(dtype)
     tables, lengths, starts = rng.permutation(60)[None], np.array([170]), np.array([0, 150])
     for options in ({}, {"window": 90}):
         got = kernels.paged_prefill(q, k, v, keys, values, tables, lengths, starts, **options)
         joined = [
-            np.concatenate([cache[tables[0]].reshape(-1, 1, 8)[:170], each])
+            np.concatenate([cache[tables[0]].reshape(-1, 1, width)[:170], each])
             for cache, each in ((keys, k), (values, v))
         ]
         one = [each.transpose(1, 0, 2)[None] for each in (q, *joined)]

@@ -30,7 +30,7 @@ from gridlane.tiles.kernels.losses import cross_entropy, cross_entropy_backward
 from gridlane.tiles.kernels.norm_gradients import layer_norm_backward, rms_norm_backward
 from gridlane.tiles.kernels.norms import layer_norm, rms_norm
 from gridlane.tiles.kernels.paged import paged_attention
-from gridlane.tiles.kernels.paged_prefill import append_paged, packed_positions, paged_prefill
+from gridlane.tiles.kernels.prefills import append_paged, packed_positions, paged_prefill
 from gridlane.tiles.kernels.products import grouped_matmul, matmul
 from gridlane.tiles.kernels.rotary import rope
 from gridlane.tiles.kernels.scaled_products import scaled_matmul

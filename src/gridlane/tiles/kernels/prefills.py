@@ -15,7 +15,13 @@ from gridlane.tiles.kernels.attention_calls import (
     scales_of,
 )
 from gridlane.tiles.kernels.attentions import checked_window, scale_of
-from gridlane.tiles.kernels.blocks import attention_blocks, power_of_2
+from gridlane.tiles.kernels.blocks import (
+    AttentionBlocks,
+    attention_blocks,
+    has_warpgroups,
+    least_rows,
+    power_of_2,
+)
 from gridlane.tiles.kernels.norms import value_of
 from gridlane.tiles.kernels.operands import (
     FLOATS,
@@ -45,6 +51,8 @@ _LIMITS = {
 _TOKENS = 16
 """Of a program that stores them."""
 _BLOCK = 256
+_ROWS = 128
+"""Queries of a tile of two warpgroups."""
 
 
 def packed_positions(starts: Any, tokens: int, lengths: Any = None) -> Any:
@@ -218,7 +226,11 @@ def paged_prefill(
     if target.size and most:
         pages, page = cache[0].shape[:2]
         widths = power_of_2(width), power_of_2(value_width)
-        tile = attention_blocks(most, table.shape[1] * page + most, max(widths), query.dtype)
+        known = table.shape[1] * page + most
+        tile = attention_blocks(most, known, max(widths), query.dtype)
+        if most >= _ROWS and max(widths) == 256 and least_rows(query.dtype) > 1:
+            columns = 32 if cache[0].dtype in NARROW else 64
+            tile = AttentionBlocks(_ROWS, columns, 8) if has_warpgroups() else tile
         blocks = -(-most // tile.rows)
         paged_prefill_tiles[(blocks * heads * length.size,)](
             *[each.value for each in (*made, *cache, table, length, begins, target)],
