@@ -117,7 +117,19 @@ def grouped(given: Given) -> Case:
 
 
 def w4a16(given: Given) -> Case:
-    raise Missing("weights of 4 bits")
+    """Weights of 4 bits; torch's product with what they stand for."""
+    m, n, k = (given.length(given[each]) for each in "mnk")
+    group = given.get("group_size", 128)
+    a, numbers = given.normal(m, k), torch.randint(0, 16, (n, k), dtype=torch.uint8)
+    packed = numbers[:, ::2] | numbers[:, 1::2] << 4
+    scales, zeros = torch.rand(n, k // group) / 8, torch.randint(0, 16, (n, k // group))
+    zeros = zeros.to(torch.uint8)
+    parts = numbers.view(n, -1, group).float() - zeros[..., None].float()
+    wide = (parts * scales[..., None]).view(n, k).to(given.dtype)
+    del numbers, parts
+    return Case(
+        lambda: kernels.int4_matmul(a, packed, scales, zeros), lambda: torch.matmul(a, wide.T)
+    )
 
 
 BUILDERS: dict[str, Builder] = {

@@ -26,6 +26,7 @@ from gridlane.tiles.kernels.channel_norms import (
 )
 from gridlane.tiles.kernels.convolutions import convolution
 from gridlane.tiles.kernels.embeddings import embedding, embedding_backward
+from gridlane.tiles.kernels.int4_products import int4_matmul
 from gridlane.tiles.kernels.losses import cross_entropy, cross_entropy_backward
 from gridlane.tiles.kernels.norm_gradients import layer_norm_backward, rms_norm_backward
 from gridlane.tiles.kernels.norms import layer_norm, rms_norm
@@ -55,6 +56,7 @@ __all__ = [
     "group_norm",
     "grouped_matmul",
     "instance_norm",
+    "int4_matmul",
     "layer_norm",
     "layer_norm_backward",
     "log_softmax",
