@@ -217,11 +217,39 @@ def latent(given: Given) -> Case:
     )
 
 
-def _missing(reason: str) -> Builder:
-    def refused(given: Given) -> Case:
-        raise Missing(reason)
+def sparse(given: Given) -> Case:
+    """Keys by their numbers, of those that are not behind a query; torch gathers them."""
+    batch, queries, heads, width = given["q_shape"]
+    _, keys, far, _ = given["kv_shape"]
+    count, tail, first = given["topk"], given["dim_tail"], given["q_start_index_s"]
+    if given.factor > 1:
+        queries, keys, count, first = 16, 256, 128, 128
+    q = given.normal(batch, queries, heads, width).transpose(1, 2)
+    cache = given.normal(batch, keys, far, width).transpose(1, 2)
+    values = cache[..., : width - tail]
+    order = torch.rand(batch, far, queries, keys).argsort(-1)[..., :count]
+    last = torch.arange(queries)[:, None] + first
+    indices = torch.where(order <= last, order, -1).to(torch.int32)
+    group = heads // far
 
-    return refused
+    def theirs() -> Any:
+        """A few queries at a time: each has its own keys."""
+        made = []
+        for begin in range(0, queries, 64):
+            own = indices[:, :, begin : begin + 64]
+            known = own.clamp(min=0).long().flatten(2)[..., None]
+            k, v = (
+                torch.take_along_dim(each, known, 2).unflatten(2, own.shape[2:])
+                for each in (cache, values)
+            )
+            mine = q[:, :, begin : begin + 64].unflatten(1, (far, group)).transpose(2, 3)
+            seen = (own >= 0)[..., None, :]
+            parts = attend(mine.flatten(0, 2), k.flatten(0, 2), v.flatten(0, 2),
+                           attn_mask=seen.flatten(0, 2))  # fmt: skip
+            made.append(parts.unflatten(0, mine.shape[:3]).transpose(2, 3).flatten(1, 2))
+        return torch.cat(made, 2)
+
+    return Case(lambda: kernels.sparse_attention(q, cache, values, indices), theirs)
 
 
 BUILDERS: dict[str, Builder] = {
@@ -237,5 +265,5 @@ BUILDERS: dict[str, Builder] = {
     "MultiHeadAttentionDecodePagedWithKVCacheFwdOp": paged,
     "GroupedQueryAttentionDecodePagedWithKVCacheFwdOp": paged,
     "MultiHeadLatentAttentionDecodeWithKVCacheFwdOp": latent,
-    "DeepSeekSparseAttentionDecodeWithKVCacheFwdOp": _missing("attention to keys by their numbers"),
+    "DeepSeekSparseAttentionDecodeWithKVCacheFwdOp": sparse,
 }

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 from benchmarks.tileops import programs
-from benchmarks.tileops.cases import Builder, Case, Given, Missing, is_close
+from benchmarks.tileops.cases import Builder, Case, Given, is_close
 
 from gridlane.tiles import kernels
 
@@ -104,11 +104,16 @@ def bmm_fp8(given: Given, turned: bool) -> Case:
 
 
 def grouped(given: Given) -> Case:
-    if given["transpose_a"]:
-        raise Missing("products of groups whose sums are over their rows")
     rows, n, k = (given.length(given[each]) for each in ("batch_sum", "n", "k"))
     count = given["batch_count"]
     a = given.normal(rows, k)
+    if given["transpose_a"]:
+        b = given.normal(n, rows).T if given["transpose_b"] else given.normal(rows, n)
+        sizes = torch.full((count,), rows // count, dtype=torch.int32)
+        return Case(
+            lambda: kernels.grouped_weight_gradient(a, b, sizes),
+            lambda: torch.bmm(a.view(count, -1, k).transpose(1, 2), b.reshape(count, -1, n)),
+        )
     b = given.normal(count, n, k).transpose(1, 2) if given["transpose_b"] else None
     b = given.normal(count, k, n) if b is None else b
     sizes = torch.full((count,), rows // count, dtype=torch.int32)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import erf
 
 import ml_dtypes
@@ -194,3 +195,35 @@ def test_arrays_of_the_device(device, rng):
     got = kernels.matmul(*there, split_k=2)
     exact.close(got.copy_to_host(), product(a, b), 32)
     exact.close(kernels.matmul(there[0], there[1][0].T).copy_to_host(), product(a, b[0].T), 32)
+
+
+@pytest.mark.parametrize("dtype", exact.FLOATS)
+def test_gradients_of_groups(device, rng, dtype):
+    sizes = np.array([5, 0, 70, 3, 100], np.int32)  # more than there are rows
+    a, grad = (rng.standard_normal((90, each)).astype(dtype) for each in (17, 33))
+    got = kernels.grouped_weight_gradient(a, grad, sizes)
+    assert got.dtype == dtype
+    ends = np.minimum(np.cumsum([0, *sizes]), 90)
+    wanted = [product(a[i:j].T, grad[i:j]) for i, j in pairwise(ends)]
+    exact.close(got, np.stack(wanted), 256)
+    turned = [np.ascontiguousarray(each.T).T for each in (a, grad)]
+    out = np.zeros((5, 33, 17), dtype).transpose(0, 2, 1)
+    assert kernels.grouped_weight_gradient(*turned, sizes.astype(np.int64)[::1], out) is out
+    exact.close(out, np.stack(wanted), 256)
+
+
+def test_gradients_of_groups_without_rows(device):
+    none = kernels.grouped_weight_gradient(
+        np.ones((0, 3)), np.ones((0, 4)), np.array([0, 2])
+    )  # fmt: skip
+    assert none.shape == (2, 3, 4) and (none == 0).all()
+    a = np.ones((4, 3))
+    assert kernels.grouped_weight_gradient(a, a, np.zeros(0, int)).shape == (0, 3, 3)
+    assert (kernels.grouped_weight_gradient(a, a, np.array([-2, 3])) == [[[0]], [[3]]]).all()
+    for call, text in (
+        (lambda: kernels.grouped_weight_gradient(a, a[:3], np.array([1])), "grad .* shape must"),
+        (lambda: kernels.grouped_weight_gradient(a, a.astype("f4"), np.array([1])), "one dtype"),
+        (lambda: kernels.grouped_weight_gradient(a, a, np.array([1.0])), "sizes is float64"),
+    ):
+        with pytest.raises(ArgumentError, match=text):
+            call()

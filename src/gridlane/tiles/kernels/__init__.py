@@ -26,6 +26,7 @@ from gridlane.tiles.kernels.channel_norms import (
 )
 from gridlane.tiles.kernels.convolutions import convolution
 from gridlane.tiles.kernels.embeddings import embedding, embedding_backward
+from gridlane.tiles.kernels.grouped_gradients import grouped_weight_gradient
 from gridlane.tiles.kernels.int4_products import int4_matmul
 from gridlane.tiles.kernels.losses import cross_entropy, cross_entropy_backward
 from gridlane.tiles.kernels.norm_gradients import layer_norm_backward, rms_norm_backward
@@ -41,6 +42,7 @@ from gridlane.tiles.kernels.softmaxes import (
     softmax,
     softmax_backward,
 )
+from gridlane.tiles.kernels.sparse_attentions import sparse_attention
 
 __all__ = [
     "append_paged",
@@ -55,6 +57,7 @@ __all__ = [
     "embedding_backward",
     "group_norm",
     "grouped_matmul",
+    "grouped_weight_gradient",
     "instance_norm",
     "int4_matmul",
     "layer_norm",
@@ -73,4 +76,5 @@ __all__ = [
     "scaled_matmul",
     "softmax",
     "softmax_backward",
+    "sparse_attention",
 ]
