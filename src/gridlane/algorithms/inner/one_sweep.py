@@ -39,9 +39,9 @@ _WARPS = _THREADS // 32
 _BLOCKS, _FEW_BLOCKS = 3, 2
 """Blocks that a multiprocessor holds at once, and the same where a thread's items are in more than
 ``_MANY_REGISTERS``; bounds its registers."""
-_MANY_REGISTERS, _MOST_REGISTERS = 52, 72
-_MOST_ITEMS = 26
-_MOST_BYTES = 144
+_MANY_REGISTERS, _MOST_REGISTERS = 48, 72
+_MOST_ITEMS = 28
+_MOST_BYTES = 128
 """Of a thread in a tile; blocks have 48 KiB of shared memory."""
 _TOGETHER = 8
 """Items of a thread that it reads before it writes them."""
@@ -76,8 +76,10 @@ def _items_of(items: Sequence[ItemType]) -> int:
 
 
 def _registers_of(items: Sequence[ItemType]) -> int:
-    """The registers of an item: for its rank, and for its values that are no structures."""
-    return 1 + sum(max(each.size // 4, 1) for each in items if not each.is_struct)
+    """The registers of an item: for its key and, with a value, its rank and a value that is no
+    structure."""
+    words = sum(max(each.size // 4, 1) for each in items if not each.is_struct)
+    return words if len(items) == 1 else words + 1
 
 
 def fits(items: Sequence[ItemType]) -> bool:
@@ -113,38 +115,52 @@ def _clearing(word: ItemType) -> Kernel:
 
 @cached
 def _counting(source: Code, digit_of: Dispatcher, key: ItemType) -> Kernel:
-    load, dtype = source.load, key.dtype
-    turns = tuple(range(_COUNTED))
+    load, dtype, turns = source.load, key.dtype, tuple(range(_COUNTED))
     tile_items = _COUNTED * _COUNTING_THREADS
+    room = max(2, key.size) * DIGITS  # of so many passes at most
+    columns = 4 if key.size == 8 else 8  # counters of a digit, each one's of some lanes
+    column_numbers = tuple(range(columns))
+
+    def count_digit(bins, key, n, begin_bit, width, end_bit, falling, column):
+        shift = np.uint32(begin_bit + n * width)
+        mask = np.uint32((1 << np.uint32(min(width, end_bit - shift))) - 1)
+        digit = digit_of(key, shift, mask, mask if falling else np.uint32(0))
+        place = np.uint32(np.uint32(np.uint32(n * DIGITS) + digit) * np.uint32(columns) + column)
+        cuda.atomic.add(bins, place, np.uint32(1))
+
+    count_digit = jit(count_digit, device=True)
 
     @kernel
     def count_all_digits(ins, counts, count, begin_bit, width, end_bit, passes, falling):
         """Add how often each digit of each pass is in the block's tiles to the counts."""
-        bins = cuda.shared.array(PASSES * DIGITS, np.int32)
-        t = cuda.threadIdx.x
-        for i in range(t, passes * DIGITS, _COUNTING_THREADS):
+        bins = cuda.shared.array(room * columns, np.uint32)
+        t = np.uint32(cuda.threadIdx.x)
+        column = np.uint32(t & np.uint32(columns - 1))
+        for i in range(t, passes * (DIGITS * columns), _COUNTING_THREADS):
             bins[i] = 0
         cuda.syncthreads()
         keys = cuda.local.array(_COUNTED, dtype)
         for base in range(cuda.blockIdx.x * tile_items, count, cuda.gridDim.x * tile_items):
-            inside = np.int32(min(tile_items, count - base))
-            for k in turns:
-                keys[k] = 0
-                if k * _COUNTING_THREADS + t < inside:
-                    keys[k] = load(ins, base + (k * _COUNTING_THREADS + t))
-            for n in range(passes):
-                shift = np.uint32(begin_bit + n * width)
-                mask = np.uint32((1 << np.uint32(min(width, end_bit - shift))) - 1)
-                flip = mask if falling else np.uint32(0)
-                first = np.uint32(n * DIGITS)
+            inside = np.uint32(min(tile_items, count - base))
+            if inside == tile_items:
                 for k in turns:
-                    if k * _COUNTING_THREADS + t < inside:
-                        digit = digit_of(keys[k], shift, mask, flip)
-                        cuda.atomic.add(bins, np.uint32(first + digit), 1)
+                    keys[k] = load(ins, base + np.int64(np.uint32(k * _COUNTING_THREADS + t)))
+                for n in range(passes):
+                    for k in turns:
+                        count_digit(bins, keys[k], n, begin_bit, width, end_bit, falling, column)
+            else:
+                for j in range(t, inside, _COUNTING_THREADS):
+                    one = load(ins, base + np.int64(j))
+                    for n in range(passes):
+                        count_digit(bins, one, n, begin_bit, width, end_bit, falling, column)
         cuda.syncthreads()
         for i in range(t, passes * DIGITS, _COUNTING_THREADS):
-            if bins[i] > 0:
-                cuda.atomic.add(counts, i, np.int64(bins[i]))
+            total = np.uint32(0)
+            for k in column_numbers:  # from one on that other lanes do not read
+                each = np.uint32(np.uint32(k + t) & np.uint32(columns - 1))
+                total = np.uint32(total + bins[np.uint32(np.uint32(i * columns) + each)])
+            if total > 0:
+                cuda.atomic.add(counts, i, np.int64(total))
 
     return count_all_digits
 
@@ -299,9 +315,13 @@ def _placing(digit_of: Dispatcher, items: int) -> Dispatcher:
 
 def _loading_values(load_value: Dispatcher, word: ItemType, items: int) -> Dispatcher:
     """The device function that loads a thread's values, those of its keys."""
-    turns, number = tuple(range(items)), word.dtype.type
+    turns, number, tile_items = tuple(range(items)), word.dtype.type, items * _THREADS
 
     def load_values(values, own, base, first, inside):
+        if inside == tile_items:
+            for k in turns:
+                own[k] = load_value(values, number(base + number(np.uint32(first + k * 32))))
+            return
         for k in turns:
             if np.uint32(first + k * 32) < inside:
                 own[k] = load_value(values, number(base + number(np.uint32(first + k * 32))))
