@@ -157,6 +157,18 @@ def test_batches(device, rng, launched, one, other, turned):
     assert launched == ["described"] * 2
 
 
+def test_batches_of_many_steps(device, rng, launched):
+    """Those of more than two steps are copied, at each call."""
+    for number in range(2):
+        given = [rng.integers(-3, 4, (2, 5, 7, 16, 16)).astype("float16") for _ in range(2)]
+        a, b = (cuda.to_device(each)[:, :2, 1:4] for each in given)
+        wide = [exact.wide(each)[:, :2, 1:4] for each in given]
+        out = cuda.to_device(np.zeros((2, 2, 3, 16, 16), np.float32))
+        got = kernels.matmul(a, b, out, out_dtype="float32").copy_to_host()
+        np.testing.assert_array_equal(got, wide[0] @ wide[1], err_msg=str(number))
+    assert launched == ["described"] * 2
+
+
 @pytest.mark.parametrize("tile", [Tile(64, 64, 4, 64), Tile(64, 64, 4), Tile(32, 64, 4, 0, 1, 2)])
 @pytest.mark.parametrize("split", [1, 3, None])
 def test_tiles_and_parts_of_batches(device, rng, launched, monkeypatch, tile, split):

@@ -152,7 +152,7 @@ def matmul(
         return target.value
     batches = _batches(left, right, made, epilogue.residual)
     if batches is None:  # of more than two steps
-        left, right = (_repeated(each, shape.batch) for each in (left, right))
+        key, left, right = None, *(_repeated(each, shape.batch) for each in (left, right))
         batches = _batches(left, right, made, epilogue.residual)
     if batches is None:
         raise ArgumentError(
