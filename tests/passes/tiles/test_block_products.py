@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.frontends.ptx.bodies import PTXAS
 from tests.frontends.triton.running import jit, type_of
 from tests.passes.tiles.test_products import by_threads, by_turns, uses_cores
 
-from gridlane.core.options import KernelOptions
+from gridlane.compiler import cuda as compiler
+from gridlane.core.options import KernelOptions, Target
 from gridlane.frontends.triton import language as tl
 from gridlane.frontends.triton.translation import translate
 from gridlane.ir.ops import memory
@@ -148,3 +151,19 @@ def test_lanes_that_read_the_same():
         place = layout.place(0, thread)
         assert place % 128 == layout.place(0, thread ^ 1) % 128
         assert place // 128 == layout.place(0, thread ^ 2) // 128
+
+
+@pytest.mark.skipif(not PTXAS, reason="ptxas is not installed")
+@pytest.mark.parametrize("left", [False, True])
+@pytest.mark.parametrize("right", [False, True])
+@pytest.mark.parametrize("tile", [(128, 64, 16), (64, 64, 32)])
+def test_code_spills_nothing(left, right, tile, tmp_path):
+    """A thread of the library's tiles has up to 64 sums, and those of four steps of a factor."""
+    m, n, k = tile
+    a, b, c = (np.zeros(shape, np.float32) for shape in ((m, 256), (256, n), (m, n)))
+    module = module_of(product, [a, b, c, 256], 3, M=m, N=n, K=k, LEFT=left, RIGHT=right)
+    artifact = compiler.generate(module, Target("cuda", processor="sm_90a"), OPTIONS)
+    (tmp_path / "kernel.ptx").write_bytes(artifact.code)
+    command = ["ptxas", "-arch=sm_90a", "-v", "kernel.ptx", "-o", "kernel.cubin"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert " 0 bytes spill stores" in done.stderr

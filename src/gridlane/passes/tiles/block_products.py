@@ -115,10 +115,26 @@ def _add(
 def _add_place(
     state: State, op: tiles.TileDot, a: Elements, c: Elements, totals: dict[Coordinates, Var]
 ) -> None:
-    for at, total in totals.items():
-        product = a[at[:-1]], c[*at[:-2], at[-1]]
+    for at in _in_quads([*totals]):
+        product, total = (a[at[:-1]], c[*at[:-2], at[-1]]), totals[at]
         value = add_product(state, state.b.read(total), *product, op.fused)
         state.b.write(total, value)
+
+
+_QUAD = 4
+
+
+def _in_quads(places: list[Coordinates]) -> list[Coordinates]:
+    """Places by squares of four rows and columns, along rows back and forth: neighbours share a
+    factor, whose register NVIDIA's GPUs keep at hand, as they read few in a cycle."""
+    rows = {row: n for n, row in enumerate(dict.fromkeys(at[:-1] for at in places))}
+    columns = {column: n for n, column in enumerate(dict.fromkeys(at[-1] for at in places))}
+
+    def rank(at: Coordinates) -> tuple[int, int, int, int]:
+        row, column = rows[at[:-1]], columns[at[-1]]
+        return row // _QUAD, column // _QUAD, row, -column if row % 2 else column
+
+    return sorted(places, key=rank)
 
 
 def _written(steps: int, products: int) -> int:

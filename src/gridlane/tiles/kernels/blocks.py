@@ -86,7 +86,7 @@ _ON_HOST = (ProductBlocks(256, 256, 128), ProductBlocks(128, 128, 128))
 """The tiles of processors that have many of them to compute, the largest first."""
 _ON_HOPPER = (ProductBlocks(128, 256, 64, 8), ProductBlocks(128, 128, 64, 8))
 """Likewise of GPUs with products of warpgroups."""
-_OF_WORDS = ProductBlocks(128, 128, 16, 8)
+_OF_WORDS = ProductBlocks(128, 64, 16)
 """That of products of float32 on NVIDIA GPUs: 8 rows by 8 columns of a thread."""
 _MOST_AREA = 1.25
 """Of such tiles, by that of the product: what lies behind it is computed as well."""

@@ -9,9 +9,8 @@ import numpy as np
 
 from gridlane.core.errors import ArgumentError
 from gridlane.frontends.triton import language as tl
-from gridlane.tiles.kernels import described, prepared
+from gridlane.tiles.kernels import addressed, described, prepared
 from gridlane.tiles.kernels.blocks import (
-    ProductBlocks,
     is_hopper,
     multiprocessors,
     product_blocks,
@@ -27,7 +26,6 @@ from gridlane.tiles.kernels.operands import (
     expect_shape,
     index_type,
     merged,
-    new,
     operand,
     result,
     sum_name,
@@ -39,16 +37,11 @@ from gridlane.tiles.kernels.programs.described_products import (
     described_group_tiles,
     described_product_tiles,
 )
-from gridlane.tiles.kernels.programs.products import (
-    add_parts,
-    grouped_product_tiles,
-    product_tiles,
-)
+from gridlane.tiles.kernels.programs.products import grouped_product_tiles
 
 FACTORS = (*FLOATS, *NARROW, "int8")
 ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "silu")
-_GROUP = 8
-"""Tiles of rows whose columns are computed together, so that they share what caches hold."""
+_GROUP = addressed.GROUP
 
 
 class Epilogue(NamedTuple):
@@ -163,7 +156,7 @@ def matmul(
         left, made = (_as_rows(each, batches.products) for each in (left, made))
         batches = Batches(1, 1, *[(0, 0, *each[2:]) for each in batches[2:]])
     launches = _multiply(left, right, made, batches, epilogue, split_k, persistent, precision)
-    if launches is not None and key is not None:
+    if key is not None:
         prepared.remember(key, launches._replace(shape=shape.result))
     return target.value
 
@@ -415,9 +408,8 @@ def _multiply(
     split_k: int | None,
     persistent: bool,
     precision: str,
-) -> prepared.Prepared | None:
-    """Compute the products; the launches, where later calls may use them."""
-    *_, m, n = out.shape
+) -> prepared.Prepared | addressed.PreparedAddressed:
+    """Compute the products; the launches, which later calls may use."""
     k = a.shape[-1]
     if split_k is not None and split_k < 1:
         raise ArgumentError(f"split_k is {split_k}; it must be at least 1")
@@ -434,34 +426,16 @@ def _multiply(
         if made is not None:
             made.run(a.value, b.value, out.value, epilogue.arrays)
             return made
-    tile = product_blocks(m, n, k, a.dtype, batches.products, of_arrays=True)
-    places = batches.products * -(-m // tile.m) * -(-n // tile.n)
-    parts = _parts(split_k, places, k, tile)
-    more_steps = (*[_step(each) for each in epilogue[:3]], batches.residual)
-    options = {
-        "M": tile.m, "N": tile.n, "SUM": _sum_type(a.dtype),
-        "INDEX": index_type(a, b, out, epilogue.residual), "num_warps": tile.warps,
-    }  # fmt: skip
-    split, target, steps = None, out, (*batches.out, 0)
-    if parts > 1:
-        size = batches.products * m * n
-        dtype = "int32" if a.dtype == "int8" else sum_name(a.dtype)
-        split = target = new("parts", a, (parts, size), dtype)
-        options["INDEX"] = index_type(a, b, out, epilogue.residual, split)
-        steps = (batches.inner * m * n, m * n, n, 1, size)
-    count = places * parts
-    product_tiles[(min(count, multiprocessors()) if persistent else count,)](
-        a.value, b.value, target.value, None if split else epilogue.arrays, count, batches.inner,
-        m, n, k, parts, batches.a, batches.b, steps, more_steps,
-        PERSISTENT=persistent, ACTIVATION=epilogue.activation, K=tile.k, GROUP=_GROUP, **options,
-    )  # fmt: skip
-    if split:
-        add_parts[(places,)](
-            split.value, out.value, epilogue.arrays, parts, batches.inner, m, n,
-            batches.products * m * n, batches.out, more_steps, ACTIVATION=epilogue.activation,
-            **options,
-        )  # fmt: skip
-    return None
+    more = (*[_step(each) for each in epilogue[:3]], batches.residual)
+    places = addressed.Places(
+        batches.products, batches.inner, batches.a, batches.b, batches.out, more
+    )
+    sums = _sum_type(a.dtype), "int32" if a.dtype == "int8" else sum_name(a.dtype)
+    plain = addressed.prepare(
+        (a, b), out, epilogue.residual, places, epilogue.activation, sums, split_k, persistent
+    )
+    plain.run(a.value, b.value, out.value, epilogue.arrays)
+    return plain
 
 
 def prepared_product(
@@ -591,14 +565,6 @@ def _prepared(
         "int32" if like.dtype == "int8" else sum_name(like.dtype),
         any(each is not None for each in epilogue), bool(tile.extra), (), out.dtype,
     )  # fmt: skip
-
-
-def _parts(asked: int | None, places: int, k: int, tile: ProductBlocks) -> int:
-    most = max(-(-k // tile.k), 1)
-    if asked is not None:
-        return min(asked, most)
-    busy = multiprocessors()
-    return 1 if places * 2 > busy else max(min(busy // places, most // 8), 1)
 
 
 def _step(array: Operand | None) -> int:
