@@ -69,8 +69,9 @@ def paged_prefill(given: Given) -> Case:
                 for each in (q, k)
             )  # fmt: skip
         kernels.append_paged(new_k, v, *caches, tables, lengths, starts, **scales)
+        own_tokens = (new_k, v) if narrow else (None, None)  # which caches of their dtype have now
         made = kernels.paged_prefill(
-            new_q, new_k, v, *caches, tables, lengths, starts, softcap=softcap,
+            new_q, *own_tokens, *caches, tables, lengths, starts, softcap=softcap,
             longest=max(fresh), **scales,
         )  # fmt: skip
         return made, caches[0][last].to(q.dtype)

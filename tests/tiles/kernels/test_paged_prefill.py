@@ -13,6 +13,7 @@ import gridlane
 from gridlane import cuda
 from gridlane.core.errors import ArgumentError
 from gridlane.tiles import kernels
+from gridlane.tiles.kernels import prefills
 
 SHADERS = [each for each in DEVICES if each not in ("cpu", "cuda")]
 STARTS, LENGTHS = np.array([0, 3, 3, 20, 21]), np.array([5, 9, 0, 70])
@@ -55,6 +56,55 @@ def test_masks(device, rng, options):
     if "window" in options and not options.get("causal"):
         options = {**options, "window": 5}
     check(got, args, **options)
+
+
+@pytest.mark.parametrize("options", [*MASKS, {"causal": True, "softcap": 1.5}])
+def test_tokens_that_the_cache_has(device, rng, options):
+    args = case(rng)
+    q, k, v, keys, values, tables = args
+    kernels.append_paged(k, v, keys, values, tables, LENGTHS, STARTS)
+    options = {"causal": False, **options}
+    got = kernels.paged_prefill(q, None, None, *args[3:], LENGTHS, STARTS, **options)
+    check(got, args, **options)
+    short = LENGTHS.copy()
+    short[3] = 92  # as many as all pages of its table have
+    got = kernels.paged_prefill(q, None, None, *args[3:], short, STARTS, **options)
+    assert np.isnan(got[20]).all() and np.isfinite(got[:20]).all()
+
+
+@pytest.mark.parametrize("options", [*MASKS, {"causal": True, "softcap": 1.5}, {"scale": -0.1}])
+@pytest.mark.parametrize("page", [32, 96])
+def test_descriptors(rng, monkeypatch, options, page):
+    """The programs of GPUs with tensor maps."""
+    monkeypatch.setattr(prefills, "has_warpgroups", lambda: True)
+    made = []
+    forms = prefills._forms
+    monkeypatch.setattr(prefills, "_forms", lambda *each: made.append(forms(*each)) or made[-1])
+    options = {"causal": False, **options}
+    starts, lengths = np.array([0, 130, 135]), np.array([70, 300])
+    q, k = (rng.standard_normal((140, heads, 64)).astype(np.float16) for heads in (2, 1))
+    v = rng.standard_normal((140, 1, 72)).astype(np.float16)
+    keys, values = (
+        rng.standard_normal((40, page, 1, width)).astype(np.float16) for width in (64, 72)
+    )
+    tables = rng.permutation(40)[: 2 * -(-310 // page)].reshape(2, -1)
+    kernels.append_paged(k, v, keys, values, tables, lengths, starts)
+    rest = tables, lengths, starts
+    words = {"v_scale": np.array(2, "f4"), **options}
+    got = kernels.paged_prefill(q, None, None, keys, values, *rest, **words)
+    assert made[0] is not None
+    for number, own in enumerate((slice(0, 130), slice(130, 135))):
+        whole = lengths[number] + own.stop - own.start
+        one = [
+            exact.wide(cache[tables[number]].reshape(-1, 1, cache.shape[3])[:whole])
+            for cache in (keys, values)
+        ]
+        turned = [each.transpose(1, 0, 2)[None] for each in (exact.wide(q[own]), *one)]
+        near(got[own], 2 * exact.attention(*turned, **options)[0].transpose(1, 0, 2))
+    tables[0, 0] = 40
+    got = kernels.paged_prefill(q, None, None, keys, values, *rest, **options)
+    assert np.isfinite(got[130:135]).all()
+    assert "window" in options or np.isnan(got[:130]).all()
 
 
 @pytest.mark.parametrize(
@@ -179,10 +229,11 @@ def test_errors_name_the_argument(rng):
     rest = tables, LENGTHS, STARTS
     for call, text in (
         (lambda: kernels.paged_prefill(q, k, v[:4], keys, values, *rest), "v .* shape must"),
-        (lambda: kernels.paged_prefill(q[:, :3], k, v, keys, values, *rest), "multiple of k's"),
+        (lambda: kernels.paged_prefill(q[:, :3], k, v, keys, values, *rest), "multiple of keys'"),
         (lambda: kernels.paged_prefill(q, k, v, keys, keys.astype("f2"), *rest), "values is"),
         (lambda: kernels.paged_prefill(q, k, v, keys, values, tables[:2], *rest[1:]), "tables"),
         (lambda: kernels.paged_prefill(q, k, v, keys, values, *rest[:2], STARTS[:0]), "the end"),
+        (lambda: kernels.paged_prefill(q, k, None, keys, values, *rest), "given together"),
         (lambda: kernels.append_paged(k, v, keys[:, :0], values[:, :0], *rest), "pages must have"),
         (lambda: kernels.append_paged(k, v, keys[::-1], values, *rest), "steps must be positive"),
         (lambda: kernels.append_paged(k, v, keys, values, *rest, k_scale=k[:1, 0, 0]), "k_scale"),

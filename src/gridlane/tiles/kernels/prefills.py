@@ -3,12 +3,16 @@ way into the cache, and their attention."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gridlane.core.errors import ArgumentError
+from gridlane.core.tensor_map import fits
+from gridlane.tiles.descriptors import TensorDescriptor
+from gridlane.tiles.kernels import described
 from gridlane.tiles.kernels.attention_calls import (
+    Scales,
     Weighing,
     checked_softcap,
     scale_arguments,
@@ -22,6 +26,7 @@ from gridlane.tiles.kernels.blocks import (
     least_rows,
     power_of_2,
 )
+from gridlane.tiles.kernels.described import address_of_array
 from gridlane.tiles.kernels.norms import value_of
 from gridlane.tiles.kernels.operands import (
     FLOATS,
@@ -37,6 +42,7 @@ from gridlane.tiles.kernels.operands import (
     result,
     sum_type,
 )
+from gridlane.tiles.kernels.programs.described_prefill import described_prefill_tiles
 from gridlane.tiles.kernels.programs.paged import (
     append_tiles,
     paged_prefill_tiles,
@@ -51,8 +57,8 @@ _LIMITS = {
 _TOKENS = 16
 """Of a program that stores them."""
 _BLOCK = 256
-_ROWS = 128
-"""Queries of a tile of two warpgroups."""
+_ROWS, _LEAST_COLUMNS = 128, 32
+"""Queries of a tile of two warpgroups, and the fewest keys of one that is a part of a page."""
 
 
 def packed_positions(starts: Any, tokens: int, lengths: Any = None) -> Any:
@@ -179,8 +185,8 @@ def paged_prefill(
     Args:
         q: of packed tokens, of shape (tokens, heads, width), float16, bfloat16, float32 or float64.
         k, v: of the same tokens, of shapes (tokens, heads of keys, width) and (tokens, heads of
-            keys, width of values), and q's dtype. They are read here, whether or not the cache has
-            them already.
+            keys, width of values), and q's dtype; None where the cache has them already, behind
+            the others, which is quickest.
         keys, values: the cache, as of ``append_paged``.
         tables, lengths: as of ``paged_attention``; the lengths are those before the new tokens. A
             page that the cache does not have makes NaN.
@@ -205,45 +211,139 @@ def paged_prefill(
     >>> paged_prefill(new * 0, new, new, cache, cache, pages, lengths, starts).ravel()
     array([2.  , 3.75])
     """
-    made = [operand(name, each, FLOATS, 3) for name, each in (("q", q), ("k", k), ("v", v))]
-    query, new_keys, new_values = made
-    tokens, heads, width = query.shape
-    far = new_keys.shape[1]
+    query = operand("q", q, FLOATS, 3)
     cache = _cache(keys, values, query)
-    value_width = cache[1].shape[3]
-    expect_shape(new_keys, (tokens, far, width))
-    expect_shape(new_values, (tokens, far, value_width))
-    expect_shape(cache[0], (*cache[0].shape[:2], far, width))
-    for each in (new_keys, new_values):
-        expect_dtype(each, query)
-    if not far or heads % far:
-        raise ArgumentError(f"{query}, and {new_keys}: the heads of q must be a multiple of k's")
+    fresh = _fresh(k, v, query, cache)
     table, length, begins = _sequences(tables, lengths, starts)
     weighing = Weighing(causal, window, scale, softcap)
-    scales = scales_of((None, k_scale, v_scale), (length.size, far))
-    target = result("out", out, query, (tokens, heads, value_width), query.dtype)
-    most = _longest(begins, tokens) if longest is None else min(longest, tokens)
+    scales = scales_of((None, k_scale, v_scale), (length.size, cache[0].shape[2]))
+    shape = (*query.shape[:2], cache[1].shape[3])
+    target = result("out", out, query, shape, query.dtype)
+    most = _longest(begins, shape[0]) if longest is None else min(longest, shape[0])
     if target.size and most:
-        pages, page = cache[0].shape[:2]
-        widths = power_of_2(width), power_of_2(value_width)
-        known = table.shape[1] * page + most
-        tile = attention_blocks(most, known, max(widths), query.dtype)
-        if most >= _ROWS and max(widths) == 256 and least_rows(query.dtype) > 1:
-            columns = 32 if cache[0].dtype in NARROW else 64
-            tile = AttentionBlocks(_ROWS, columns, 8) if has_warpgroups() else tile
-        blocks = -(-most // tile.rows)
-        paged_prefill_tiles[(blocks * heads * length.size,)](
-            *[each.value for each in (*made, *cache, table, length, begins, target)],
-            blocks, heads, heads // far, tokens, pages, page, table.shape[1] * page,
-            checked_window(window), width, value_width, *[each.strides for each in made],
-            *[each.strides for each in cache], table.strides, length.strides[0], target.strides,
-            *scale_arguments(scales), SCALE=scale_of(scale, width),
-            SOFTCAP=checked_softcap(softcap), CAUSAL=bool(weighing.causal),
-            WINDOW=window is not None, M=tile.rows, N=tile.columns, WIDTH=widths[0],
-            VALUES=widths[1], SUM=sum_type(query.dtype),
-            INDEX=index_type(*made, *cache, table, target), num_warps=tile.warps,
-        )  # fmt: skip
+        call = Prefill(query, fresh, cache, table, length, begins, target, most, weighing, scales)
+        _launch(call)
     return target.value
+
+
+def _fresh(
+    k: Any, v: Any, query: Operand, cache: tuple[Operand, Operand]
+) -> tuple[Operand, Operand] | None:
+    """Keys and values of new tokens."""
+    tokens, heads, width = query.shape
+    far, value_width = cache[0].shape[2], cache[1].shape[3]
+    expect_shape(cache[0], (*cache[0].shape[:3], width))
+    if not far or heads % far:
+        raise ArgumentError(f"{query}, and {cache[0]}: the heads of q must be a multiple of keys'")
+    if (k is None) != (v is None):
+        raise ArgumentError("k and v must be given together")
+    if k is None:
+        return None
+    new_keys, new_values = operand("k", k, FLOATS, 3), operand("v", v, FLOATS, 3)
+    expect_shape(new_keys, (tokens, far, width))
+    expect_shape(new_values, (tokens, far, value_width))
+    for each in (new_keys, new_values):
+        expect_dtype(each, query)
+    return new_keys, new_values
+
+
+class Prefill(NamedTuple):
+    """A checked call of ``paged_prefill``."""
+
+    q: Operand
+    fresh: tuple[Operand, Operand] | None
+    cache: tuple[Operand, Operand]
+    tables: Operand
+    lengths: Operand
+    starts: Operand
+    out: Operand
+    longest: int
+    weighing: Weighing
+    scales: Scales
+
+    @property
+    def widths(self) -> tuple[int, int]:
+        """Of rows of keys and of values, as powers of two."""
+        return power_of_2(self.cache[0].shape[3]), power_of_2(self.cache[1].shape[3])
+
+    @property
+    def constants(self) -> dict[str, Any]:
+        """What all programs have."""
+        weighing, widths = self.weighing, self.widths
+        return {
+            "SCALE": scale_of(weighing.scale, self.q.shape[2]),
+            "SOFTCAP": checked_softcap(weighing.softcap), "CAUSAL": bool(weighing.causal),
+            "WINDOW": weighing.window is not None, "WIDTH": widths[0], "VALUES": widths[1],
+            "INDEX": index_type(self.q, *(self.fresh or ()), *self.cache, self.tables, self.out),
+        }  # fmt: skip
+
+
+def _launch(call: Prefill) -> None:
+    tokens, heads, width = call.q.shape
+    pages, page, far = call.cache[0].shape[:3]
+    most, window = call.tables.shape[1] * page, checked_window(call.weighing.window)
+    arrays = call.tables.value, call.lengths.value, call.starts.value, call.out.value
+    value_width = call.cache[1].shape[3]
+    columns = _described_columns(call)
+    forms = None if columns is None else _forms(call, columns)
+    if forms is not None and columns is not None:
+        blocks = -(-call.longest // _ROWS)
+        described_prefill_tiles[(blocks * heads * call.lengths.size,)](
+            *forms, *arrays, blocks, heads, heads // far, tokens, pages, page, most, window,
+            None if value_width == call.widths[1] else value_width, call.tables.strides,
+            call.lengths.strides[0], call.out.strides, *scale_arguments(call.scales), M=_ROWS,
+            N=columns, num_warps=8, num_stages=2, **call.constants,
+        )  # fmt: skip
+        return
+    tile = _tile(call, most + call.longest)
+    blocks = -(-call.longest // tile.rows)
+    fresh = (None, None) if call.fresh is None else tuple([each.value for each in call.fresh])
+    steps = ((0,) * 3,) * 2 if call.fresh is None else [each.strides for each in call.fresh]
+    paged_prefill_tiles[(blocks * heads * call.lengths.size,)](
+        call.q.value, *fresh, call.cache[0].value, call.cache[1].value, *arrays, blocks, heads,
+        heads // far, tokens, pages, page, most, window, width, value_width, call.q.strides, *steps,
+        call.cache[0].strides, call.cache[1].strides, call.tables.strides, call.lengths.strides[0],
+        call.out.strides, *scale_arguments(call.scales), M=tile.rows, N=tile.columns,
+        SUM=sum_type(call.q.dtype), num_warps=tile.warps, **call.constants,
+    )  # fmt: skip
+
+
+def _tile(call: Prefill, keys: int) -> AttentionBlocks:
+    wide, dtype = max(call.widths), call.q.dtype
+    if call.longest >= _ROWS and wide == 256 and least_rows(dtype) > 1 and has_warpgroups():
+        return AttentionBlocks(_ROWS, 32 if call.cache[0].dtype in NARROW else 64, 8)
+    return attention_blocks(call.longest, keys, wide, dtype)
+
+
+def _described_columns(call: Prefill) -> int | None:
+    """The keys of a tile of the program with tensor maps; None where it is not for a call."""
+    narrow = call.cache[0].dtype != call.q.dtype or call.q.dtype not in described.FACTORS
+    if call.fresh is not None or narrow or not has_warpgroups():
+        return None
+    wide, page = max(call.widths), call.cache[0].shape[1]
+    if call.longest < _ROWS // 2 or min(call.widths) < 64 or wide > 256:
+        return None
+    most = 128 if wide <= 128 and call.weighing.softcap is None else 64
+    columns = min(page & -page, most)
+    return columns if columns >= _LEAST_COLUMNS else None
+
+
+def _forms(call: Prefill, columns: int) -> list[TensorDescriptor] | None:
+    """The descriptors of q, by (head, token, width), and of keys and values, by (page, head, slot,
+    width); None where no tensor maps describe them."""
+    made: list[TensorDescriptor] = []
+    for each, order, rows in (
+        (call.q, (1, 0, 2), _ROWS), (call.cache[0], (0, 2, 1, 3), columns),
+        (call.cache[1], (0, 2, 1, 3), columns),
+    ):  # fmt: skip
+        shape, steps = ([x[axis] for axis in order] for x in (each.shape, each.strides))
+        bytes_ = [step * 2 for step in steps[:-1]]
+        if steps[-1] != 1 or not fits(address_of_array(each.value), shape, bytes_):
+            return None
+        width = power_of_2(shape[-1])
+        block = (*[1] * (len(shape) - 2), rows, width)
+        made.append(TensorDescriptor(each.value, shape, steps, block))
+    return made
 
 
 def _starts(starts: Any) -> Operand:

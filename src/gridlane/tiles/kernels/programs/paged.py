@@ -230,11 +230,11 @@ def append_tiles(
 def attend_paged(
     mine, k, v, tables, begin, end, place, window, pages, page, table_step, k_steps, v_steps, width,
     values, factor, total, weight, largest, SCALE: tl.constexpr, SOFTCAP: tl.constexpr,
-    WINDOW: tl.constexpr, N: tl.constexpr, WIDTH: tl.constexpr, VALUES: tl.constexpr,
-    SUM: tl.constexpr, INDEX: tl.constexpr,
+    AHEAD: tl.constexpr, CAUSAL: tl.constexpr, WINDOW: tl.constexpr, N: tl.constexpr,
+    WIDTH: tl.constexpr, VALUES: tl.constexpr, SUM: tl.constexpr, INDEX: tl.constexpr,
 ):  # fmt: skip
-    """As ``attend``, of queries at some places, to keys and values in pages, all in front of
-    them."""
+    """As ``attend``, of queries at some places, to keys and values in pages; all of these are in
+    front of them unless ``AHEAD``."""
     for at in range(begin, end, N):
         j = at + tl.arange(0, N)
         inside = j < end
@@ -247,8 +247,12 @@ def attend_paged(
         scores = tl.dot(mine, tl.trans(key), input_precision="ieee", out_dtype=SUM)
         scores = scaled_scores(scores, factor, SCALE, SOFTCAP, is_wide(mine.dtype))
         seen = inside[None, :]
+        if AHEAD and CAUSAL:
+            seen &= j[None, :] <= place[:, None]
         if WINDOW:
             seen &= j[None, :] > place[:, None] - window
+            if AHEAD and not CAUSAL:
+                seen &= j[None, :] < place[:, None] + window
         scores = tl.where(known[None, :], scores, float("nan"))
         scores = tl.where(seen, scores, -float("inf"))
         higher = tl.maximum(largest, tl.max(scores, axis=1))
@@ -277,8 +281,9 @@ def paged_prefill_tiles(
     M: tl.constexpr, N: tl.constexpr, WIDTH: tl.constexpr, VALUES: tl.constexpr,
     SUM: tl.constexpr, INDEX: tl.constexpr,
 ):  # fmt: skip
-    """Some new tokens of one head of a sequence, to its tokens in pages, and then to the new ones.
-    Steps of packed arrays are those of (token, head, width)."""
+    """Some new tokens of one head of a sequence, to its tokens in pages, and then to the new ones,
+    which pages have as well where ``k`` is None. Steps of packed arrays are those of (token, head,
+    width)."""
     place = tl.program_id(0)
     head = place % heads
     first = place // heads % blocks * M
@@ -291,31 +296,34 @@ def paged_prefill_tiles(
         factor, value_factor = scale_factors(scales, scale_steps, batch, far)
         shift = begin.to(INDEX)
         q += shift * q_steps[0] + head.to(INDEX) * q_steps[1]
-        k += shift * k_steps[0] + far * k_steps[1]
-        v += shift * v_steps[0] + far * v_steps[1]
         out += shift * out_steps[0] + head.to(INDEX) * out_steps[1]
         i = first + tl.arange(0, M)
         mine = load_rows(q, i, count, q_steps[0], q_steps[2], width, WIDTH, INDEX)
         largest = tl.full((M,), -float("inf"), SUM)
         weight = tl.zeros((M,), SUM)
         total = tl.zeros((M, VALUES), SUM)
-        start = tl.zeros((), tl.int32)
-        if WINDOW:
-            start = tl.maximum(cached + first - window + 1, 0) // N * N
+        last = tl.minimum(first + M, count)
+        known = cached + count if k is None else cached
+        start, end = key_range(first, last, count, cached + count, window, N, CAUSAL, WINDOW)
+        end = tl.minimum(end, tl.minimum(known, most))
         total, weight, largest = attend_paged(
             mine, keys + far * key_steps[2], values + far * value_steps[2],
-            tables + batch * table_steps[0], start, cached, i + cached, window, pages, page,
+            tables + batch * table_steps[0], start, end, i + cached, window, pages, page,
             table_steps[1], key_steps, value_steps, width, value_width, factor, total, weight,
-            largest, SCALE, SOFTCAP, WINDOW, N, WIDTH, VALUES, SUM, INDEX,
+            largest, SCALE, SOFTCAP, k is None, CAUSAL, WINDOW, N, WIDTH, VALUES, SUM, INDEX,
         )  # fmt: skip
         if value_factor is not None:
             total *= value_factor
-        last = tl.minimum(first + M, count)
-        start, end = key_range(first, last, count, count, window, N, CAUSAL, WINDOW)
-        total, weight, largest = attend(
-            mine, k, v, start, end, i, count, count, window, k_steps[0], k_steps[2], v_steps[0],
-            v_steps[2], width, value_width, None, total, weight, largest,
-            SCALE, SOFTCAP, True, CAUSAL, WINDOW, N, WIDTH, VALUES, SUM, INDEX,
-        )  # fmt: skip
+        if k is None:
+            weight = tl.where(known <= most, weight, float("nan"))
+        else:
+            k += shift * k_steps[0] + far * k_steps[1]
+            v += shift * v_steps[0] + far * v_steps[1]
+            start, end = key_range(first, last, count, count, window, N, CAUSAL, WINDOW)
+            total, weight, largest = attend(
+                mine, k, v, start, end, i, count, count, window, k_steps[0], k_steps[2],
+                v_steps[0], v_steps[2], width, value_width, None, total, weight, largest,
+                SCALE, SOFTCAP, True, CAUSAL, WINDOW, N, WIDTH, VALUES, SUM, INDEX,
+            )  # fmt: skip
         shown = total / tl.where(weight == 0, 1.0, weight)[:, None]
         store_rows(out, shown, i, count, out_steps[0], out_steps[2], value_width, VALUES, INDEX)
