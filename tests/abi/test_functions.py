@@ -253,24 +253,31 @@ def cluster(*size):
     return chosen(L.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, **members)
 
 
-def test_clusters_have_one_block(module):
+def test_clusters(module):
     shared = function(module, b"shared")
-    one, two = config(cluster(1, 1, 1)), config(cluster(2, 1, 1))
-    assert good(cu.cuOccupancyMaxPotentialClusterSize(shared, config())) == 1
+    one, two, many = (config(cluster(n, 1, 1)) for n in (1, 2, 16))
+    has = attribute("CLUSTER_LAUNCH")
+    most = good(cu.cuOccupancyMaxPotentialClusterSize(shared, config()))
+    assert most == (8 if has else 1)
     held = good(cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(shared, 32, 128))
     count = held * attribute("MULTIPROCESSOR_COUNT")
     assert good(cu.cuOccupancyMaxActiveClusters(shared, one)) == count
-    for wrong in (two, config()):
+    if has:
+        assert good(cu.cuOccupancyMaxActiveClusters(shared, two)) > 0
+    for wrong in (config(), many, *([] if has else [two])):
         result = cu.cuOccupancyMaxActiveClusters(shared, wrong)
         assert name(result) == "CUDA_ERROR_INVALID_CLUSTER_SIZE"
     assert summed(shared, 0, 0, one) == 496
-    # A GPU with clusters has none of two blocks in a grid of one.
-    refused = {"CUDA_ERROR_NOT_SUPPORTED", "CUDA_ERROR_INVALID_CLUSTER_SIZE"}
-    assert summed(shared, 0, 0, two) in refused
+    # A device with clusters has none of two blocks in a grid of one.
+    refused = "CUDA_ERROR_INVALID_CLUSTER_SIZE" if has else "CUDA_ERROR_NOT_SUPPORTED"
+    assert summed(shared, 0, 0, two) == summed(shared, 0, 0, many) == refused
     assert summed(shared, 0, 0, config(cluster(2, 0, 1))) == BAD
-    width = cu.CUfunction_attribute.CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH
-    good(cu.cuFuncSetAttribute(shared, width, 2))
-    assert summed(shared, 0, 0, config()) in refused
+    attributes = cu.CUfunction_attribute
+    for axis, size in (("WIDTH", 2), ("HEIGHT", 1), ("DEPTH", 1)):
+        number = getattr(attributes, f"CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_{axis}")
+        good(cu.cuFuncSetAttribute(shared, number, size))
+        partial = refused if axis == "DEPTH" else "CUDA_ERROR_INVALID_CLUSTER_SIZE"
+        assert summed(shared, 0, 0, config()) == partial
 
 
 # --- attributes of launches ---

@@ -23,8 +23,8 @@ def test_how_is_read_off_the_ir():
     assert on_cpu("add-i16") == Judgement("add", "add-i16", How.NATIVE)
     assert on_cpu("call").how is How.LEGALISED
     assert on_cpu("grid_sync") == Judgement("grid_sync", "grid_sync", How.LEGALISED)
-    refused = on_cpu("cluster_sync")
-    assert refused.how is How.REFUSED and "on cuda only" in refused.says and not refused.wrong
+    refused = on_cpu("report")
+    assert refused.how is How.REFUSED and "threads that raise" in refused.says and not refused.wrong
 
 
 def test_wrong_answers(monkeypatch):
@@ -86,11 +86,11 @@ def judging_case(name: str):
 
 def test_refusals_that_should_not_be_or_lack(monkeypatch):
     monkeypatch.setattr(judging, "lack", lambda case, target: None)
-    assert "is refused: the cpu target has no cluster_sync" in on_cpu("cluster_sync").wrong
+    assert "is refused: the cpu target has no report" in on_cpu("report").wrong
     known = Lack(("cpu",), "xor", "no exclusive or")
     monkeypatch.setattr(judging, "lack", lambda case, target: known)
     assert on_cpu("xor-i32").wrong == "is not refused: no exclusive or"
-    assert "is refused" in on_cpu("cluster_sync").wrong  # with other words
+    assert "is refused" in on_cpu("report").wrong  # with other words
 
 
 def test_the_matrix():

@@ -168,7 +168,7 @@ def spread() -> Module:
     b.emit(clusters.TensorMulticast(box, map_, bar, b.const(3, u32), (zero, zero)))
     b.emit(clusters.MbarrierArrivePeer(bar, b.cast(other, u32), b.const(1, u32)))
     b.emit(clusters.ClusterSync())
-    kernel.module.cluster = 2
+    kernel.module.cluster = 2, 1, 1
     return kernel.module
 
 

@@ -47,7 +47,7 @@ def test_a_peer_that_there_is_not():
     def kernel(out):
         out[0] = int32(peer_address(cuda.shared.array(4, int32), 1))
 
-    with pytest.raises(KernelError, match="no block 1: clusters of several blocks are on cuda"):
+    with pytest.raises(KernelError, match="no block 1: the launch asks for no clusters"):
         launch(kernel, 1, 1, np.zeros(1))
 
 

@@ -15,6 +15,8 @@ from gridlane.core.tensor_map import SWIZZLES, Element, TensorMap
 from gridlane.interp import machine
 from gridlane.ir.ops import clusters, grid, memory
 from gridlane.ir.ops.mbarriers import MbarrierArrive, MbarrierInit, MbarrierPassed
+from gridlane.ir.parser import parse_module
+from gridlane.ir.printer import print_module
 from gridlane.ir.types import Space, pointer
 from gridlane.ir.values import Global, Value
 from gridlane.ir.verifier import verify
@@ -30,7 +32,7 @@ def shared(kernel: Kernel, name: str, element: object, count: int, align: int = 
 
 def run(kernel: Kernel, *arrays: np.ndarray, turns: bool, blocks: int = BLOCKS) -> None:
     module = kernel.module
-    module.cluster = SIZE
+    module.cluster = SIZE, 1, 1
     verify(module)
     memory_ = interp.Memory()
     kept = machine.warps_take_turns
@@ -111,7 +113,7 @@ def test_arrivals_and_copies_of_a_peer(late):
     b.emit(clusters.ClusterSync())
     given = np.arange(BLOCKS * words, dtype=np.uint32).reshape(BLOCKS, words)
     module = kernel.module
-    module.cluster = SIZE
+    module.cluster = SIZE, 1, 1
     verify(module)
     memory_ = interp.Memory()
     tensor = TensorMap(
@@ -132,17 +134,103 @@ def test_bad_clusters():
     kernel.store(there)
     with pytest.raises(KernelError, match=re.escape("the cluster has no block 2: it has 2")):
         run(kernel, np.zeros(BLOCKS * THREADS, np.uint64), turns=False)
-    with pytest.raises(KernelError, match=r"clusters of 2 blocks in a grid of \(3, 1, 1\)"):
+    with pytest.raises(KernelError, match=r"clusters of \(2, 1, 1\) blocks in a grid of \(3, 1"):
         run(kernel, np.zeros(3 * THREADS, np.uint64), turns=False, blocks=3)
 
 
 @pytest.mark.parametrize("turns", [False, True])
-def test_blocks_that_meet_at_different_barriers(turns):
+def test_blocks_that_meet_at_different_places(turns):
+    """The barrier is the cluster's, wherever a block arrives at it."""
     kernel = Kernel()
     b = kernel.builder
+    tile = shared(kernel, "tile", i32, THREADS)
+    b.store(b.offset(tile, kernel.local), kernel.thread)
     with b.if_(b.eq(b.value(clusters.ClusterRank()), b.const(0, i32))) as branch:
         b.emit(clusters.ClusterSync())
         with b.inside(branch.orelse):
+            b.emit(clusters.ClusterArrive())
+            b.emit(clusters.ClusterWait())
+    other = b.cast(b.sub(b.const(1, i32), b.value(clusters.ClusterRank())), u32)
+    kernel.store(b.load(clusters.peer(b, b.offset(tile, kernel.local), other)))
+    b.emit(clusters.ClusterSync())
+    got = np.zeros(BLOCKS * THREADS, np.int32)
+    run(kernel, got, turns=turns)
+    number = np.arange(BLOCKS * THREADS).reshape(-1, SIZE, THREADS)
+    np.testing.assert_array_equal(got, number[:, ::-1].ravel())
+
+
+@pytest.mark.parametrize("turns", [False, True])
+def test_work_between_arrival_and_wait(turns):
+    """A block that has arrived does what its peer waits for behind its own wait."""
+    kernel = Kernel()
+    b = kernel.builder
+    flag = shared(kernel, "flag", u32, 1)
+    rank, one = b.value(clusters.ClusterRank()), b.const(1, u32)
+    is_first = b.eq(rank, b.const(0, i32))
+    first = b.eq(kernel.local, b.const(0, i32))
+    with b.if_(first):
+        b.store(flag, b.const(0, u32))
+    b.emit(clusters.ClusterSync())
+    b.emit(clusters.ClusterArrive())
+    with b.if_(is_first):
+        with b.loop():
+            b.emit(grid.RunOthers())
+            b.break_if(b.eq(b.load(flag, volatile=True), one))
+    b.emit(clusters.ClusterWait())
+    with b.if_(b.and_(first, b.not_(is_first))):
+        b.store(clusters.peer(b, flag, b.const(0, u32)), one, volatile=True)
+    b.emit(clusters.ClusterSync())
+    kernel.store(b.load(flag))
+    got = np.zeros(BLOCKS * THREADS, np.uint32)
+    run(kernel, got, turns=turns)
+    assert (got.reshape(-1, SIZE, THREADS) == np.array([1, 0])[:, None]).all()
+
+
+def test_clusters_along_all_axes():
+    kernel = Kernel()
+    b = kernel.builder
+    tile = shared(kernel, "tile", i32, 1)
+    b.store(tile, b.value(clusters.ClusterRank()))
+    b.emit(clusters.ClusterSync())
+    last = b.const(11, u32)
+    x, y, z = (b.value(grid.BlockIdx(axis)) for axis in grid.Axis)
+    place = b.add(x, b.mul(b.const(4, i32), b.add(y, b.mul(b.const(3, i32), z))))
+    out = kernel.array(i32)
+    own = b.mul(b.const(100, i32), b.load(tile))
+    b.store(b.offset(out, place), b.add(own, b.load(clusters.peer(b, tile, last))))
+    b.emit(clusters.ClusterSync())
+    kernel.module.cluster = 2, 3, 2
+    verify(kernel.module)
+    text = print_module(kernel.module)
+    assert "cluster (2, 3, 2)" in text and print_module(parse_module(text)) == text
+    got, memory_ = np.zeros(48, np.int32), interp.Memory()
+    interp.run(parse_module(text), (4, 3, 4), 1, [memory_.map(got)], memory_)
+    z, y, x = np.indices((4, 3, 4))
+    np.testing.assert_array_equal(got, (100 * (x % 2 + 2 * (y + 3 * (z % 2))) + 11).ravel())
+
+
+@pytest.mark.parametrize("turns", [False, True])
+def test_bad_waits(turns):
+    def lost(b, local):
+        """Half of the threads of a warp wait for the others, which wait for them."""
+        with b.if_(b.lt(local, b.const(16, i32))) as branch:
             b.emit(clusters.ClusterSync())
-    with pytest.raises(KernelError, match="come to the same barrier"):
-        run(kernel, turns=turns)
+            with b.inside(branch.orelse):
+                b.emit(grid.Barrier())
+
+    def twice(b, local):
+        b.emit(clusters.ClusterArrive())
+        b.emit(clusters.ClusterArrive())
+
+    def without(b, local):
+        b.emit(clusters.ClusterWait())
+
+    for emit, words in (
+        (lost, "arrive at its barrier|come to the same barrier"),
+        (twice, "arrives twice"),
+        (without, "without having arrived"),
+    ):
+        kernel = Kernel()
+        emit(kernel.builder, kernel.local)
+        with pytest.raises(KernelError, match=words):
+            run(kernel, turns=turns)

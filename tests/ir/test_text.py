@@ -134,7 +134,9 @@ def body(*lines: str) -> str:
 
 
 MALFORMED = [
-    ("frog", "expected one of global, error, tensor_map, kernel, device"),
+    ("cluster (2, 1)", "a cluster has blocks along three axes"),
+    ("cluster (2, 0, 1)", "a cluster has blocks along three axes"),
+    ("frog", "expected one of global, error, cluster, tensor_map, kernel, device"),
     ("kernel @k(", "expected a value"),
     ("kernel @k() {", "expected an op"),
     ("kernel @k() {} kernel @k() {}", "a second function @k"),

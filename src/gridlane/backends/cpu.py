@@ -10,6 +10,7 @@ from gridlane.ir.families import (
     MACHINE,
     MEMORY_PRODUCTS,
     PAIRS,
+    PEERS,
     PRODUCTS,
     WARPGROUP_PRODUCTS,
 )
@@ -52,8 +53,8 @@ BACKEND = Backend(
         # Last, as the passes before it make accesses, and see what their addresses are made of.
         passes.CHECK_ACCESSES.when(Fact.CHECKED),
     ),
-    legal=MACHINE | PAIRS | PRODUCTS | MEMORY_PRODUCTS | CHECKS | WARPGROUP_PRODUCTS,
-    reasons={**reasons.WITHOUT_GRIDS, **reasons.WITHOUT_CLUSTERS, **reasons.REPORT},
+    legal=MACHINE | PAIRS | PEERS | PRODUCTS | MEMORY_PRODUCTS | CHECKS | WARPGROUP_PRODUCTS,
+    reasons={**reasons.WITHOUT_GRIDS, **reasons.REPORT},
     formats=(IR, LLVM, ASM, OBJECT),
     shaped=True,
     # A block is one vector program, and its shared memory is the worker's.

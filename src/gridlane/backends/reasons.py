@@ -11,9 +11,12 @@ CHECKS = dict.fromkeys(
 )
 
 WITHOUT_CLUSTERS = dict.fromkeys(
-    ("cluster_rank", "cluster_size", "cluster_sync", "peer_address"),
-    "clusters are on cuda only, from compute capability 9.0 on; let blocks exchange data through "
-    "global memory",
+    (
+        *("cluster_rank", "cluster_size", "cluster_arrive", "cluster_wait", "cluster_sync"),
+        *("peer_address", "mbarrier_expect_peer", "mbarrier_complete_peer"),
+    ),
+    "cpu, interp and, from compute capability 9.0 on, cuda have clusters: choose one of these, or "
+    "let blocks exchange data through global memory",
 )
 
 WITHOUT_GRIDS = {

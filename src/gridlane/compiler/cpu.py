@@ -100,7 +100,7 @@ def _emit(module: Module, target: Target, host_machine: Machine, options: Kernel
             # Memory of tiles is the worker's own, and has no device's limit.
             static_shared=0 if module.program_warps else code.static_shared,
             block=block,
-            scratch=code.scratch + frames + (code.static_shared if module.program_warps else 0),
+            scratch=_scratch(code, frames, 0 if module.program_warps else code.static_shared),
             errors=error_sites(module, own),
             prints=print_sites(code.prints),
             work=min(code.work, MOST_WORK),
@@ -111,6 +111,15 @@ def _emit(module: Module, target: Target, host_machine: Machine, options: Kernel
             accesses=len(code.places),
             asks_host=code.asks_host,
             tensor_maps=module.tensor_maps,
+            cluster=module.cluster,
+            requires_cluster=code.blocks > 1,
         )
 
     return code, artifact
+
+
+def _scratch(code: KernelCode, frames: int, counted: int) -> int:
+    """Bytes of an arena besides ``counted`` ones of static shared memory, and dynamic memory."""
+    if code.blocks == 1:
+        return code.scratch + frames + code.static_shared - counted
+    return frames + code.blocks * (code.scratch + code.static_shared + code.align) - counted

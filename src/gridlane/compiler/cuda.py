@@ -103,8 +103,8 @@ def generate(module: Module, target: Target, options: KernelOptions) -> Artifact
         own_dynamic=module.own_dynamic,
         extra_threads=module.extra_threads,
         cooperative=code.cooperative,
-        cluster=(module.cluster, 1, 1),
-        requires_cluster=module.cluster > 1,
+        cluster=module.cluster,
+        requires_cluster=module.cluster != (1, 1, 1),
         coarse=module.coarse,
         tensor_maps=module.tensor_maps,
     )

@@ -117,7 +117,17 @@ def launched(module: Module, record: Backend, options: KernelOptions) -> list[Mo
 
 
 def runs_in_parts(module: Module, record: Backend) -> bool:
-    """Whether a kernel has barriers of the grid and a target has none."""
+    """Whether a kernel has barriers of the grid and a target has none.
+
+    Raises:
+        TargetError: the kernel's grids consist of clusters, which are not launched in parts.
+    """
+    if module.cluster != (1, 1, 1) and syncs_grid(module):
+        raise TargetError(
+            f"{module.kernel.name}: the {record.name} target has no barrier of the grid in kernels "
+            "of clusters: wait for the cluster, or launch without clusters",
+            module.kernel.loc,
+        )
     return "grid_sync" not in record.legal_ops(()) and syncs_grid(module)
 
 

@@ -27,6 +27,8 @@ def generate(module: Module, target: Target, options: KernelOptions) -> Artifact
         static_shared=sum(-(-item.size // 16) * 16 for item in module.static_shared()),
         block=target.block,
         errors=error_sites(module),
+        cluster=module.cluster,
+        requires_cluster=module.cluster != (1, 1, 1),
         tensor_maps=module.tensor_maps,
     )
 

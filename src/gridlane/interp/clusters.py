@@ -9,7 +9,7 @@ import numpy as np
 from gridlane.core.errors import KernelError
 from gridlane.core.source import describe
 from gridlane.interp.grid import wait_for_block
-from gridlane.interp.mbarriers import arrive, complete
+from gridlane.interp.mbarriers import arrive, complete, expect
 from gridlane.interp.memory import Fault
 from gridlane.interp.state import Frame
 from gridlane.interp.tensors import loaded
@@ -26,6 +26,31 @@ def _size(frame: Frame, op: clusters.ClusterSize, mask: Array) -> Array:
     return np.full(frame.block.lanes, len(frame.block.cluster), np.int32)
 
 
+def _arrive(frame: Frame, op: Op, mask: Array) -> None:
+    block = frame.block
+    if (block.arrivals[mask] > block.waits[mask]).any():
+        raise _misused(frame, op, "a thread arrives twice at the barrier without waiting")
+    block.arrivals[mask] += 1
+
+
+def _wait(frame: Frame, op: Op, mask: Array) -> None:
+    block = frame.block
+    if (block.arrivals[mask] == block.waits[mask]).any():
+        raise _misused(frame, op, "a thread waits at the barrier without having arrived")
+    block.waits[mask] += 1
+    wait_for_block(frame, op, mask)
+
+
+def _sync(frame: Frame, op: clusters.ClusterSync, mask: Array) -> None:
+    _arrive(frame, op, mask)
+    _wait(frame, op, mask)
+
+
+def _misused(frame: Frame, op: Op, reason: str) -> KernelError:
+    text = f"{op.name}: {reason} of the cluster of block {frame.block.index} (at {op.loc})"
+    return KernelError("\n".join(filter(None, (text, describe(op.loc)))))
+
+
 def peer_address(frame: Frame, op: Op, mask: Array, pointer: Array, rank: Array) -> Array:
     """The addresses of places of this block's shared memory in blocks of some ranks."""
     block, result = frame.block, pointer.copy()
@@ -33,7 +58,7 @@ def peer_address(frame: Frame, op: Op, mask: Array, pointer: Array, rank: Array)
     if wrong.any():
         why = f"it has {len(block.cluster)}"
         if len(block.cluster) == 1:
-            why = "clusters of several blocks are on cuda only"
+            why = "the launch asks for no clusters of several blocks"
         text = f"{op.name}: the cluster has no block {rank[mask][wrong][0]}: {why} (at {op.loc})"
         raise KernelError("\n".join(filter(None, (text, describe(op.loc)))))
     own = block.cluster[block.rank]
@@ -56,6 +81,28 @@ def _arrive_peer(
     count: Array,
 ) -> None:
     arrive(frame, mask, peer_address(frame, op, mask, pointer, rank), count)
+
+
+def _expect_peer(
+    frame: Frame,
+    op: clusters.MbarrierExpectPeer,
+    mask: Array,
+    pointer: Array,
+    rank: Array,
+    bytes_: Array,
+) -> None:
+    expect(frame, mask, peer_address(frame, op, mask, pointer, rank), bytes_)
+
+
+def _complete_peer(
+    frame: Frame,
+    op: clusters.MbarrierCompletePeer,
+    mask: Array,
+    pointer: Array,
+    rank: Array,
+    bytes_: Array,
+) -> None:
+    complete(frame, mask, peer_address(frame, op, mask, pointer, rank), bytes_)
 
 
 def _multicast(
@@ -88,8 +135,12 @@ def _multicast(
 OBSERVE: dict[type[Op], Callable[..., Lanes | None]] = {
     clusters.ClusterRank: _rank,
     clusters.ClusterSize: _size,
-    clusters.ClusterSync: wait_for_block,
+    clusters.ClusterArrive: _arrive,
+    clusters.ClusterWait: _wait,
+    clusters.ClusterSync: _sync,
     clusters.PeerAddress: peer_address,
     clusters.MbarrierArrivePeer: _arrive_peer,
+    clusters.MbarrierExpectPeer: _expect_peer,
+    clusters.MbarrierCompletePeer: _complete_peer,
     clusters.TensorMulticast: _multicast,
 }

@@ -158,17 +158,31 @@ def run(
 def _run_blocks(launch: Launch, params: list[int | float | bool]) -> None:
     indices = [(x, y, z) for z, y, x in np.ndindex(launch.grid[::-1])]
     if waits_for_grid(launch.module):
+        if launch.module.cluster != (1, 1, 1):
+            raise KernelError(
+                f"launch of {launch.module.kernel.name}: a barrier of the grid in a kernel of "
+                f"clusters of {launch.module.cluster} blocks is not supported; wait for the "
+                "cluster, or launch without clusters"
+            )
         Meeting(launch, lambda index: run_block(launch, index, params)).run(indices)
         return
     size = launch.module.cluster
-    if launch.grid[0] % size:
+    if any(blocks % each for blocks, each in zip(launch.grid, size, strict=True)):
         raise KernelError(
             f"launch of {launch.module.kernel.name}: clusters of {size} blocks in a grid of "
             f"{launch.grid}"
         )
-    for first in range(0, len(indices), size):
+    for first in indices:
+        if any(place % each for place, each in zip(first, size, strict=True)):
+            continue
         launch.check(launch.module.kernel.loc)
-        run_cluster(launch, indices[first : first + size], params)
+        run_cluster(launch, _blocks_of(first, size), params)
+
+
+def _blocks_of(first: Shape, size: Shape) -> list[Shape]:
+    """The blocks of the cluster that begins at one, by their ranks."""
+    x, y, z = first
+    return [(x + i, y + j, z + k) for k, j, i in np.ndindex(size[::-1])]
 
 
 def _three(shape: Shape | int | tuple[int, ...]) -> Shape:

@@ -91,6 +91,11 @@ def arrive(frame: Frame, mask: Array, pointer: Array, count: Array) -> None:
 def _expect(
     frame: Frame, op: mbarriers.MbarrierExpect, mask: Array, pointer: Array, bytes_: Array
 ) -> None:
+    expect(frame, mask, pointer, bytes_)
+
+
+def expect(frame: Frame, mask: Array, pointer: Array, bytes_: Array) -> None:
+    """Expect more bytes at the barrier of each active lane."""
     _each(frame, mask, pointer, lambda lane, state: state.after(0, _signed(int(bytes_[lane]))))
 
 

@@ -106,7 +106,8 @@ class Block:
     and count there. ``frames`` are the calls under way, ``parted`` the lanes that wait at a barrier
     of the grid for others of the block to end, ``arrays`` the local arrays of calls that such lanes
     have not left. ``cluster`` is the shared memory of the blocks of its cluster by their ranks, of
-    which ``rank`` is its own.
+    which ``rank`` is its own; ``arrivals`` and ``waits`` are how often each lane has arrived at the
+    cluster's barrier and waited there.
     """
 
     def __init__(
@@ -138,6 +139,7 @@ class Block:
         self.wait: Callable[[Op], None] | None = None
         self.cluster: tuple[SharedMemory, ...] = (SharedMemory(shared, dynamic_shared),)
         self.rank = 0
+        self.arrivals, self.waits = (np.zeros(self.lanes, np.int64) for _ in range(2))
 
     def thread(self, lane: int) -> Shape:
         """The 3-d index of the thread on a lane."""

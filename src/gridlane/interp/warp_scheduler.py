@@ -8,15 +8,16 @@ grid until all of these do.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from gridlane.analysis.warp_scheduling import takes_turns
 from gridlane.core.errors import KernelError
 from gridlane.core.source import describe
 from gridlane.interp.cooperative import Seat
 from gridlane.interp.state import Block, Shape
+from gridlane.interp.values import Array
 from gridlane.ir.op import Op
-from gridlane.ir.ops.clusters import ClusterSync
+from gridlane.ir.ops.clusters import ClusterSync, ClusterWait
 from gridlane.ir.ops.grid import Barrier, GridSync
 from gridlane.ir.values import Module
 
@@ -33,9 +34,7 @@ def run_by_turns(warps: list[Block], run: Callable[[Block], None]) -> None:
     Raises:
         KernelError: they wait at different barriers, or one of them has failed.
     """
-    seats = [Seat(warp.index, lambda _, warp=warp: run(warp)) for warp in warps]
-    for warp, seat in zip(warps, seats, strict=True):
-        warp.wait = seat.wait
+    seats = [_Warp(warp, run) for warp in warps]
     running = seats
     try:
         while running:
@@ -49,7 +48,30 @@ def run_by_turns(warps: list[Block], run: Callable[[Block], None]) -> None:
                 seat.stop()
 
 
-def _round(running: list[Seat], block: Block) -> None:
+class _Warp(Seat):
+    """The thread of a warp, or of a block in lockstep."""
+
+    def __init__(self, block: Block, run: Callable[[Block], None]) -> None:
+        self.block = block
+        super().__init__(block.index, lambda _: run(block))
+        block.wait = self.wait
+
+    @property
+    def arrivals(self) -> int:
+        """How often all threads that have not ended have arrived at the cluster's barrier."""
+        return int(self.block.arrivals[self._running].min(initial=1 << 62))
+
+    @property
+    def waits(self) -> int:
+        """How often some thread has waited there."""
+        return int(self.block.waits[self._running].max(initial=0))
+
+    @property
+    def _running(self) -> Array:
+        return self.block.threads & ~self.block.ended
+
+
+def _round(running: list[_Warp], block: Block) -> None:
     """Run each warp that does not wait at a barrier, or all of a block or of the cluster which wait
     at one, until it waits or ends."""
     ready = _ready(running)
@@ -63,14 +85,15 @@ def _round(running: list[Seat], block: Block) -> None:
             raise seat.error
 
 
-def _ready(running: list[Seat]) -> list[Seat]:
-    """Those that need not wait for other blocks."""
-    blocks: dict[Shape, list[Seat]] = {}
+def _ready(running: list[_Warp]) -> list[_Warp]:
+    """Those that need not wait for others."""
+    arrivals = min(seat.arrivals for seat in running)
+    blocks: dict[Shape, list[_Warp]] = {}
     for seat in running:
         blocks.setdefault(seat.index, []).append(seat)
-    ready: list[Seat] = []
+    ready: list[_Warp] = []
     for seats in blocks.values():
-        free = [s for s in seats if not isinstance(s.waiting, Barrier | ClusterSync | GridSync)]
+        free = [seat for seat in seats if _is_free(seat, arrivals)]
         if not free and all(isinstance(seat.waiting, Barrier) for seat in seats):
             _check(seats)
             free = seats
@@ -78,12 +101,22 @@ def _ready(running: list[Seat]) -> list[Seat]:
     return ready
 
 
-def _check(running: list[Seat]) -> None:
+def _is_free(seat: _Warp, arrivals: int) -> bool:
+    if isinstance(seat.waiting, ClusterSync | ClusterWait):
+        return arrivals >= seat.waits
+    return not isinstance(seat.waiting, Barrier | GridSync)
+
+
+def _check(running: Sequence[Seat]) -> None:
     barriers = list(dict.fromkeys(seat.waiting for seat in running))
-    if len(barriers) == 1:
-        return
-    first, second = barriers[:2]
+    first, second = barriers[0], barriers[-1]
     assert isinstance(first, Op) and isinstance(second, Op)
+    if first is second and isinstance(first, ClusterSync | ClusterWait):
+        text = f"{first.name}: not all threads of the cluster arrive at its barrier"
+        text = f"{text} (at {first.loc})"
+        raise KernelError("\n".join(filter(None, (text, describe(first.loc)))))
+    if first is second:
+        return
     text = (
         f"{second.name}: not all threads of block {running[0].index} come to the same barrier: "
         f"some wait at that at {first.loc}, others at this one (at {second.loc})"

@@ -19,8 +19,13 @@ PAIRS = frozenset(("atomic_cas_pair",))
 COOPERATIVE = frozenset(("grid_sync",))
 
 CLUSTERS = frozenset((
-    "cluster_rank", "cluster_size", "cluster_sync", "peer_address", "mbarrier_arrive_peer",
+    "cluster_rank", "cluster_size", "cluster_arrive", "cluster_wait", "cluster_sync",
+    "peer_address", "mbarrier_arrive_peer", "mbarrier_expect_peer", "mbarrier_complete_peer",
     "tensor_multicast",
+))
+
+PEERS = frozenset((
+    "cluster_rank", "cluster_size", "cluster_arrive", "cluster_wait", "peer_address",
 ))
 
 PARTS = frozenset(("barrier_part", "barrier_arrive"))

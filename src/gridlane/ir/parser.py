@@ -86,6 +86,14 @@ def _read_error(tokens: Tokens, module: Module, start: Token) -> None:
     module.errors.append(ErrorSite(exception, message, _read_location(tokens), detail))
 
 
+def _read_cluster(tokens: Tokens, module: Module, start: Token) -> None:
+    """``(2, 1, 1)``"""
+    sizes = _tuple_of(Tokens.count)(tokens)
+    if len(sizes) != 3 or min(sizes) < 1:
+        raise tokens.error("a cluster has blocks along three axes, 1 or more along each", start)
+    module.cluster = sizes
+
+
 def _read_tensor_map(tokens: Tokens, module: Module, start: Token) -> None:
     """``7 f16 [base=0, extents=(1, 2), strides=(3), box=(64, 64), swizzle=128, nans=false]``"""
     parameter, token = tokens.count(), tokens.kind("word", "the type of a tensor's elements")
@@ -111,6 +119,7 @@ def _read_function(tokens: Tokens, module: Module, start: Token) -> None:
 _TOP_LEVEL: dict[str, Callable[[Tokens, Module, Token], None]] = {
     "global": _read_global,
     "error": _read_error,
+    "cluster": _read_cluster,
     "tensor_map": _read_tensor_map,
     "kernel": _read_function,
     "device": _read_function,

@@ -29,6 +29,8 @@ def print_module(module: Module, locations: bool = False) -> str:
         where = location(site.loc) if locations else ""
         fields = (site.exception, site.message, *([site.detail] if site.detail else []))
         parts.append(f"error {number} {' '.join(map(json.dumps, fields))}{where}")
+    if module.cluster != (1, 1, 1):
+        parts.append(f"cluster {attribute(module.cluster)}")
     parts += map(_tensor_map, module.tensor_maps)
     parts += [print_function(function, locations) for function in module.functions.values()]
     return "\n".join(parts) + "\n"

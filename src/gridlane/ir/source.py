@@ -43,7 +43,7 @@ class KernelSource(Protocol):
         ...
 
 
-_IN_TEXT = ("functions", "globals", "errors", "tensor_maps")
+_IN_TEXT = ("functions", "globals", "errors", "cluster", "tensor_maps")
 
 
 def module_key(module: Module) -> bytes:

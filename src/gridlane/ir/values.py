@@ -273,7 +273,7 @@ class Module:
     ``program_stages``: how many iterations of a loop of stage ``tile`` may be in flight.
     ``program_cluster``: how many programs of stage ``tile``, neighbours along x, are asked to run
     at once, so that a tile which all of them load is loaded once; ``cluster``: how many blocks
-    along x form a cluster, of which each launch's grid consists.
+    along x, y and z form a cluster, of which each launch's grid consists.
     ``tensor_maps``: what the kernel's parameters that are tensor maps describe.
     """
 
@@ -295,7 +295,7 @@ class Module:
     program_warps: int = 0
     program_stages: int = 1
     program_cluster: int = 1
-    cluster: int = 1
+    cluster: tuple[int, int, int] = (1, 1, 1)
     own_dynamic: int = 0
     extra_threads: int = 0
     tensor_maps: tuple[TensorMapUse, ...] = ()

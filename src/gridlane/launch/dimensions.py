@@ -86,25 +86,33 @@ def check_shape(
         )
 
 
-def check_cluster(kernel: str, grid: Dim3, cluster: Dim3, device: Device) -> None:
-    """Raise LaunchError if the device launches no such clusters, or the grid does not consist of
-    them."""
+def check_clusters(kernel: str, cluster: Dim3, device: Device) -> None:
+    """Raise LaunchError if the device launches no such clusters."""
     if cluster == ALONE:
         return
     message = f"launch of {kernel}: clusters of {cluster} blocks"
     if not device.attributes().get("CLUSTER_LAUNCH"):
         raise LaunchError(
-            f"{message}: clusters are on cuda only, from compute capability 9.0 on, and the device "
-            f"{device.name} has none (CUDA_ERROR_NOT_SUPPORTED)"
+            f"{message}: the device {device.name} has none; cpu, interp and, from compute "
+            "capability 9.0 on, cuda have clusters: choose one of these, or let blocks exchange "
+            "data through global memory (CUDA_ERROR_NOT_SUPPORTED)"
         )
     if min(cluster) < 1 or math.prod(cluster) > LARGEST_CLUSTER:
         raise LaunchError(
             f"{message}: a cluster has 1 to {LARGEST_CLUSTER} (CUDA_ERROR_INVALID_CLUSTER_SIZE)"
         )
+
+
+def check_cluster(kernel: str, grid: Dim3, cluster: Dim3, device: Device) -> None:
+    """Raise LaunchError if the device launches no such clusters, or the grid does not consist of
+    them."""
+    if cluster == ALONE:
+        return
+    check_clusters(kernel, cluster, device)
     if any(size % each for size, each in zip(grid, cluster)):
         raise LaunchError(
-            f"{message}: the grid {grid} is no multiple of them along each axis "
-            "(CUDA_ERROR_INVALID_CLUSTER_SIZE)"
+            f"launch of {kernel}: clusters of {cluster} blocks: the grid {grid} is no multiple of "
+            "them along each axis (CUDA_ERROR_INVALID_CLUSTER_SIZE)"
         )
 
 

@@ -18,7 +18,7 @@ from gridlane.core.launch_queue import RECORD
 from gridlane.core.options import KernelOptions
 from gridlane.frontends.ptx import PtxModule, PtxSource
 from gridlane.frontends.ptx.further import FURTHER
-from gridlane.launch.dimensions import ALONE, Dim3
+from gridlane.launch.dimensions import ALONE, Dim3, check_clusters
 from gridlane.launch.kernel import Compile, Kernel, compile_for
 from gridlane.launch.plan import Plan
 from gridlane.memory.resource import Buffer
@@ -34,14 +34,19 @@ _launches = itertools.count(1)
 _LAUNCHES = FURTHER.index("launches")
 
 
-def _launched(cooperative: bool, cluster: Dim3) -> Callable[[Compile], Compile]:
-    """What makes a compilation one to code that is launched so."""
+def _launched(cooperative: bool, cluster: Dim3, is_required: bool) -> Callable[[Compile], Compile]:
+    """What makes a compilation one to code that is launched so.
+
+    Args:
+        is_required: the code itself requires the clusters of each launch.
+    """
 
     def around(compile: Compile) -> Compile:
         def made(*args: Any) -> Artifact:
             artifact = compile(*args)
             waits = artifact.cooperative or cooperative
-            return replace(artifact, cooperative=waits, cluster=cluster)
+            required = artifact.requires_cluster or is_required
+            return replace(artifact, cooperative=waits, cluster=cluster, requires_cluster=required)
 
         return made
 
@@ -95,7 +100,7 @@ class ModuleKernel:
         self._memory, self._goes_to_driver = memory, goes_to_driver
         self._options, self._native = options, native
         self._kernels: dict[tuple[bool, bool, Dim3], Kernel] = {}
-        self._plans: dict[tuple[Device, Dim3, bool, Dim3], tuple[Kernel, Plan]] = {}
+        self._plans: dict[tuple[Device, Dim3, bool, Dim3 | None], tuple[Kernel, Plan]] = {}
 
     @property
     def name(self) -> str:
@@ -111,12 +116,14 @@ class ModuleKernel:
         key = native, cooperative, cluster
         kernel = self._kernels.get(key)
         if kernel is None:
-            around = _launched(cooperative, cluster)
-            new_kernel = (
-                self._native.kernel(self.source, self._options, around)
-                if native
-                else Kernel(self.source, (), self._options, around(compile_for), self._loader)
-            )
+            around = _launched(cooperative, cluster, self.source.entry.cluster is not None)
+            if native:
+                new_kernel = self._native.kernel(self.source, self._options, around)
+            else:
+                source = self.source
+                if cluster != source.cluster:
+                    source = PtxSource(source.module, source.name, cluster)
+                new_kernel = Kernel(source, (), self._options, around(compile_for), self._loader)
             kernel = self._kernels.setdefault(key, new_kernel)
         return kernel
 
@@ -146,16 +153,16 @@ class ModuleKernel:
         block: Dim3,
         device: Device,
         cooperative: bool = False,
-        cluster: Dim3 = ALONE,
+        cluster: Dim3 | None = None,
     ) -> tuple[Kernel, Plan]:
         """The kernel by its way to a device, and its plan for blocks of a shape.
 
         Args:
             cooperative: whether blocks of the launch may wait for each other.
-            cluster: blocks of a cluster. The IR takes PTX for clusters of one block.
+            cluster: blocks of a cluster, if the launch says so; else what the PTX says, or one.
 
         Raises:
-            LaunchError: the PTX names another block shape, or fewer threads.
+            LaunchError: the PTX names another block shape, other clusters, or fewer threads.
             PtxError: the kernel has what is not translated; located.
             TargetError: the device lacks what the kernel needs.
         """
@@ -163,13 +170,8 @@ class ModuleKernel:
         if kernel_and_plan is None:
             self._check_bounds(block)
             native = self._goes_to_driver(device)
-            if cluster != ALONE and not native:
-                raise LaunchError(
-                    f"launch of {self.name}: clusters of {cluster} blocks: its module goes through "
-                    f"gridlane's own compiler on {device.name}, for which a cluster has one block "
-                    "(CUDA_ERROR_NOT_SUPPORTED)"
-                )
-            kernel = self._by(native, cooperative, cluster)
+            blocks = self._cluster(cluster, device)
+            kernel = self._by(native, cooperative, blocks)
             kernel_and_plan = kernel, kernel.plan(block, ANY, device)
             self._plans[device, block, cooperative, cluster] = kernel_and_plan
             for note in self.source.module.notes:
@@ -226,6 +228,31 @@ class ModuleKernel:
             lambda: 0,  # modules/launches.py has it for each launch
         )
         return tuple(make() if n in used else 0 for n, make in enumerate(makers))
+
+    def _cluster(self, cluster: Dim3 | None, device: Device) -> Dim3:
+        """The blocks of a cluster of a launch which says so, or nothing."""
+        entry = self.source.entry
+        own, most = entry.cluster, entry.tuning.get("maxclusterrank", (0,))[0]
+        if cluster is None and own is None and "explicitcluster" in entry.tuning:
+            raise LaunchError(
+                f"launch of {self.name}: its launches say how many blocks a cluster has "
+                "(.explicitcluster): use cudaLaunchKernelEx with "
+                "cudaLaunchAttributeClusterDimension (CUDA_ERROR_INVALID_CLUSTER_SIZE)"
+            )
+        blocks = cluster or own or ALONE
+        message = f"launch of {self.name}: clusters of {blocks} blocks"
+        if own is not None and blocks != own:
+            raise LaunchError(
+                f"{message}, and its code is for clusters of {own} (.reqnctapercluster) "
+                "(CUDA_ERROR_INVALID_CLUSTER_SIZE)"
+            )
+        if most and math.prod(blocks) > most:
+            raise LaunchError(
+                f"{message}, and its code is for {most} at most (.maxclusterrank) "
+                "(CUDA_ERROR_INVALID_CLUSTER_SIZE)"
+            )
+        check_clusters(self.name, blocks, device)
+        return blocks
 
     def _check_bounds(self, block: Dim3) -> None:
         tuning = self.source.entry.tuning

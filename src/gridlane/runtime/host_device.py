@@ -182,7 +182,7 @@ class HostDevice:
         """The CUDA attributes of a device of this generation."""
         shares = sys.platform == "linux" and hasattr(self, "export_memory")
         facts = attributes_of(self.limits, self.compute_capability)
-        return facts | {"IPC_EVENT_SUPPORTED": int(shares)}
+        return facts | {"IPC_EVENT_SUPPORTED": int(shares), "CLUSTER_LAUNCH": 1}
 
 
 def note_shared(device: object) -> None:

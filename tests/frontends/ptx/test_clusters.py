@@ -7,8 +7,6 @@ import pytest
 from tests.devices import DEVICES
 from tests.frontends.ptx.bodies import results
 
-from gridlane.core.errors import PtxError
-
 ALL = ["interp", *DEVICES]
 WAITING = ["interp", *(each for each in DEVICES if each in ("cpu", "cuda"))]
 I = np.arange(32)
@@ -40,13 +38,6 @@ def test_the_memory_of_a_cluster_is_that_of_the_block(device):
     griddepcontrol.wait; griddepcontrol.launch_dependents;
     @!%p2 mov.u32 %result, 77;"""
     assert (results(device, body) == I ^ 3).all()
-
-
-@pytest.mark.parametrize("code", ["mapa.u64 %rd1, %rd1, 0;", "barrier.cluster.wait;"])
-def test_larger_clusters_are_refused(code):
-    module = ".entry other() .reqnctapercluster 2, 1, 1 { ret; }"
-    with pytest.raises(PtxError, match="clusters of more blocks than one"):
-        results("interp", code, module=module)
 
 
 @pytest.mark.parametrize("device", WAITING)

@@ -10,7 +10,9 @@ import pytest
 from tests.devices import DEVICES
 from tests.frontends.ptx.bodies import PTXAS, refused_by_ptxas, results, text_of
 
-from gridlane.core.errors import CompileError, PtxError
+from gridlane.core.errors import CompileError
+from gridlane.frontends.ptx import parse_ptx
+from gridlane.frontends.ptx.translate import translate
 
 ALL = ["interp", *DEVICES]
 CLOCKED = ["interp", *(each for each in DEVICES if each in ("cpu", "cuda"))]
@@ -132,14 +134,10 @@ def test_a_cluster_is_a_block(device):
     assert (results(device, body) == 100101).all()
 
 
-def test_clusters_of_blocks_are_refused():
+def test_clusters_that_the_kernel_names():
     text = text_of("mov.u32 %result, %cluster_ctarank;")
     text = re.sub(r"(\.entry k\([^)]*\))", r"\1 .reqnctapercluster 2, 1, 1", text)
-    with pytest.raises(PtxError, match="clusters of more blocks"):
-        from gridlane.frontends.ptx import parse_ptx
-        from gridlane.frontends.ptx.translate import translate
-
-        translate(parse_ptx(text), "k")
+    assert translate(parse_ptx(text), "k").cluster == (2, 1, 1)
 
 
 @pytest.mark.parametrize("device", ALL)

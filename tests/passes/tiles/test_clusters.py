@@ -89,7 +89,7 @@ def test_neighbours_share_a_factor(along, turned, stages, size, warps):
     """Panels are divided, or lines where there is one. No copy, a peer's neither, overwrites a
     factor in flight."""
     module, args, want = case(along, turned, stages, size, warps)
-    assert module.cluster == size and shared(module)
+    assert module.cluster == (size, 1, 1) and shared(module)
     assert loads(module) == (2 if along and not turned else 1)  # of panels that are not shared
     got, watch = run(module, args, warps, 2 * size)
     np.testing.assert_array_equal(got[2][:, : want.shape[1]], want)
@@ -112,7 +112,7 @@ def test_a_grid_of_two_axes():
     args = [Described(a, (64, 32)), Described(b, (32, 64)), Described(c, (64, 64)), depth]
     made = program(product, args, 4, 3, 2, M=64, N=64, K=32)
     module = lowered(made)
-    assert module.cluster == 2 and shared(module) == 1 and loads(module) == 1
+    assert module.cluster == (2, 1, 1) and shared(module) == 1 and loads(module) == 1
 
 
 @jit
@@ -141,7 +141,7 @@ def test_stores_of_a_peer_are_awaited(is_one):
         c.memory = a.memory
     args = [a, Described(turn.astype(np.float16), (32, 64)), c, 4]
     module = lowered(program(in_place, args, 4, 3, 2, M=64, K=32))
-    assert module.cluster == 2 and shared(module)
+    assert module.cluster == (2, 1, 1) and shared(module)
     want = start.astype(float) if is_one else 0 * start.astype(float)
     for tile in range(4):
         source = want if is_one else start
@@ -239,7 +239,7 @@ def test_no_cluster(function, why):
     made = program(function, args, 4, 3, 2, M=64, K=32)
     with collecting() as found:
         module = lowered(made)
-    assert module.cluster == 1 and not shared(module) and loads(module)
+    assert module.cluster == (1, 1, 1) and not shared(module) and loads(module)
     assert any(why in str(each) for each in found)
 
 
@@ -283,7 +283,7 @@ def test_the_librarys_products(turned):
         described_product_tiles, types, OPTIONS, constants, mapped, aligned, 4, stages=3, cluster=2
     )
     module = lowered(made)
-    assert module.cluster == 2 and shared(module) == 2
+    assert module.cluster == (2, 1, 1) and shared(module) == 2
     got, watch = run(module, [*given.values()], 4, 2)
     a, b = (given[name].memory.astype(int)[:, :135] for name in "ab")
     b = b.T if turned else given["b"].memory.astype(int)

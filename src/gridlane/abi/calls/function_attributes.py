@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cached_property
 
-from gridlane.abi.failure import INVALID_VALUE, NOT_PERMITTED, fail
+from gridlane.abi.failure import INVALID_CLUSTER_SIZE, INVALID_VALUE, NOT_PERMITTED, fail
 from gridlane.abi.state.modules import Function
 from gridlane.abi.table import enums
 from gridlane.core import epochs
@@ -21,8 +21,6 @@ _NAMES = {number: name for name, number in _NUMBERS.items() if name != "MAX"}
 MAX_DYNAMIC_SHARED = _NUMBERS["MAX_DYNAMIC_SHARED_SIZE_BYTES"]
 
 _CLUSTER = tuple(f"REQUIRED_CLUSTER_{axis}" for axis in ("WIDTH", "HEIGHT", "DEPTH"))
-CLUSTER = tuple(_NUMBERS[name] for name in _CLUSTER)
-"""The attributes with the size of clusters that a kernel requires."""
 _RANGES = {
     "PREFERRED_SHARED_MEMORY_CARVEOUT": (-1, 100),
     **dict.fromkeys(_CLUSTER, (0, (1 << 31) - 1)),
@@ -175,6 +173,25 @@ class Attributes:
         sizes = self._kernel.source.entry.tuning.get("reqnctapercluster", ())
         x, y, z = (*sizes, 1, 1, 1)[:3] if sizes else (0, 0, 0)
         return x, y, z
+
+
+def required_cluster(function: Function) -> tuple[int, int, int] | None:
+    """The size of clusters that a program has set for a function; None if it has set none.
+
+    Raises:
+        Failure: INVALID_CLUSTER_SIZE, it has set some axes alone.
+    """
+    known = function.inherited | function.attributes
+    x, y, z = (known.get(_NUMBERS[name], 0) for name in _CLUSTER)
+    if not (x or y or z):
+        return None
+    if not (x and y and z):
+        fail(
+            INVALID_CLUSTER_SIZE,
+            f"the required clusters of {function.kernel.name} have {(x, y, z)} blocks: set all "
+            "three axes",
+        )
+    return x, y, z
 
 
 def attributes(function: Function) -> Attributes:

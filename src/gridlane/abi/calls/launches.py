@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from gridlane.abi import raw
-from gridlane.abi.calls.function_attributes import CLUSTER, MAX_DYNAMIC_SHARED, attributes
+from gridlane.abi.calls.function_attributes import MAX_DYNAMIC_SHARED, attributes, required_cluster
 from gridlane.abi.calls.launch_attributes import Chosen, attributes_of
 from gridlane.abi.calls.occupancy import blocks
 from gridlane.abi.calls.registry import implements
@@ -26,7 +26,6 @@ from gridlane.abi.table import constants
 from gridlane.core import grid_plan
 from gridlane.launch.dimensions import ALONE, LARGEST_CLUSTER, Dim3
 from gridlane.modules.native import compiles_ptx
-from gridlane.runtime.protocol import Device
 
 _BUFFER = constants()["CU_LAUNCH_PARAM_BUFFER_POINTER"]
 _SIZE = constants()["CU_LAUNCH_PARAM_BUFFER_SIZE"]
@@ -103,10 +102,9 @@ def _start(
     if function.module.context is not context:
         fail(INVALID_HANDLE, "the kernel and the stream are of two contexts")
     waits = chosen.cooperative and compiles_ptx(context.device)
-    cluster = chosen.cluster or ALONE
-    _check_cluster(context.device, grid, cluster)
+    cluster = chosen.cluster or required_cluster(function)
+    _check_cluster(function, grid, cluster)
     work = Launch(function, grid, block, shared, params, waits=waits, cluster=cluster)
-    _check_clusters(function)
     work.check_shape(context)
     if chosen.cooperative:
         check_cooperative(function, grid, block, shared)
@@ -165,26 +163,41 @@ def check_cooperative(function: Function, grid: Dim3, block: Dim3, shared: int) 
         fail(NOT_SUPPORTED, "cooperative launches of kernels with parameters of several values")
 
 
-def _check_cluster(device: Device, grid: Dim3, cluster: Dim3) -> None:
+def _check_cluster(function: Function, grid: Dim3, cluster: Dim3 | None) -> None:
     """Raise NOT_SUPPORTED for clusters of several blocks on a device without them, or
-    INVALID_CLUSTER_SIZE where no grid consists of such."""
-    if cluster == ALONE:
-        return
-    if not (compiles_ptx(device) and device.attributes().get("CLUSTER_LAUNCH")):
-        fail(NOT_SUPPORTED, f"clusters of {cluster} blocks; a cluster has one block here")
-    if math.prod(cluster) > LARGEST_CLUSTER or any(n % m for n, m in zip(grid, cluster)):
+    INVALID_CLUSTER_SIZE where no grid consists of such, or the launch does not say of which.
+
+    Args:
+        cluster: as an attribute says, of the launch or the function.
+    """
+    device, entry = function.device, function.kernel.source.entry
+    if cluster is None and entry.cluster is None and entry.names_clusters:
         fail(
             INVALID_CLUSTER_SIZE,
-            f"clusters of {cluster} blocks in a grid of {grid}; a cluster has {LARGEST_CLUSTER} at "
+            f"{function.kernel.name} leaves the size of its clusters to the launch, which does not "
+            "say it: set CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION",
+        )
+    size = cluster or entry.cluster or ALONE
+    if size == ALONE:
+        return
+    if not device.attributes().get("CLUSTER_LAUNCH"):
+        fail(
+            NOT_SUPPORTED,
+            f"clusters of {size} blocks; a cluster has one block on the device {device.name}: use "
+            "cpu, interp or cuda from compute capability 9.0 on, or launch without clusters",
+        )
+    if math.prod(size) > LARGEST_CLUSTER or any(n % m for n, m in zip(grid, size)):
+        fail(
+            INVALID_CLUSTER_SIZE,
+            f"clusters of {size} blocks in a grid of {grid}; a cluster has {LARGEST_CLUSTER} at "
             "most, and the grid consists of them along each axis",
         )
-
-
-def _check_clusters(function: Function) -> None:
-    """Raise NOT_SUPPORTED if a program requested clusters of several blocks."""
-    known = function.inherited | function.attributes
-    if any(known.get(number, 0) > 1 for number in CLUSTER):
-        fail(NOT_SUPPORTED, "clusters of several blocks; a cluster has one block here")
+    if entry.cluster not in (None, size):
+        fail(
+            INVALID_CLUSTER_SIZE,
+            f"clusters of {size} blocks; the code of {function.kernel.name} is for clusters of "
+            f"{entry.cluster}",
+        )
 
 
 def launch(

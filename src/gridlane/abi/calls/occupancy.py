@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Callable
+from typing import Any, cast
 
 from gridlane.abi.calls.function_attributes import MAX_DYNAMIC_SHARED, attributes
 from gridlane.abi.calls.functions import of_runtime
@@ -14,6 +16,8 @@ from gridlane.abi.state import libraries, streams
 from gridlane.abi.state.modules import Function
 from gridlane.abi.struct import Struct
 from gridlane.abi.table import enums
+from gridlane.launch.dimensions import ALONE, LARGEST_CLUSTER
+from gridlane.modules.native import compiles_ptx
 
 _THREADS = enums()["CUfunction_attribute"].values["CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK"]
 _shared_of_block = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_int)
@@ -126,24 +130,26 @@ def _available(function: Function, count: int, threads: int) -> int:
     return low
 
 
-# --- clusters, which have one block each ---
+# --- clusters ---
 
 
 @implements("cuOccupancyMaxPotentialClusterSize")
 def potential_cluster(handle: int, config: Struct | None) -> int:
-    """The largest cluster: one block."""
+    """The blocks of the largest cluster."""
     return _cluster(libraries.function_of(handle), config)
 
 
 @implements("cudaOccupancyMaxPotentialClusterSize")
 def runtime_potential_cluster(handle: int, config: Struct | None) -> int:
-    """The largest cluster: one block."""
+    """The blocks of the largest cluster."""
     return _cluster(of_runtime(handle), config)
 
 
 def _cluster(function: Function, config: Struct | None) -> int:
-    _configured(function, config)
-    return 1
+    threads, shared = _configured(function, config)
+    if not function.device.attributes().get("CLUSTER_LAUNCH"):
+        return 1
+    return LARGEST_CLUSTER if blocks(function, threads, shared) else 0
 
 
 @implements("cuOccupancyMaxActiveClusters")
@@ -164,9 +170,15 @@ def _active_clusters(function: Function, threads: int, shared: int, config: Stru
     size = cluster_of(config) if config is not None else None
     if size is None or min(size) < 1:
         fail(INVALID_CLUSTER_SIZE, "the configuration does not say how large a cluster is")
-    if size != (1, 1, 1):
-        fail(INVALID_CLUSTER_SIZE, f"clusters of {size} blocks; the largest has one")
-    return blocks(function, threads, shared) * function.device.limits.multiprocessors
+    device = function.device
+    most = LARGEST_CLUSTER if device.attributes().get("CLUSTER_LAUNCH") else 1
+    if math.prod(size) > most:
+        fail(INVALID_CLUSTER_SIZE, f"clusters of {size} blocks; the largest has {most}")
+    if size != ALONE and compiles_ptx(device):
+        _, plan = function.kernel.plan((threads, 1, 1), device, cluster=size)
+        return cast(Any, plan.kernel).kernel.active_clusters(threads, shared)
+    # Elsewhere a cluster takes the place of a block.
+    return blocks(function, threads, shared) * device.limits.multiprocessors
 
 
 def _configured(function: Function, config: Struct | None) -> tuple[int, int]:

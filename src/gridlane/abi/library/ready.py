@@ -127,7 +127,9 @@ def _is_plain(number: int, function: Function, bound: CpuKernel) -> bool:
     further = any(slot.argument >= len(function.params) for slot in artifact.params)
     changed = function.attributes or function.inherited or (context is not None and context.limits)
     calls_python = artifact.prints or artifact.asks_host
-    needs_python = further or calls_python or artifact.cooperative or changed
+    needs_python = (
+        further or calls_python or artifact.cooperative or changed or artifact.requires_cluster
+    )
     return registered.is_kernel(number) and not needs_python
 
 

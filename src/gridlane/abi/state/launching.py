@@ -15,7 +15,7 @@ from gridlane.abi.state.streams import Stream
 from gridlane.abi.table import enums
 from gridlane.core.device_errors import KernelEnded
 from gridlane.core.errors import DeviceError, KernelError
-from gridlane.launch.dimensions import ALONE, Dim3
+from gridlane.launch.dimensions import Dim3
 from gridlane.runtime.protocol import Device
 from gridlane.runtime.queues.host_stream import DefaultHostStream
 
@@ -29,7 +29,8 @@ class Launch:
         params: the parameters, as CUDA packs them.
         attributes: the bytes of each that a program set, by their number of CUlaunchAttributeID.
         waits: whether blocks may wait for each other, by a cooperative launch of the driver.
-        cluster: blocks of a cluster along each axis.
+        cluster: blocks of a cluster along each axis; None if neither the launch nor the program
+            says so.
     """
 
     function: Function
@@ -39,7 +40,7 @@ class Launch:
     params: bytes
     attributes: Mapping[int, bytes] = field(default_factory=dict[int, bytes])
     waits: bool = False
-    cluster: Dim3 = ALONE
+    cluster: Dim3 | None = None
     _packed: dict[Device, bytes] = field(default_factory=dict[Device, bytes])
     _memory: list[Any] = field(default_factory=list[Any])
     kind: ClassVar[int] = enums()["CUgraphNodeType"].values["CU_GRAPH_NODE_TYPE_KERNEL"]

@@ -1,4 +1,4 @@
-"""Cases of clusters, each of one block: no device but cuda launches larger ones."""
+"""Cases of clusters, each of one block, as shaders have no larger ones."""
 
 from __future__ import annotations
 
@@ -39,6 +39,23 @@ def of_one_block() -> Iterator[Case]:
 
     yield case("cluster_sync", "", met)
 
+    def came(kernel: Kernel) -> list[np.ndarray]:
+        """The same, with work between the arrival and the wait."""
+        b = kernel.builder
+        kernel.module.globals["tile"] = Global("tile", i32, THREADS, Space.SHARED)
+        tile = b.value(memory.GlobalAddress("tile", pointer(i32, Space.SHARED)))
+        b.store(b.offset(tile, kernel.local), kernel.thread)
+        b.emit(clusters.ClusterArrive())
+        kernel.store(b.mul(kernel.thread, b.const(3, i32)))
+        b.emit(clusters.ClusterWait())
+        kernel.store(b.load(b.offset(tile, b.sub(b.const(THREADS - 1, i32), kernel.local))))
+        b.emit(clusters.ClusterArrive(relaxed=True))
+        b.emit(clusters.ClusterWait())
+        return [out(i32), out(i32)]
+
+    yield case("cluster_arrive", "", came)
+    yield case("cluster_wait", "", came)
+
     def across(kernel: Kernel) -> list[np.ndarray]:
         """Each thread writes by the address of a peer, and reads what another thread has
         written."""
@@ -59,6 +76,8 @@ def of_one_block() -> Iterator[Case]:
 
     yield case("peer_address", "", across)
     yield case("mbarrier_arrive_peer", "", _arrived)
+    yield case("mbarrier_expect_peer", "", _transferred)
+    yield case("mbarrier_complete_peer", "", _transferred)
 
 
 def _arrived(kernel: Kernel) -> list[np.ndarray]:
@@ -74,6 +93,29 @@ def _arrived(kernel: Kernel) -> list[np.ndarray]:
         kernel.store(b.value(mbarriers.MbarrierPassed(bar, zero, True)))
         b.emit(grid.Barrier())
         b.emit(clusters.MbarrierArrivePeer(bar, zero, count))
+    b.emit(grid.Barrier())
+    kernel.store(b.value(mbarriers.MbarrierPassed(bar, zero, True)))
+    return [out(b1) for _ in range(3)]
+
+
+def _transferred(kernel: Kernel) -> list[np.ndarray]:
+    """The first thread expects bytes at the mbarrier of a peer, which is its own, arrives there,
+    and records that they have arrived."""
+    b = kernel.builder
+    kernel.module.globals["bar"] = Global("bar", u64, 1, Space.SHARED, 8)
+    bar = b.value(memory.GlobalAddress("bar", pointer(u64, Space.SHARED)))
+    zero, bytes_ = b.const(0, u32), b.const(48, u32)
+    first = b.eq(kernel.local, b.const(0, i32))
+    with b.if_(first):
+        b.emit(mbarriers.MbarrierInit(bar, b.const(1, u32)))
+        b.emit(clusters.MbarrierExpectPeer(bar, zero, bytes_))
+        b.emit(clusters.MbarrierArrivePeer(bar, zero, b.const(1, u32)))
+    for _ in range(2):
+        b.emit(grid.Barrier())
+        kernel.store(b.value(mbarriers.MbarrierPassed(bar, zero, True)))
+        b.emit(grid.Barrier())
+        with b.if_(first):
+            b.emit(clusters.MbarrierCompletePeer(bar, zero, b.const(24, u32)))
     b.emit(grid.Barrier())
     kernel.store(b.value(mbarriers.MbarrierPassed(bar, zero, True)))
     return [out(b1) for _ in range(3)]

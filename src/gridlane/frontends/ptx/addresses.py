@@ -17,6 +17,9 @@ from gridlane.ir.types import Space
 TAG_SHIFT = 56
 DYNAMIC_BIT = 1 << 24
 """It is set in the offset of dynamic shared memory; static shared memory is smaller."""
+RANK_SHIFT, RANK_MASK = 25, 31
+"""Bits of an address in the shared memory of a cluster: 1 more than the rank of the block whose
+memory it is in; 0 of this block's own."""
 
 
 class Place(Enum):
@@ -27,12 +30,16 @@ class Place(Enum):
     DYNAMIC = 2
     LOCAL = 3
     CODE = 4
+    PEER = 5
 
     @property
     def start(self) -> int:
-        """The address of its first byte; shared memory is one space, with one tag."""
+        """The address of its first byte; shared memory is one space, with one tag, also that of
+        other blocks of the cluster."""
         if self is Place.DYNAMIC:
             return Place.SHARED.start | DYNAMIC_BIT
+        if self is Place.PEER:
+            return Place.SHARED.start
         return self.value << TAG_SHIFT
 
 
@@ -40,14 +47,16 @@ PLACES = {
     Space.GLOBAL: (Place.GLOBAL,),
     Space.SHARED: (Place.SHARED, Place.DYNAMIC),
     Space.LOCAL: (Place.LOCAL,),
-    Space.GENERIC: (Place.SHARED, Place.DYNAMIC, Place.LOCAL, Place.GLOBAL),
+    Space.GENERIC: (Place.SHARED, Place.DYNAMIC, Place.PEER, Place.LOCAL, Place.GLOBAL),
 }
 """The memory that an access to a space may be to; global memory is the last."""
-
+OF_CLUSTER = (*PLACES[Space.SHARED], Place.PEER)
+"""The memory that an access to ``.shared::cluster`` may be to."""
 
 SPACE_OF = {
     Place.SHARED: Space.SHARED,
     Place.DYNAMIC: Space.SHARED,
+    Place.PEER: Space.SHARED,
     Place.LOCAL: Space.LOCAL,
 }
 
@@ -82,9 +91,10 @@ class Numbering:
         there are descriptors."""
         return -(-self.size // ALIGN) * ALIGN if self.described else 0
 
-    def candidates(self, space: Space) -> list[Place]:
-        """Where the memory at a number may be."""
-        return [each for each in PLACES[space] if each is Place.GLOBAL or each in self.places]
+    def candidates(self, space: Space, of_cluster: bool = False) -> list[Place]:
+        """Where the memory at a number may be; ``of_cluster``: of all blocks' shared memory."""
+        places = OF_CLUSTER if of_cluster and space is Space.SHARED else PLACES[space]
+        return [each for each in places if each is Place.GLOBAL or each in self.places]
 
 
 class Split(Exception):  # it is caught where it leads to branches

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import NoReturn, Protocol
@@ -30,7 +29,6 @@ from gridlane.ir.ops import control, graph, grid
 from gridlane.ir.types import Space
 from gridlane.ir.values import ErrorSite, Function, Param, Region, Value
 
-_CLUSTER = re.compile(r"^mapa|^getctarank|^barrier\.cluster|::cluster")
 _OF_GRIDS = (
     ", as code of cooperative groups does where the blocks of a grid wait for each other: on this "
     "device only a grid of one block can"
@@ -189,15 +187,15 @@ class FunctionTranslation:
 
     def _match(self, instruction: Instruction) -> Match:
         modifiers = instruction.modifiers
-        if _CLUSTER.search(instruction.spelling):
-            if self.module.has_clusters:
-                message = "clusters of more blocks than one are not translated"
-                self.text.fail(message, instruction.at, len(instruction.spelling))
-            # The shared memory of a cluster of one block is the block's.
-            modifiers = tuple(each.replace("::cluster", "::cta") for each in modifiers)
+        of_cluster = "shared::cluster" in modifiers
+        if of_cluster:  # the forms say it of the block's own
+            own = {"shared::cluster": "shared::cta"}
+            modifiers = tuple(own.get(each, each) for each in modifiers)
         match = forms.find(instruction.root, modifiers, len(instruction.operands))
         if match is None:
             self._unknown(instruction)
+        if of_cluster:
+            match = replace(match, of_cluster=True)
         self.matches[instruction.at] = match
         return match
 
@@ -365,6 +363,7 @@ class FunctionTranslation:
         """Translate an instruction by its form; in branches, where an address in it may be of
         several memories."""
         match, t = self.matches[instruction.at], self.values
+        t.of_cluster = match.of_cluster
         ops = self.builder.region.ops
         before = len(ops)
         try:

@@ -25,7 +25,6 @@ _FILE = re.compile(r'\.file\s+(\d+)\s+"((?:[^"\\\n]|\\.)*)"(?:\s*,\s*\d+\s*,\s*\
 _SKIPPED = re.compile(rf"\.pragma\b[^;]*;|{LOC}")
 _ALIAS = re.compile(rf"\.alias\s+(?P<name>{NAME})\s*,\s*(?P<of>{NAME})\s*;")
 _SECTION = re.compile(r"\.section\s+[^\s{]+\s*\{")
-_CLUSTERS = re.compile(r"\.(?:reqnctapercluster|explicitcluster)\b")
 _OPEN = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|(/\*)")
 _LINKING = re.compile(r"\.(extern|visible|weak|common)\b\s*")
 _PRAGMA = r'\.pragma\b(?:"[^"]*"|[^;"])*;'
@@ -78,6 +77,20 @@ class PtxFunction:
     def has_body(self) -> bool:
         """Whether it is defined here."""
         return self.end > 0
+
+    @property
+    def names_clusters(self) -> bool:
+        """Whether a kernel says that its grids consist of clusters, or of which."""
+        return any(each in self.tuning for each in ("reqnctapercluster", "explicitcluster"))
+
+    @property
+    def cluster(self) -> tuple[int, int, int] | None:
+        """The blocks of a kernel's clusters along each axis, if it says so."""
+        sizes = self.tuning.get("reqnctapercluster")
+        if not sizes:
+            return None
+        x, y, z = (*sizes, 1, 1)[:3]
+        return x, y, z
 
 
 @frozen
@@ -132,11 +145,6 @@ class PtxModule:
         """Whether the unit of a function declares a function or variable."""
         known = self.known.get(function)
         return known is None or name in known
-
-    @property
-    def has_clusters(self) -> bool:
-        """Whether a kernel requests clusters of several blocks."""
-        return _CLUSTERS.search(self.text.code) is not None
 
     @property
     def meets_as_grid(self) -> bool:

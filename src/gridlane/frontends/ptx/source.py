@@ -17,11 +17,16 @@ class PtxSource:
     """A kernel of a PTX module. It takes no argument types: its parameters are flat, those of
     bytes in pieces with their offset as path.
 
+    Args:
+        cluster: the blocks of a cluster along each axis; None for what the kernel says, or one.
+
     Raises:
         PtxError: the module has no such kernel.
     """
 
-    def __init__(self, module: PtxModule, name: str) -> None:
+    def __init__(
+        self, module: PtxModule, name: str, cluster: tuple[int, int, int] | None = None
+    ) -> None:
         entry = module.functions.get(name)
         if entry is None or not entry.is_entry:
             known = ", ".join(module.entries) or "none"
@@ -30,6 +35,7 @@ class PtxSource:
                 hint = f'; a kernel of C++ has its own name by name_expressions=("{name}",)'
             module.text.fail(f"there is no kernel {name} here; the kernels are: {known}{hint}", 0)
         self.module, self.entry = module, entry
+        self.cluster = cluster or entry.cluster or (1, 1, 1)
         self._made: dict[int, Module] = {}
 
     @property
@@ -43,8 +49,8 @@ class PtxSource:
         return tuple(param.name for param in self.entry.params)
 
     def key(self) -> bytes:
-        """A digest of the text and the kernel's name."""
-        parts = "ptx", self.name, self.module.text.identity
+        """A digest of the text, the kernel's name and its clusters."""
+        parts = "ptx", self.name, str(self.cluster), self.module.text.identity
         return hashlib.sha256("\0".join(parts).encode()).digest()
 
     def translate(self, types: tuple[Any, ...], options: KernelOptions) -> Module:
@@ -60,7 +66,7 @@ class PtxSource:
             from gridlane.passes.structure.recursion import remove_recursion
             from gridlane.passes.structure.structurize import structurize
 
-            module = translate(self.module, self.name)
+            module = translate(self.module, self.name, self.cluster)
             remove_recursion(module, options.stack or config().stack)
             structurize(module)
             fold_signs(module)

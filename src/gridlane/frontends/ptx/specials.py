@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 from gridlane.core.dtypes import b1, i32, u32, u64
 from gridlane.frontends.ptx.addresses import Numbering
@@ -14,6 +15,7 @@ from gridlane.frontends.ptx.operands import Symbol
 from gridlane.frontends.ptx.translating import Translating
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, grid
+from gridlane.ir.ops.clusters import ALONE, ClusterRank
 from gridlane.ir.ops.grid import Axis
 from gridlane.ir.values import Value
 
@@ -23,9 +25,12 @@ _QUERIES: dict[str, Callable[[Axis], Op]] = {
     "%ntid": grid.BlockDim,
     "%ctaid": grid.BlockIdx,
     "%nctaid": grid.GridDim,
+}
+_CLUSTERS: dict[str, Callable[[Axis], Op]] = {
     "%clusterid": grid.BlockIdx,
     "%nclusterid": grid.GridDim,
 }
+"""Of clusters: divided by the blocks of each."""
 _SHARED_STEP = 128
 """Bytes in which the shared memory of a block is counted."""
 _RESERVED = tuple(f"%reserved_smem_offset_{end}" for end in ("begin", "end", "cap"))
@@ -43,7 +48,6 @@ _WORKSPACE = Declared("grid_workspace", "b8", "shared", 16, 16, 0)
 Where a larger grid meets by such code, ``meetings.py`` has made barriers of it."""
 _WORKSPACE_HALVES = {"%envreg1": 32, "%envreg2": 0}
 """The lowest bit of each half of the workspace's address, as cooperative groups read it."""
-_CLUSTER = {"%cluster_ctaid": 0, "%cluster_nctaid": 1}
 _READINGS = {
     "%clock": (grid.Reading.CYCLES, 0, u32),
     "%clock_hi": (grid.Reading.CYCLES, 32, u32),
@@ -69,6 +73,8 @@ class Counting(Protocol):
 
     numbering: Numbering
     found: Numbering
+    cluster: tuple[int, int, int]
+    is_explicit: bool
 
 
 class Reserving(Protocol):
@@ -93,8 +99,8 @@ class Reserving(Protocol):
 def special(t: Translating, variables: Reserving, name: str) -> Value:
     """The value of a special register."""
     stem, _, axis = name.partition(".")
-    if "cluster" in stem and variables.module.has_clusters:
-        t.fail("clusters of more blocks than one are not translated")
+    if "cluster" in stem:
+        return _of_cluster(t, variables, name)
     if stem in _QUERIES and axis in _AXES:
         return t.b.cast(t.emit(_QUERIES[stem](_AXES[axis])), u32)
     if stem in _QUERIES and axis == "w":
@@ -123,16 +129,42 @@ def special(t: Translating, variables: Reserving, name: str) -> Value:
         if shift:
             value = t.b.binary(arith.Shr, value, t.b.const(shift, u32))
         return t.b.cast(value, dtype)
-    if name in ("%cluster_ctarank", "%cluster_nctarank"):  # a cluster is of one block
-        return t.b.const(int(name == "%cluster_nctarank"), u32)
-    if name == "%is_explicit_cluster":
-        return t.b.const(False, b1)
-    if stem in _CLUSTER and axis in _AXES:
-        return t.b.const(_CLUSTER[stem], u32)
     for pattern, why in _REFUSED.items():
         if re.fullmatch(pattern, name):
             t.fail(f"{name} is refused: {why}")
+    _unknown(t, name)
+
+
+def _unknown(t: Translating, name: str) -> NoReturn:
     t.fail(f"{name} is neither declared nor a special register that is translated")
+
+
+def _of_cluster(t: Translating, variables: Reserving, name: str) -> Value:
+    """The place of a block in its cluster, and of the cluster in the grid."""
+    stem, _, axis = name.partition(".")
+    sizes = variables.whole.cluster
+    if name == "%cluster_ctarank":
+        return t.b.const(0, u32) if sizes == ALONE else t.b.cast(t.emit(ClusterRank()), u32)
+    if name == "%cluster_nctarank":
+        return t.b.const(math.prod(sizes), u32)
+    if name == "%is_explicit_cluster":
+        return t.b.const(variables.whole.is_explicit, b1)
+    if axis == "w" and (stem in _CLUSTERS or stem in ("%cluster_ctaid", "%cluster_nctaid")):
+        return t.b.const(int(stem == "%cluster_nctaid"), u32)
+    if axis not in _AXES:
+        _unknown(t, name)
+    blocks = sizes[_AXES[axis].value]
+    size = t.b.const(blocks, u32)
+    if stem in _CLUSTERS:
+        place = t.b.cast(t.emit(_CLUSTERS[stem](_AXES[axis])), u32)
+        return place if blocks == 1 else t.b.div(place, size)
+    if stem == "%cluster_ctaid":
+        if blocks == 1:
+            return t.b.const(0, u32)
+        return t.b.rem(t.b.cast(t.emit(grid.BlockIdx(_AXES[axis])), u32), size)
+    if stem == "%cluster_nctaid":
+        return size
+    _unknown(t, name)
 
 
 def _workspace(t: Translating, variables: Reserving, shift: int) -> Value:

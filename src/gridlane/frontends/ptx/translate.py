@@ -18,14 +18,18 @@ from gridlane.frontends.ptx.roots import Root
 from gridlane.frontends.ptx.types import unsigned
 from gridlane.frontends.ptx.variables import SEGMENT, Segments
 from gridlane.ir.ops import graph, memory
+from gridlane.ir.ops.clusters import ALONE
 from gridlane.ir.ops.shared_matrix import ALIGN
 from gridlane.ir.types import PointerType, Space
 from gridlane.ir.values import ErrorSite, Function, Global, Module, Param
 from gridlane.passes.structure.call_cycles import cycles_of
 
 
-def translate(module: PtxModule, name: str) -> Module:
+def translate(module: PtxModule, name: str, cluster: tuple[int, int, int] | None = None) -> Module:
     """The IR of a kernel, at stage ``cfg``.
+
+    Args:
+        cluster: the blocks of a cluster along each axis; None for what the kernel says, or one.
 
     Raises:
         PtxError: the kernel, or a function that it reaches, is malformed or is not translated.
@@ -34,10 +38,10 @@ def translate(module: PtxModule, name: str) -> Module:
     if entry is None or not entry.is_entry or not entry.has_body:
         known = ", ".join(module.entries) or "none"
         module.text.fail(f"there is no kernel {name} here; the kernels are: {known}", 0)
-    return translate_root(module, Root(entry))
+    return translate_root(module, Root(entry), cluster or entry.cluster or ALONE)
 
 
-def translate_root(module: PtxModule, root: Root) -> Module:
+def translate_root(module: PtxModule, root: Root, cluster: tuple[int, int, int] = ALONE) -> Module:
     """The IR of a kernel or function, with the functions that it calls, at stage ``cfg``.
 
     Raises:
@@ -45,7 +49,7 @@ def translate_root(module: PtxModule, root: Root) -> Module:
     """
     numbering = Numbering(set(), set())
     while True:
-        whole = _Translation(module, root, numbering)
+        whole = _Translation(module, root, numbering, cluster)
         try:
             new_module = whole.run()
         except PtxError:
@@ -63,12 +67,21 @@ class _Translation:
     Attributes:
         numbering: the spaces whose addresses are numbers in this attempt.
         found: the results for the next attempt: spaces whose addresses become numbers, and more.
+        is_explicit: whether the launch or the kernel says how many blocks a cluster has.
     """
 
-    def __init__(self, module: PtxModule, root: Root, numbering: Numbering) -> None:
+    def __init__(
+        self,
+        module: PtxModule,
+        root: Root,
+        numbering: Numbering,
+        cluster: tuple[int, int, int] = ALONE,
+    ) -> None:
         self.module, self.root, self.numbering = module, root, numbering
         self.entry = root.function
-        self.made = Module()
+        self.cluster = cluster
+        self.is_explicit = cluster != ALONE or root.function.names_clusters
+        self.made = Module(cluster=cluster)
         self.data = ModuleData(module)
         self.found = replace(
             numbering,

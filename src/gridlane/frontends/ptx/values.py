@@ -11,7 +11,15 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from gridlane.core.dtypes import DType, b1, u32, u64
-from gridlane.frontends.ptx.addresses import DYNAMIC_BIT, SPACE_OF, TAG_SHIFT, Place, Split
+from gridlane.frontends.ptx.addresses import (
+    DYNAMIC_BIT,
+    RANK_MASK,
+    RANK_SHIFT,
+    SPACE_OF,
+    TAG_SHIFT,
+    Place,
+    Split,
+)
 from gridlane.frontends.ptx.declarations import Declared
 from gridlane.frontends.ptx.instructions import Instruction
 from gridlane.frontends.ptx.operands import (
@@ -36,6 +44,7 @@ from gridlane.ir.builder import Builder
 from gridlane.ir.op import Op
 from gridlane.ir.ops import control, memory
 from gridlane.ir.ops.arith import Eq, Ge, Ne, Shl, Shr
+from gridlane.ir.ops.clusters import ClusterRank, peer
 from gridlane.ir.ops.shared_matrix import OFFSET_BITS
 from gridlane.ir.types import PointerType, Space, Type, VectorType, pointer
 from gridlane.ir.values import ErrorSite, Value, Var
@@ -51,6 +60,7 @@ class Values:
         instruction: the one that is translated.
         parameters: the parameters of the function, and of its calls.
         place: the memory that numbers are addresses of, in one branch of an access; see Split.
+        of_cluster: whether the instruction names the shared memory of all blocks of the cluster.
     """
 
     def __init__(
@@ -72,6 +82,7 @@ class Values:
         self.normal: set[Value] = set()
         """Floats that are no subnormal numbers."""
         self.place: Place | None = None
+        self.of_cluster = False
 
     def fail(self, message: str) -> NoReturn:
         """Raise PtxError at the instruction.
@@ -322,7 +333,7 @@ class Values:
         numbering = self.variables.whole.numbering
         return [
             place
-            for place in numbering.candidates(space)
+            for place in numbering.candidates(space, self.of_cluster)
             if place is Place.GLOBAL or SPACE_OF[place] in numbering.spaces
         ]
 
@@ -345,6 +356,8 @@ class Values:
         assert isinstance(number.type, DType)
         if place is Place.GLOBAL:
             return self.as_pointer(number)
+        if place is Place.PEER:
+            return peer(self.b, *self._of_peer(number))
         offset = self.b.cast(number, u32)
         if place is Place.DYNAMIC:
             start = DYNAMIC_BIT + self.variables.whole.numbering.first_dynamic
@@ -361,6 +374,47 @@ class Values:
         dynamic = self.b.and_(number, self.b.const(DYNAMIC_BIT, u32))
         start = self._shared_at(number, self.b.binary(Ne, dynamic, self.b.const(0, u32)))
         return self.b.recast(start, pointer(element, _space(start)))
+
+    # --- the shared memory of a cluster
+
+    def peers(self, operand: Operand, element: DType) -> tuple[Value, Value | None]:
+        """An address in the shared memory of a cluster: the place in this block's, and the rank of
+        the block, a u32; None where it is this one."""
+        base = operand.base if isinstance(operand, Address) else None
+        is_number = isinstance(base, Register) and not isinstance(self.of(base).type, PointerType)
+        if not (self.of_cluster and is_number and Place.PEER in self.places(Space.SHARED)):
+            return self.shared(operand, element), None
+        number = self.number_of(operand)
+        start, _ = self._of_peer(number)
+        return self.b.recast(start, pointer(element, _space(start))), self.rank_of(number)
+
+    def rank_of(self, number: Value) -> Value:
+        """The rank of the block that an address of shared memory is of, a u32."""
+        own, field = self.b.cast(self.b.value(ClusterRank()), u32), self._rank_field(number)
+        other = self.b.sub(field, self.b.const(1, u32))
+        return self.b.select(self.b.eq(field, self.b.const(0, u32)), own, other)
+
+    def with_rank(self, number: Value, rank: Value) -> Value:
+        """An address of shared memory, in the block of a rank."""
+        kind = number.type
+        assert isinstance(kind, DType)
+        own = self.b.and_(number, self.b.const(kind.max ^ RANK_MASK << RANK_SHIFT, kind))
+        field = self.b.add(self.b.cast(rank, kind), self.b.const(1, kind))
+        self.variables.whole.found.places.add(Place.PEER)
+        return self.b.or_(own, self.b.binary(Shl, field, self.b.const(RANK_SHIFT, u32)))
+
+    def _rank_field(self, number: Value) -> Value:
+        moved = self.b.binary(Shr, self.b.cast(number, u32), self.b.const(RANK_SHIFT, u32))
+        return self.b.and_(moved, self.b.const(RANK_MASK, u32))
+
+    def _of_peer(self, number: Value) -> tuple[Value, Value]:
+        """The place in this block's memory that an address in a peer's has there, and the rank."""
+        b, one = self.b, self.b.const(1, u32)
+        low = b.and_(b.cast(number, u32), b.const((1 << RANK_SHIFT) - 1, u32))
+        dynamic = b.binary(Ne, b.and_(low, b.const(DYNAMIC_BIT, u32)), b.const(0, u32))
+        return self._shared_at(low, dynamic), b.sub(self._rank_field(number), one)
+
+    # --- memory by the bits of an address
 
     def aligned(self) -> None:
         """Note that places in shared memory depend on bits of addresses: it begins where the
@@ -380,7 +434,7 @@ class Values:
 
     def _shared_at(self, number: Value, dynamic: Value) -> Value:
         """A number as a pointer to bytes of shared memory, which may be dynamic."""
-        places = self._candidates(Space.SHARED)
+        places = [each for each in self._candidates(Space.SHARED) if each is not Place.PEER]
         pointers = [self.at(number, place) for place in places]
         return pointers[0] if len(pointers) < 2 else self.b.select(dynamic, *pointers[::-1])
 
@@ -394,14 +448,22 @@ class Values:
         dynamic = self.b.const(DYNAMIC_BIT, u32)
         low = self.b.and_(self.b.cast(number, u32), dynamic)
         is_dynamic = self.b.binary(Ne, low, self.b.const(0, u32))
-        if number.type.bits == 32:  # an address of shared memory
-            return self.b.not_(is_dynamic)  # static memory is asked for first, and alone
+        places, is_own = self.variables.whole.numbering.places, self.b.const(True, b1)
+        if Place.PEER in places:
+            is_own = self.b.eq(self._rank_field(number), self.b.const(0, u32))
+        if number.type.bits == 32:  # an address of shared memory; the last place is not asked for
+            is_here = is_dynamic if place is Place.DYNAMIC else self.b.not_(is_dynamic)
+            return self.b.not_(is_own) if place is Place.PEER else self.b.and_(is_here, is_own)
         tag = self.b.binary(Shr, number, self.b.const(TAG_SHIFT, u32))
         start = place.start >> TAG_SHIFT
         is_tagged = self.b.binary(Eq, tag, self.b.const(start, u64))
+        if place is Place.PEER:
+            return self.b.and_(is_tagged, self.b.not_(is_own))
+        if SPACE_OF[place] is Space.SHARED and Place.PEER in places:
+            is_tagged = self.b.and_(is_tagged, is_own)
         if place is Place.DYNAMIC:
             return self.b.and_(is_tagged, is_dynamic)
-        if place is Place.SHARED and Place.DYNAMIC in self.variables.whole.numbering.places:
+        if place is Place.SHARED and Place.DYNAMIC in places:
             return self.b.and_(is_tagged, self.b.not_(is_dynamic))
         return is_tagged
 

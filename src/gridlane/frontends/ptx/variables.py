@@ -44,6 +44,8 @@ class Whole(Protocol):
     found: Numbering
     segments: Segments
     root: Root
+    cluster: tuple[int, int, int]
+    is_explicit: bool
 
     def addressed_parameters(self) -> Sequence[Declared]:
         """The parameters of the kernel whose address is taken."""

@@ -1,25 +1,30 @@
 """Clusters: blocks of a launch that run at once, and reach each other's shared memory.
 
-A launch or ``Module.cluster`` sets the number of blocks in a cluster; by default each block is one
-of its own. The ``cuda`` device launches larger ones from compute capability 9.0 on, and the
-interpreter runs those of ``Module.cluster``.
+A launch or ``Module.cluster`` sets the number of blocks in a cluster along each axis; by default
+each block is one of its own. The ``cuda`` device launches larger ones from compute capability 9.0
+on, ``cpu`` and the interpreter run those of ``Module.cluster``. Ranks count along x first.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from gridlane.core.dtypes import i32, u32, u64
 from gridlane.ir.op import Op, Scope, operation
-from gridlane.ir.ops import arith
-from gridlane.ir.ops.mbarriers import MbarrierArrive, check_barrier
+from gridlane.ir.ops import arith, memory
+from gridlane.ir.ops.mbarriers import MbarrierArrive, changed, check_barrier, step
 from gridlane.ir.ops.memory import element_of, space_of
-from gridlane.ir.ops.tensors import TensorLoad, check_box
-from gridlane.ir.types import Space, Type
+from gridlane.ir.ops.tensors import TensorLoad, check_box, counted, load_box
+from gridlane.ir.types import PointerType, Space, Type, pointer
 from gridlane.ir.values import Value
 
 if TYPE_CHECKING:
     from gridlane.ir.builder import Builder
+
+ALONE = 1, 1, 1
+"""The cluster of a block that is one of its own."""
 
 
 class ClusterQuery(Op):
@@ -42,6 +47,24 @@ class ClusterSize(ClusterQuery):
     """Blocks in the cluster. PTX: ``%cluster_nctarank``."""
 
 
+@operation("cluster_arrive")
+class ClusterArrive(Op):
+    """Arrive at the barrier of the cluster, at which the thread waits later. Accesses in front are
+    seen by threads behind their ``cluster_wait``, unless ``relaxed``. PTX:
+    ``barrier.cluster.arrive``."""
+
+    relaxed: bool = False
+    barrier = True
+
+
+@operation("cluster_wait")
+class ClusterWait(Op):
+    """Wait until every thread of the cluster that has not ended has arrived as often as this one,
+    which has done so since it last waited. PTX: ``barrier.cluster.wait``."""
+
+    barrier = True
+
+
 @operation("cluster_sync")
 class ClusterSync(Op):
     """Wait for every thread of the cluster; order shared memory of all its blocks, and global
@@ -50,6 +73,11 @@ class ClusterSync(Op):
     ``barrier.cluster.arrive.release``, ``barrier.cluster.wait.acquire``."""
 
     barrier = True
+
+    def expand(self, b: Builder) -> tuple[Value, ...]:
+        b.emit(ClusterArrive())
+        b.emit(ClusterWait())
+        return ()
 
 
 @operation("peer_address")
@@ -73,8 +101,43 @@ class PeerAddress(Op):
         self.require(self.rank.type is u32, "the rank is a u32")
 
 
+def peer(b: Builder, place: Value, rank: Value) -> Value:
+    """A pointer to a place of this block's shared memory in the cluster's block of a rank."""
+    assert isinstance(place.type, PointerType)
+    there = b.value(PeerAddress(place, rank))
+    return b.value(memory.FromAddress(there, pointer(place.type.element, Space.GENERIC)))
+
+
+@contextmanager
+def each_rank(b: Builder, blocks: Value) -> Generator[Value]:
+    """Act for each block of the cluster whose rank, a u32, is a bit of ``blocks``."""
+    with counted(b, b.cast(b.value(ClusterSize()), u32)) as rank:
+        bit = b.and_(b.binary(arith.Shr, blocks, rank), b.const(1, u32))
+        with b.if_(b.binary(arith.Ne, bit, b.const(0, u32))):
+            yield rank
+
+
+class _OfPeer(Op):
+    """An op of the mbarrier that lies in the cluster's block ``rank`` where ``pointer`` is in this
+    block; numbers are u32."""
+
+    __slots__ = ()
+    pointer: Value
+    rank: Value
+
+    def check(self, scope: Scope) -> None:
+        check_barrier(self, self.pointer)
+        others = [value for value in self.operands() if value is not self.pointer]
+        self.require(all(value.type is u32 for value in others), "numbers are u32")
+
+    def changes(self, b: Builder, change: Callable[[Value], Value]) -> None:
+        """Change the word in one step."""
+        own = b.module.cluster == ALONE
+        changed(b, self.pointer if own else peer(b, self.pointer, self.rank), change)
+
+
 @operation("mbarrier_arrive_peer")
-class MbarrierArrivePeer(Op):
+class MbarrierArrivePeer(_OfPeer):
     """Count ``count`` arrivals at the mbarrier of the cluster's block ``rank``, at the place of
     ``pointer`` in this block; both numbers are u32. What the thread has read before is read before
     the phase that this completes; others see what it has written if a fence of the device is before
@@ -85,14 +148,43 @@ class MbarrierArrivePeer(Op):
     rank: Value
     count: Value
 
-    def check(self, scope: Scope) -> None:
-        check_barrier(self, self.pointer)
-        good = self.rank.type is u32 and self.count.type is u32
-        self.require(good, "the rank and the count are u32")
+    def expand(self, b: Builder) -> tuple[Value, ...]:
+        if b.module.cluster == ALONE:
+            b.emit(MbarrierArrive(self.pointer, self.count, b.const(0, u32)))
+            return ()
+        count, none = b.cast(self.count, u64), b.zero(u64)
+        self.changes(b, lambda old: step(b, old, count, none))
+        return ()
+
+
+@operation("mbarrier_expect_peer")
+class MbarrierExpectPeer(_OfPeer):
+    """Expect ``bytes`` more bytes at the mbarrier of the cluster's block ``rank``. PTX:
+    ``mbarrier.expect_tx.shared::cluster``."""
+
+    pointer: Value
+    rank: Value
+    bytes: Value
 
     def expand(self, b: Builder) -> tuple[Value, ...]:
-        """For clusters of one block, whose rank is 0."""
-        b.emit(MbarrierArrive(self.pointer, self.count, b.const(0, u32)))
+        more, none = b.cast(self.bytes, u64), b.zero(u64)
+        self.changes(b, lambda old: step(b, old, none, more))
+        return ()
+
+
+@operation("mbarrier_complete_peer")
+class MbarrierCompletePeer(_OfPeer):
+    """Record that ``bytes`` expected bytes have arrived at the mbarrier of the cluster's block
+    ``rank``. PTX: ``mbarrier.complete_tx.shared::cluster``."""
+
+    pointer: Value
+    rank: Value
+    bytes: Value
+
+    def expand(self, b: Builder) -> tuple[Value, ...]:
+        none = b.zero(u64)
+        fewer = b.sub(none, b.cast(self.bytes, u64))
+        self.changes(b, lambda old: step(b, old, none, fewer))
         return ()
 
 
@@ -116,7 +208,11 @@ class TensorMulticast(Op):
         self.require(self.blocks.type is u32, "the blocks are bits of a u32")
 
     def expand(self, b: Builder) -> tuple[Value, ...]:
-        """For clusters of one block."""
-        with b.if_(b.binary(arith.Ne, self.blocks, b.const(0, u32))):
-            b.emit(TensorLoad(self.box, self.map, self.bar, self.coordinates))
+        if b.module.cluster == ALONE:
+            with b.if_(b.binary(arith.Ne, self.blocks, b.const(0, u32))):
+                b.emit(TensorLoad(self.box, self.map, self.bar, self.coordinates))
+            return ()
+        with each_rank(b, self.blocks) as rank:
+            bytes_ = load_box(b, peer(b, self.box, rank), self.map, self.coordinates)
+            b.emit(MbarrierCompletePeer(self.bar, rank, bytes_))
         return ()

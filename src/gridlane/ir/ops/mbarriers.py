@@ -37,7 +37,7 @@ def _at(b: Builder, value: Value, place: int) -> Value:
     return b.binary(arith.Shl, value, b.const(place, u32))
 
 
-def _changed(b: Builder, pointer: Value, change: Callable[[Value], Value]) -> Value:
+def changed(b: Builder, pointer: Value, change: Callable[[Value], Value]) -> Value:
     """Change a word in one step; what it was."""
     seen = b.variable("seen", u64)
     b.write(seen, b.load(pointer, volatile=True))
@@ -50,7 +50,7 @@ def _changed(b: Builder, pointer: Value, change: Callable[[Value], Value]) -> Va
     return b.read(seen)
 
 
-def _step(b: Builder, old: Value, arrived: Value, bytes_: Value, dropped: bool = False) -> Value:
+def step(b: Builder, old: Value, arrived: Value, bytes_: Value, dropped: bool = False) -> Value:
     """The word after some arrivals, with so many more expected bytes. If nothing is pending any
     more, the next phase begins."""
     mask = b.const((1 << COUNT_BITS) - 1, u64)
@@ -115,7 +115,7 @@ class MbarrierArrive(_OfBarrier):
 
     def expand(self, b: Builder) -> tuple[Value, ...]:
         count, bytes_ = b.cast(self.count, u64), b.cast(self.bytes, u64)
-        return (_changed(b, self.pointer, lambda old: _step(b, old, count, bytes_, self.drops)),)
+        return (changed(b, self.pointer, lambda old: step(b, old, count, bytes_, self.drops)),)
 
 
 @operation("mbarrier_expect")
@@ -127,7 +127,7 @@ class MbarrierExpect(_OfBarrier):
 
     def expand(self, b: Builder) -> tuple[Value, ...]:
         more, none = b.cast(self.bytes, u64), b.zero(u64)
-        _changed(b, self.pointer, lambda old: _step(b, old, none, more))
+        changed(b, self.pointer, lambda old: step(b, old, none, more))
         return ()
 
 
@@ -141,7 +141,7 @@ class MbarrierComplete(_OfBarrier):
     def expand(self, b: Builder) -> tuple[Value, ...]:
         none = b.zero(u64)
         fewer = b.sub(none, b.cast(self.bytes, u64))
-        _changed(b, self.pointer, lambda old: _step(b, old, none, fewer))
+        changed(b, self.pointer, lambda old: step(b, old, none, fewer))
         return ()
 
 

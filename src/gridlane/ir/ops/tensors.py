@@ -86,24 +86,29 @@ class TensorLoad(Op):
         check_barrier(self, self.bar)
 
     def expand(self, b: Builder) -> tuple[Value, ...]:
-        walk = _Walk(b, self.map, self.box, self.coordinates)
-        nan = b.binary(arith.Ne, walk.word(tensor_map.FILL), b.const(0, u32))
-        fill = b.select(nan, b.const(0xFFFFFFFF, u32), b.const(0, u32))
-        is_tf32 = b.eq(walk.word(tensor_map.TYPE), b.const(Element.TF32, u32))
-
-        def copy(place: Value, there: Value, inside: Value, kind: DType) -> None:
-            loaded = b.variable("loaded", kind)
-            b.write(loaded, b.cast(fill, kind))
-            with b.if_(inside):
-                value = b.load(_global(b, there, kind))
-                if kind is u32:
-                    value = b.select(is_tf32, _rounded(b, value), value)
-                b.write(loaded, value)
-            b.store(b.recast(place, pointer(kind, Space.SHARED)), b.read(loaded))
-
-        walk.units(copy)
-        b.emit(MbarrierComplete(self.bar, walk.bytes))
+        b.emit(MbarrierComplete(self.bar, load_box(b, self.box, self.map, self.coordinates)))
         return ()
+
+
+def load_box(b: Builder, box: Value, map_: Value, coordinates: tuple[Value, ...]) -> Value:
+    """Copy a box of a tensor to memory of any space; its bytes, u32."""
+    walk = _Walk(b, map_, box, coordinates)
+    nan = b.binary(arith.Ne, walk.word(tensor_map.FILL), b.const(0, u32))
+    fill = b.select(nan, b.const(0xFFFFFFFF, u32), b.const(0, u32))
+    is_tf32 = b.eq(walk.word(tensor_map.TYPE), b.const(Element.TF32, u32))
+
+    def copy(place: Value, there: Value, inside: Value, kind: DType) -> None:
+        loaded = b.variable("loaded", kind)
+        b.write(loaded, b.cast(fill, kind))
+        with b.if_(inside):
+            value = b.load(_global(b, there, kind))
+            if kind is u32:
+                value = b.select(is_tf32, _rounded(b, value), value)
+            b.write(loaded, value)
+        b.store(b.recast(place, pointer_beside(place, kind)), b.read(loaded))
+
+    walk.units(copy)
+    return walk.bytes
 
 
 def _rounded(b: Builder, bits: Value) -> Value:
@@ -217,7 +222,7 @@ _Act = Callable[[Value, Value, Value, DType], None]
 
 
 @contextmanager
-def _counted(b: Builder, count: Value) -> Generator[Value]:
+def counted(b: Builder, count: Value) -> Generator[Value]:
     """A loop over the numbers below a count."""
     counter = b.variable("counter", u32)
     b.write(counter, b.const(0, u32))
@@ -310,10 +315,10 @@ class _Walk:
         base = self.word(tensor_map.ADDRESS, u64)
         first = b.binary(arith.Shl, self.coordinates[0], self.shift)
         end = b.binary(arith.Shl, self._extent(0), self.shift)
-        with _counted(b, self.rows) as row:
+        with counted(b, self.rows) as row:
             inside, start = self._row(row, base)
             line = b.mul(row, self.pitch)
-            with _counted(b, b.div(self.inner, b.const(size, u32))) as unit:
+            with counted(b, b.div(self.inner, b.const(size, u32))) as unit:
                 byte = b.mul(unit, b.const(size, u32))
                 place = b.add(first, b.cast(byte, i64))
                 has = b.and_(b.binary(arith.Ge, place, b.const(0, i64)), b.lt(place, end))

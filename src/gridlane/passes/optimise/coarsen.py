@@ -13,6 +13,7 @@ from gridlane.core.decisions import decided
 from gridlane.core.dtypes import i32
 from gridlane.ir.op import Op, clone_op, clone_region
 from gridlane.ir.ops import arith, control, grid, memory
+from gridlane.ir.ops.clusters import ALONE, ClusterQuery
 from gridlane.ir.rewriting import erase
 from gridlane.ir.types import Space
 from gridlane.ir.values import Function, Module, Region, Value, Var
@@ -22,6 +23,8 @@ MOST_OPS = 192
 and one check for several elements, a fifth at 150 ops; longer ones run out of registers."""
 
 _FREE = (arith.Const, arith.Cast, grid.GridQuery, memory.ReadVar, memory.WriteVar)
+_OF_ONE = grid.LaneId, memory.LocalArray, ClusterQuery
+"""Ops that have one result, or one array, for each block."""
 _FINE = (control.If, memory.Load, memory.Store, memory.ReadVar, memory.WriteVar)
 
 
@@ -60,8 +63,10 @@ def _without_early_return(body: Region) -> Region | None:
 def _is_apart(module: Module, body: Region) -> bool:
     """Whether the kernel's threads are independent, and the kernel is short and bound by memory."""
     size, blocks = 0, False
+    if module.cluster != ALONE:
+        return False
     for op in body.walk():
-        if op.barrier or op.cross_lane or isinstance(op, grid.LaneId | memory.LocalArray):
+        if op.barrier or op.cross_lane or isinstance(op, _OF_ONE):
             return False
         if not (op.pure or isinstance(op, _FINE)):
             return False

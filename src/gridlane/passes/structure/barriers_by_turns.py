@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from gridlane.analysis.warp_scheduling import is_clustered
 from gridlane.core.dtypes import i32, u32
 from gridlane.ir.builder import Builder, constant
 from gridlane.ir.op import Op
@@ -43,7 +44,7 @@ def barriers_by_turns(module: Module) -> None:
     A module that needs it has its calls inlined."""
     if any(isinstance(op, BarrierPart) for op in _ops(module)):
         inline_calls(module)  # each call is a place of its own
-    if not _is_needed(_ops(module)):
+    if not _is_needed(module, _ops(module)):
         return
     inline_calls(module)
     kernel = module.kernel
@@ -55,14 +56,14 @@ def _ops(module: Module) -> list[Op]:
     return [op for function in module.functions.values() for op in function.body.walk()]
 
 
-def _is_needed(ops: Sequence[Op]) -> bool:
+def _is_needed(module: Module, ops: Sequence[Op]) -> bool:
     lowered = [op for op in ops if isinstance(op, _LOWERED)]
     if not lowered or any(isinstance(op, grid.GridSync) for op in ops):
         return False
     parts = [op for op in lowered if isinstance(op, BarrierPart)]
     if any(isinstance(op, BarrierArrive) for op in lowered) or _meet_apart(parts):
         return True
-    return any(is_spin(op, of_warps=True) for op in ops)
+    return is_clustered(module, ops) or any(is_spin(op, of_warps=True) for op in ops)
 
 
 def _meet_apart(parts: Sequence[BarrierPart]) -> bool:

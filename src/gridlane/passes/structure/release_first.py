@@ -19,6 +19,7 @@ from gridlane.ir.builder import Builder
 from gridlane.ir.op import Op
 from gridlane.ir.ops import (
     arith,
+    clusters,
     control,
     grid,
     matrix,
@@ -34,7 +35,10 @@ from gridlane.ir.rewriting import Labels, replace_values
 from gridlane.ir.values import Module, Region, Value, Var
 from gridlane.passes.structure.inline import inline_calls
 
-_OF_BLOCKS = grid.Barrier, grid.BarrierReduce, grid.BarrierPart, grid.BarrierArrive, grid.GridSync
+_OF_BLOCKS = (
+    *(grid.Barrier, grid.BarrierReduce, grid.BarrierPart, grid.BarrierArrive, grid.GridSync),
+    *(clusters.ClusterArrive, clusters.ClusterWait, clusters.ClusterSync),
+)
 """Ops at which threads of a block meet."""
 _MEETS = (
     *_OF_BLOCKS,

@@ -167,7 +167,7 @@ class _Code:
             b.emit(grid.Barrier())
             return
         # A peer copies to this block, and arrives here, only once its mbarriers are there.
-        state.module.cluster = self.producer.cluster
+        state.module.cluster = self.producer.cluster, 1, 1
         b.emit(ClusterSync())
         self.rank = b.value(ClusterRank())
         for op in self.producer.shared:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import math
 import platform
 import sys
 from functools import partial
@@ -72,6 +73,9 @@ class CpuKernel(HostKernel):
                 "choose with GRIDLANE_CPU a processor that has no more than this one, or leave it "
                 "out; `gridlane compile` writes code for any",
             )
+        blocks = math.prod(artifact.cluster)
+        if blocks > 1 and not artifact.requires_cluster:
+            fail(INVALID_IMAGE, f"{artifact.name} is not compiled for clusters of {blocks} blocks")
         super().__init__(artifact)
         self.code = Linked(f"kernel.{next(_names)}", artifact.code, (artifact.entry,))
         self._pool, self._allocations = pool(), allocations
@@ -82,7 +86,8 @@ class CpuKernel(HostKernel):
         plan[0] = self.code[artifact.entry]
         plan[1] = self._pool.address
         plan[2] = artifact.scratch + artifact.static_shared
-        plan[3] = artifact.work
+        plan[3] = artifact.work * blocks
+        plan[7] = blocks
         plan[4] = id(self._print)
         offset, size = code_range(artifact.code, artifact.entry)
         if size:  # a fault is the kernel's if the instruction is there
@@ -103,8 +108,11 @@ class CpuKernel(HostKernel):
             self._fail(code, report, gx, gy)
 
     @property
-    def machine_code(self) -> MachineCode:
-        """The addresses by which C launches the kernel."""
+    def machine_code(self) -> MachineCode | None:
+        """The addresses by which C launches the kernel; None in clusters, of which C does not check
+        that the grid consists."""
+        if math.prod(self.artifact.cluster) > 1:
+            return None
         return MachineCode(self._pool.address_of_launch, self._plan_address, self._fail_in_c)
 
     def _fail_in_c(self, code: int, report: int, gx: int, gy: int) -> NoReturn:

@@ -6,7 +6,8 @@ It needs no C compiler on the user's machine and holds no Python lock. A launch 
 
 A plan (one per loaded kernel, 64 bytes): 0 ptr entry, 8 ptr pool, 16 i64 scratch and static shared
 bytes, 24 i64 work of a block (rough operations), 32 ptr the Python function that prints, 40 ptr the
-code, 48 ptr its end, 0 if they are not known.
+code, 48 ptr its end, 0 if they are not known, 56 i64 the blocks of a cluster, or 0. A cluster is
+what a worker takes as one block, and has the dynamic shared memory of each of its blocks.
 
 The launch returns the kernel's error code, 0 for none, STOPPED, NO_MEMORY, FAULTED or TIMED_OUT for
 a launch that was stopped (see cpu_stop.py, cpu_faults.py and cpu_timeout.py). The report (120
@@ -334,14 +335,19 @@ entry:
   %record = call ptr @own_record()
   call void @count_launch(ptr %record)
   $BEGIN_TIMED
-  %dynamic = zext i32 %shared to i64
+  %cluster.f = getelementptr i8, ptr %plan, i64 56
+  %cluster0 = load i64, ptr %cluster.f
+  %cluster = call i64 @llvm.umax.i64(i64 %cluster0, i64 1)
+  %dynamic0 = zext i32 %shared to i64
+  %dynamic = mul i64 %dynamic0, %cluster
   %bytes0 = add i64 %fixed, %dynamic
   %bytes = add i64 %bytes0, 64
   %x = zext i32 %gx to i64
   %y = zext i32 %gy to i64
   %z = zext i32 %gz to i64
   %xy = mul i64 %x, %y
-  %total = mul i64 %xy, %z
+  %grid = mul i64 %xy, %z
+  %total = udiv i64 %grid, %cluster
   %workers.p = getelementptr i8, ptr %pool, i64 136
   %workers32 = load i32, ptr %workers.p
   %workers = zext i32 %workers32 to i64

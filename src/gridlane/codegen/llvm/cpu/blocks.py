@@ -256,7 +256,7 @@ class Blocks:
         accessed = self._accessed(segment)
         with self.each_chunk() as end:
             state.mask = self.current_mask()
-            started = state.mask
+            started = state.started = state.mask
             if state.mask is not None and (self.masks or self.alive):
                 run = body.label("run")
                 body.branch_if(state.any(state.mask), run, end)

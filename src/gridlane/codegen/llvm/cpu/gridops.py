@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
 from gridlane.analysis.uniformity import Kind
 from gridlane.codegen.llvm.cpu.control import emit_exit
@@ -149,29 +150,38 @@ def fence(state: Emission, op: grid.Fence) -> None:
 @emits(control.Raise)
 def raise_error(state: Emission, op: control.Raise) -> None:
     """Report the first error of the launch, and end the lanes."""
-    body = state.body
-    context = state.known["context"]
     lane = state.first_lane(state.bits(state.mask))
-    thread = body.op(f"add i32 {first_thread(state)}, {lane}")
+    thread = state.body.op(f"add i32 {first_thread(state)}, {lane}")
+    report(state, op.code, thread, [of_lane(state, value, lane) for value in op.numbers])
+    emit_exit(state, op)
+
+
+def report(state: Emission, code: int, thread: str, numbers: Sequence[str] = ()) -> None:
+    """Emit a report of an error, if it is the launch's first one.
+
+    Args:
+        thread: an i32, the number of the thread in its block.
+        numbers: i64, of the error's detail.
+    """
+    body, context = state.body, state.known["context"]
     slot = body.op(f"getelementptr i8, ptr {context}, i64 {abi.ERROR_OFFSET}")
-    pair = body.op(f"cmpxchg ptr {slot}, i32 0, i32 {op.code + 1} acq_rel monotonic")
+    pair = body.op(f"cmpxchg ptr {slot}, i32 0, i32 {code + 1} acq_rel monotonic")
     won = body.op(f"extractvalue {{i32, i1}} {pair}, 1")
-    report, done = body.label("report"), body.label("reported")
-    body.branch_if(won, report, done)
-    body.start(report)
+    first, done = body.label("report"), body.label("reported")
+    body.branch_if(won, first, done)
+    body.start(first)
     for name, offset, value in (
         ("i32", abi.ERROR_THREAD_OFFSET, thread),
         ("i64", abi.ERROR_BLOCK_OFFSET, state.known["block"]),
     ):
         where = body.op(f"getelementptr i8, ptr {context}, i64 {offset}")
         body.do(f"store {name} {value}, ptr {where}")
-    for number, value in enumerate(op.numbers):
+    for number, value in enumerate(numbers):
         offset = abi.NUMBERS_OFFSET + 8 * number
         where = body.op(f"getelementptr i8, ptr {context}, i64 {offset}")
-        body.do(f"store i64 {of_lane(state, value, lane)}, ptr {where}")
+        body.do(f"store i64 {value}, ptr {where}")
     body.branch(done)
     body.start(done)
-    emit_exit(state, op)
 
 
 def of_lane(state: Emission, value: Value, lane: str) -> str:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from functools import cache
 
-from gridlane.analysis.warp_scheduling import takes_turns
+from gridlane.analysis.warp_scheduling import is_clustered, may_take_turns, takes_turns
 from gridlane.codegen.llvm.cpu import (
     aggregates,
     atomics,
     checks,
+    cluster_coroutines,
     directed,
     flushing,
     gridops,
@@ -37,9 +39,11 @@ from gridlane.codegen.llvm.outline import outlined
 from gridlane.codegen.llvm.text import Body, halves_as_bits, memory_name, scalar_name
 from gridlane.core import cpu_abi as abi
 from gridlane.core.artifact import ParamSlot
+from gridlane.core.errors import TargetError
 from gridlane.core.frozen import frozen
 from gridlane.core.source import Loc
 from gridlane.ir.op import Op
+from gridlane.ir.ops.clusters import ALONE
 from gridlane.ir.ops.control import Loop
 from gridlane.ir.ops.floating import flushes
 from gridlane.ir.ops.memory import DynamicShared
@@ -49,6 +53,7 @@ FAMILIES = (
     aggregates,
     atomics,
     checks,
+    cluster_coroutines,
     directed,
     gridops,
     mathlib,
@@ -85,7 +90,8 @@ _PARAMETERS = {
 @frozen
 class KernelCode:
     """The LLVM IR of a kernel and the facts that the runtime needs. Where warps take turns the
-    frames of ``turns`` add to its scratch: so many, of the coroutine ``turn``."""
+    frames of ``turns`` add to its scratch: so many, of the coroutine ``turn``. In clusters each of
+    their ``blocks`` has scratch and shared memory, from multiples of ``align`` bytes on."""
 
     text: str
     entry: str
@@ -101,6 +107,8 @@ class KernelCode:
     loops: tuple[Loc, ...] = ()
     marked: str = ""
     asks_host: bool = False
+    blocks: int = 1
+    align: int = abi.ARENA_ALIGN
 
     @property
     def placed(self) -> str:
@@ -147,11 +155,15 @@ def _emitted(
     ops = shapes.places.order
     loops = sum(isinstance(op, Loop) for op in ops)
     state.repeats_loops = loops <= MOST_REPEATED_LOOPS
-    state.turns = takes_turns(ops)
+    clustered = is_clustered(module, ops)
+    state.turns = clustered or takes_turns(ops)
     state.body.piece = PIECE if len(ops) > LARGE and not state.turns else 0
     state.exchanges = exchange
     state.stored = stored_vectors(ops)
     state.used = {value for op in ops for value in op.operands()}
+    if clustered:
+        _require_turns(ops)
+        state.known["apart"] = "%apart"
     _prologue(state, slots)
     checks.find_ranges(state, ops)
     if not state.turns and not state.body.piece:
@@ -165,7 +177,8 @@ def _emitted(
     entry = f"{kernel.name}.kernel"  # no library has a function of such a name
     functions = _outlined(state, entry)
     scratch = _round_up(state.scratch, abi.ARENA_ALIGN) + state.shared_spare
-    marked = _module_text(state, entry, functions, scratch)
+    marked = _module_text(state, entry, functions, scratch, clustered)
+    blocks_of_cluster = math.prod(module.cluster)
     return KernelCode(
         without_marks(marked),
         entry,
@@ -176,12 +189,25 @@ def _emitted(
         symbols=tuple(sorted(state.symbols)),
         layout=layout,
         uses_dynamic_shared=any(isinstance(op, DynamicShared) for op in ops),
-        turns=layout.chunks if state.turns else 0,
+        turns=layout.chunks * blocks_of_cluster if state.turns else 0,
         places=tuple(loc for _, loc in state.places.values()),
         loops=tuple(loc for _, loc in state.loops.values()),
         marked=marked,
         asks_host=bool(state.ranges),
+        blocks=blocks_of_cluster,
+        align=abi.ARENA_ALIGN + state.shared_spare,
     )
+
+
+def _require_turns(ops: Sequence[Op]) -> None:
+    """Require that a kernel of clusters has barriers at which chunks can take turns alone.
+
+    Raises:
+        TargetError: it has another one.
+    """
+    for op in ops:
+        if not may_take_turns([op]):
+            raise TargetError(f"the cpu target has no {op.name} in kernels of clusters", op.loc)
 
 
 def _shapes(kernel: Function, layout: Layout) -> tuple[Shapes, Callable[[], bool]]:
@@ -270,6 +296,9 @@ def _one_block(state: Emission, blocks: Blocks) -> None:
 def _find_block(state: Emission, number: str) -> None:
     """Find a block's place in the grid."""
     body, known = state.body, state.known
+    if state.module.cluster != ALONE:
+        _find_in_cluster(state, number)
+        return
     known["block"] = number
     gx, gy = [body.op(f"zext i32 {known[f'grid.{axis}']} to i64") for axis in "xy"]
     row = body.op(f"udiv i64 {number}, {gx}")
@@ -279,6 +308,24 @@ def _find_block(state: Emission, number: str) -> None:
         ("z", body.op(f"udiv i64 {row}, {gy}")),
     ):
         known[f"block.{axis}"] = body.op(f"trunc i64 {value} to i32")
+
+
+def _find_in_cluster(state: Emission, number: str) -> None:
+    """Find the place in the grid of the block of rank ``%rank`` in a cluster."""
+    body, known = state.body, state.known
+    left, rank = body.op(f"trunc i64 {number} to i32"), "%rank"
+    for axis, size in zip("xyz", state.module.cluster, strict=True):
+        grid = known[f"grid.{axis}"]
+        own, rank = body.op(f"urem i32 {rank}, {size}"), body.op(f"udiv i32 {rank}, {size}")
+        count = body.op(f"udiv i32 {grid}, {size}")
+        place, left = body.op(f"urem i32 {left}, {count}"), body.op(f"udiv i32 {left}, {count}")
+        known[f"block.{axis}"] = body.op(f"add i32 {body.op(f'mul i32 {place}, {size}')}, {own}")
+    total = body.op(f"zext i32 {known['block.z']} to i64")
+    for axis in "yx":
+        gap = body.op(f"zext i32 {known[f'grid.{axis}']} to i64")
+        index = body.op(f"zext i32 {known[f'block.{axis}']} to i64")
+        total = body.op(f"add i64 {body.op(f'mul i64 {total}, {gap}')}, {index}")
+    known["block"] = total
 
 
 def _outlined(state: Emission, entry: str) -> list[str]:
@@ -295,7 +342,9 @@ def _outlined(state: Emission, entry: str) -> list[str]:
     return pieces.functions
 
 
-def _module_text(state: Emission, entry: str, functions: list[str], scratch: int) -> str:
+def _module_text(
+    state: Emission, entry: str, functions: list[str], scratch: int, clustered: bool
+) -> str:
     """The whole LLVM module."""
     constants = [
         f"@constant.{item.name} = private unnamed_addr constant [{len(item.data)} x i8] "
@@ -308,8 +357,20 @@ def _module_text(state: Emission, entry: str, functions: list[str], scratch: int
     lines, accesses = outline_accesses(lines, state.machine)
     if state.turns:
         turn = warp_coroutines.coroutine_of(entry)
-        functions = [*functions, *warp_coroutines.coroutine(turn, allocas, lines)]
-        allocas, lines = [], warp_coroutines.scheduler(turn, state.layout.chunks)
+        chunks, taken = state.layout.chunks, warp_coroutines.TAKEN
+        if clustered:
+            taken = warp_coroutines.OF_CLUSTER
+        functions = [*functions, *warp_coroutines.coroutine(turn, allocas, lines, taken)]
+        allocas, lines = [], warp_coroutines.scheduler(turn, chunks)
+        if clustered:
+            lines = cluster_coroutines.scheduler(
+                turn,
+                chunks,
+                math.prod(state.module.cluster),
+                scratch + state.shared_bytes,
+                abi.ARENA_ALIGN + state.shared_spare,
+                state.known.get("stuck", "0"),
+            )
     parameters = ", ".join(f"{type_} {name}" for name, type_ in _PARAMETERS.items())
     width = state.machine.vector_bytes * 8
     attributes = (

@@ -145,7 +145,7 @@ class Emission:
         alone: whether the code is that of one lane, of the number ``alone_lane``; see serial.py.
         ranges: memory of the ranges that accesses are likely in, and their number; see checks.py.
         turns: whether the code is that of one chunk, which waits for others; see
-            warp_coroutines.py.
+            warp_coroutines.py. ``started``: the lanes that its code begins with; None if all.
         shared_spare: bytes that the start of shared memory may move by, to be aligned.
         places, loops: where instructions that reach memory come from, and loops, with their
             numbers; see debug_lines.py.
@@ -197,6 +197,7 @@ class Emission:
         default_factory=dict[Value | Op, tuple[str, int]]
     )
     turns: bool = False
+    started: str | None = None
     source: Loc = UNKNOWN
     registers: object = None
 

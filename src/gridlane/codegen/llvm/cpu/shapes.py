@@ -25,6 +25,7 @@ from gridlane.ir.ops import (
     warp,
     warpgroups,
 )
+from gridlane.ir.ops.clusters import PeerAddress
 from gridlane.ir.types import PointerType
 from gridlane.ir.values import Function, Value
 
@@ -295,6 +296,13 @@ def _same_address(shapes: Shapes, op: Op) -> tuple[Shape, ...]:
     return (Shape(shape.kind, shape.stride, likely=shape.likely),)
 
 
+def _peer_address(shapes: Shapes, op: PeerAddress) -> tuple[Shape, ...]:
+    place, rank = shapes.of(op.pointer), shapes.of(op.rank)
+    if not rank.uniform:
+        return (VARYING,)
+    return (Shape(max(place.kind, rank.kind), place.stride),)
+
+
 def _local(shapes: Shapes, op: memory.LocalArray) -> tuple[Shape, ...]:
     if op.results[0] in shapes.interleaved:
         return (Shape(Kind.LINEAR, shapes.grains[op.results[0]]),)
@@ -385,6 +393,7 @@ _RULES: dict[type[Op], Callable[[Shapes, Any], tuple[Shape, ...]]] = {
     memory.Recast: _same_address,
     memory.Address: _same_address,
     memory.FromAddress: _same_address,
+    PeerAddress: _peer_address,
     memory.LocalArray: _local,
     memory.Load: _load,
     memory.ReadVar: _read,

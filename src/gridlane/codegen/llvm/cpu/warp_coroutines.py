@@ -16,10 +16,10 @@ from gridlane.core.config import config
 from gridlane.core.errors import GridlaneError
 from gridlane.ir.ops import grid
 
-_ALIGN = 512
+ALIGN = 512
 """Of frames: as that of the widest vector, 32 numbers of 64 bits, and more."""
 
-_TAKEN = (
+TAKEN = (
     "ptr noalias readonly %params, ptr %context, ptr %arena, i64 %block, i32 %chunk, ptr %waits, "
     "ptr %memory"
 )
@@ -27,22 +27,27 @@ _TAKEN = (
 ``memory`` that of the frame; where it is null the size of a frame is stored, and nothing done. The
 arena is not noalias, as other chunks write to it meanwhile."""
 
+OF_CLUSTER = f"{TAKEN}, i32 %rank, i64 %apart"
+"""Those in clusters: ``waits`` is a record, ``block`` the cluster, ``rank`` that of the block in
+it, and ``apart`` are the bytes between the arenas of two blocks; see cluster_coroutines.py."""
+
 
 @emits(grid.Barrier)
 def barrier(state: Emission, op: grid.Barrier) -> None:
     """Wait for the other chunks."""
     state.body.do("store i8 1, ptr %waits")
-    _suspend(state)
+    suspend(state)
 
 
 @emits(grid.RunOthers)
 def run_others(state: Emission, op: grid.RunOthers) -> None:
     """Wait for the next turn."""
-    _suspend(state)
+    suspend(state)
     state.set(op.results[0], Uniform(str(config().spin_milliseconds)))
 
 
-def _suspend(state: Emission) -> None:
+def suspend(state: Emission) -> None:
+    """Return to the loop that resumes chunks."""
     body = state.body
     resumed = body.label("resumed")
     resume_kind = body.op("call i8 @llvm.coro.suspend(token none, i1 false)")
@@ -55,8 +60,12 @@ def coroutine_of(entry: str) -> str:
     return f"{entry}.turn"
 
 
-def coroutine(name: str, allocas: list[str], lines: list[str]) -> list[str]:
-    """The coroutine of a chunk, whose work the lines are; they end by a jump to ``finished``."""
+def coroutine(name: str, allocas: list[str], lines: list[str], taken: str = TAKEN) -> list[str]:
+    """The coroutine of a chunk, whose work the lines are; they end by a jump to ``finished``.
+
+    Args:
+        taken: its parameters.
+    """
     return [
         "declare token @llvm.coro.id(i32, ptr, ptr, ptr)",
         "declare i64 @llvm.coro.size.i64()",
@@ -66,10 +75,10 @@ def coroutine(name: str, allocas: list[str], lines: list[str]) -> list[str]:
         "declare void @llvm.coro.resume(ptr)",
         "declare i1 @llvm.coro.done(ptr)",
         f'@"{name}.size" = internal global i64 0',
-        f'define internal ptr @"{name}"({_TAKEN}) #0 presplitcoroutine {{',
+        f'define internal ptr @"{name}"({taken}) #0 presplitcoroutine {{',
         "entry:",
         *allocas,
-        f"  %id = call token @llvm.coro.id(i32 {_ALIGN}, ptr null, ptr null, ptr null)",
+        f"  %id = call token @llvm.coro.id(i32 {ALIGN}, ptr null, ptr null, ptr null)",
         "  %size = call i64 @llvm.coro.size.i64()",
         "  %asks = icmp eq ptr %memory, null",
         "  br i1 %asks, label %tell, label %begin",
@@ -91,23 +100,29 @@ def coroutine(name: str, allocas: list[str], lines: list[str]) -> list[str]:
     ]
 
 
+def frames(name: str, chunks: int) -> str:
+    """Code that finds the memory of the frames of so many chunks, and the arena behind it."""
+    return f"""
+  %size = load volatile i64, ptr @"{name}.size"
+  %more.size = add i64 %size, {ALIGN - 1}
+  %pitch = and i64 %more.size, -{ALIGN}
+  %start.of = ptrtoint ptr %arena to i64
+  %past = add i64 %start.of, {ALIGN - 1}
+  %whole = and i64 %past, -{ALIGN}
+  %skipped = sub i64 %whole, %start.of
+  %frames = getelementptr i8, ptr %arena, i64 %skipped
+  %all.frames = mul i64 %pitch, {chunks}
+  %taken = add i64 %all.frames, {ALIGN}
+  %rest = getelementptr i8, ptr %arena, i64 %taken""".strip("\n")
+
+
 def scheduler(name: str, chunks: int) -> list[str]:
     """The work of the entry: for each block, run the chunks in turns until all have ended."""
     return f"""
   %handles = alloca [{chunks} x ptr]
   %waiting = alloca [{chunks} x i8]
   %nothing = call ptr @"{name}"(ptr null, ptr null, ptr null, i64 0, i32 0, ptr null, ptr null)
-  %size = load volatile i64, ptr @"{name}.size"
-  %more.size = add i64 %size, {_ALIGN - 1}
-  %pitch = and i64 %more.size, -{_ALIGN}
-  %start.of = ptrtoint ptr %arena to i64
-  %past = add i64 %start.of, {_ALIGN - 1}
-  %whole = and i64 %past, -{_ALIGN}
-  %skipped = sub i64 %whole, %start.of
-  %frames = getelementptr i8, ptr %arena, i64 %skipped
-  %all = mul i64 %pitch, {chunks}
-  %taken = add i64 %all, {_ALIGN}
-  %rest = getelementptr i8, ptr %arena, i64 %taken
+{frames(name, chunks)}
   br label %block
 block:
   %number = phi i64 [ %first, %entry ], [ %following, %ended ]
@@ -178,4 +193,4 @@ def frame_bytes(optimised: str, name: str, chunks: int) -> int:
     match = re.search(rf'store volatile i64 (\d+), ptr @"?{re.escape(name)}\.size"?', optimised)
     if match is None:
         raise GridlaneError(f"the frame of {name} has no known size")
-    return _ALIGN + -(-int(match[1]) // _ALIGN) * _ALIGN * chunks
+    return ALIGN + -(-int(match[1]) // ALIGN) * ALIGN * chunks

@@ -57,11 +57,11 @@ class Overlay(ABC):
         """A kernel's name in a form that the target allows."""
 
     @abstractmethod
-    def attributes(self, options: KernelOptions, cluster: int) -> list[str]:
+    def attributes(self, options: KernelOptions, cluster: tuple[int, int, int]) -> list[str]:
         """Attributes of a kernel's function, in addition to those for every target.
 
         Args:
-            cluster: the blocks along x that run at once.
+            cluster: the blocks along x, y and z that run at once.
         """
 
     @abstractmethod

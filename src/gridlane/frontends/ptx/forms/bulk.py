@@ -9,22 +9,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gridlane.core.dtypes import DType, u32
+from gridlane.core.dtypes import DType, u16, u32, u64
 from gridlane.frontends.ptx.forms.atomics import KINDS
-from gridlane.frontends.ptx.forms.mbarrier import barrier, transferred
+from gridlane.frontends.ptx.forms.mbarrier import publish, transferred
 from gridlane.frontends.ptx.forms.table import Match, form
 from gridlane.frontends.ptx.operands import Number, Operand
 from gridlane.frontends.ptx.values import Values
+from gridlane.ir.ops.arith import Ne
 from gridlane.ir.ops.atomic import Atomic
+from gridlane.ir.ops.clusters import ALONE, MbarrierCompletePeer, each_rank, peer
 from gridlane.ir.ops.grid import MemoryOrder, MemoryScope
+from gridlane.ir.ops.mbarriers import MbarrierComplete
+from gridlane.ir.ops.memory import pointer_beside
 from gridlane.ir.ops.tensors import BulkCommit, BulkWait
-from gridlane.ir.types import Space, VectorType, pointer
+from gridlane.ir.types import Space, VectorType
 from gridlane.ir.values import Value
 
 Operands = tuple[Operand, ...]
 
 _HINT = "[.L2::cache_hint]"
-_INTO = ".shared::cta .global .mbarrier::complete_tx::bytes"
+_DONE = ".mbarrier::complete_tx::bytes"
+_INTO = f".shared::cta .global {_DONE}"
 _OUT = ".global .shared::cta .bulk_group"
 
 
@@ -53,7 +58,38 @@ def _copy(t: Values, o: Operands, to: Space, source: Space) -> Value:
 def copy_in(t: Values, m: Match, o: Operands) -> None:
     """Copy to shared memory, and signal an mbarrier."""
     size = _copy(t, o, Space.SHARED, Space.GLOBAL)
-    transferred(t, barrier(t, o[3]), size)
+    transferred(t, o[3], size)
+
+
+@form(f"cp .async .bulk {_INTO} .multicast::cluster {_HINT}", "a, b, size, bar, mask, policy?")
+def copy_to_several(t: Values, m: Match, o: Operands) -> None:
+    """Copy to the same place in several blocks of the cluster, and signal an mbarrier in each."""
+    b, size, blocks = t.b, t.read(o[2], u32), t.b.cast(t.read(o[4], u16), u32)
+    origin, words = t.pointer(o[1], u32, Space.GLOBAL), b.div(size, b.const(4, u32))
+    (target, _), (bar, _) = t.peers(o[0], u32), t.peers(o[3], u64)
+    if t.variables.whole.cluster == ALONE:
+        with b.if_(b.binary(Ne, blocks, b.const(0, u32))):
+            _each(t, words, lambda n: b.store(b.offset(target, n), b.load(b.offset(origin, n))))
+            b.emit(MbarrierComplete(bar, size))
+        return
+    with each_rank(b, blocks) as rank:
+        there = peer(b, target, rank)
+        _each(t, words, lambda n: b.store(b.offset(there, n), b.load(b.offset(origin, n))))
+        publish(t)
+        b.emit(MbarrierCompletePeer(bar, rank, size))
+
+
+@form(f"cp .async .bulk .shared::cta .shared::cta {_DONE} {_HINT}", "a, b, size, bar, policy?")
+def copy_to_peer(t: Values, m: Match, o: Operands) -> None:
+    """Copy this block's shared memory to that of a block of the cluster, and signal an mbarrier
+    there."""
+    b, size = t.b, t.read(o[2], u32)
+    words = b.div(size, b.const(4, u32))
+    origin, (target, rank) = t.shared(o[1], u32), t.peers(o[0], u32)
+    if rank is not None:
+        target = peer(b, target, rank)
+    _each(t, words, lambda n: b.store(b.offset(target, n), b.load(b.offset(origin, n))))
+    transferred(t, o[3], size)
 
 
 @form(f"cp .async .bulk {_OUT} {_HINT}", "a, b, size, policy?")
@@ -108,7 +144,23 @@ def store(t: Values, m: Match, o: Operands) -> None:
     count = int((m.one_of("v2", "v4") or "v1")[1:])
     sources = t.parts(o[1], count) if count > 1 else (o[1],)
     element = kind if count == 1 else VectorType(kind, count)
-    target = t.b.recast(t.target(o[0], element, Space.SHARED), pointer(kind, Space.SHARED))
+    target = t.target(o[0], element, Space.SHARED)
+    target = t.b.recast(target, pointer_beside(target, kind))
     for number, part in enumerate(sources):
         t.b.store(t.b.offset(target, t.b.const(number, u32)), t.read(part, kind))
-    transferred(t, barrier(t, o[2]), t.b.const(kind.size * count, u32))
+    transferred(t, o[2], t.b.const(kind.size * count, u32))
+
+
+_CHANGED = "red .async [.relaxed] [.cluster] .shared::cta .mbarrier::complete_tx::bytes"
+
+
+@form(f"{_CHANGED} .inc|dec .u32", "a, b, bar")
+@form(f"{_CHANGED} .min|max .u32|s32", "a, b, bar")
+@form(f"{_CHANGED} .and|or|xor .b32", "a, b, bar")
+@form(f"{_CHANGED} .add .u32|s32|u64", "a, b, bar")
+def reduce_there(t: Values, m: Match, o: Operands) -> None:
+    """Change memory atomically, and signal an mbarrier."""
+    value, target = t.read(o[1], m.type), t.target(o[0], m.type, Space.SHARED)
+    change = KINDS[m.one_of(*KINDS)]
+    t.emit(Atomic(change, target, value, MemoryOrder.RELAXED, MemoryScope.DEVICE))
+    transferred(t, o[2], t.b.const(m.type.size, u32))

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from gridlane.core.dtypes import u32, u64
 from gridlane.frontends.ptx.forms.table import Match, form
-from gridlane.frontends.ptx.operands import Operand
+from gridlane.frontends.ptx.operands import Operand, Sink
 from gridlane.frontends.ptx.values import Values
-from gridlane.ir.ops import arith, copies, mbarriers
-from gridlane.ir.ops.grid import Machine, Reading, RunOthers
+from gridlane.ir.ops import arith, clusters, copies, mbarriers
+from gridlane.ir.ops.grid import (
+    Fence,
+    Machine,
+    MemoryOrder,
+    MemoryScope,
+    Reading,
+    RunOthers,
+)
 from gridlane.ir.values import Value
 
 Operands = tuple[Operand, ...]
@@ -44,23 +51,46 @@ def arrive(t: Values, m: Match, o: Operands) -> None:
     count = one if given is None or expects else given
     bytes_ = given if given is not None and expects else zero
     drops = m.has("arrive_drop")
-    op = mbarriers.MbarrierArrive(barrier(t, o[1]), count, bytes_, expects, drops)
+    pointer, rank = t.peers(o[1], u64)
+    if rank is not None:
+        if drops or not isinstance(o[0], Sink):
+            t.fail("arrivals at an mbarrier of another block have no result, and drop none")
+        if expects:
+            t.b.emit(clusters.MbarrierExpectPeer(pointer, rank, bytes_))
+        if not m.has("relaxed"):
+            publish(t)
+        t.b.emit(clusters.MbarrierArrivePeer(pointer, rank, count))
+        return
+    op = mbarriers.MbarrierArrive(pointer, count, bytes_, expects, drops)
     t.write(o[0], t.emit(op))
+
+
+def publish(t: Values) -> None:
+    """Order what the thread has written before what another block of the cluster learns next."""
+    t.b.emit(Fence(MemoryScope.DEVICE, MemoryOrder.RELEASE))
 
 
 @form(f"mbarrier .expect_tx|complete_tx [.relaxed] [.cta|cluster] {_STATE} .b64", "a, bytes")
 def expect(t: Values, m: Match, o: Operands) -> None:
     """Add a number of expected bytes, which may be negative."""
-    pointer, bytes_ = barrier(t, o[0]), t.read(o[1], u32)
     if m.has("complete_tx"):
-        t.b.emit(mbarriers.MbarrierComplete(pointer, bytes_))
+        transferred(t, o[0], t.read(o[1], u32))
         return
-    t.b.emit(mbarriers.MbarrierExpect(pointer, bytes_))
+    (pointer, rank), bytes_ = t.peers(o[0], u64), t.read(o[1], u32)
+    if rank is not None:
+        t.b.emit(clusters.MbarrierExpectPeer(pointer, rank, bytes_))
+    else:
+        t.b.emit(mbarriers.MbarrierExpect(pointer, bytes_))
 
 
-def transferred(t: Values, pointer: Value, bytes_: Value) -> None:
+def transferred(t: Values, operand: Operand, bytes_: Value) -> None:
     """Record at a barrier that so many bytes have arrived."""
-    t.b.emit(mbarriers.MbarrierComplete(pointer, bytes_))
+    pointer, rank = t.peers(operand, u64)
+    if rank is not None:
+        publish(t)
+        t.b.emit(clusters.MbarrierCompletePeer(pointer, rank, bytes_))
+    else:
+        t.b.emit(mbarriers.MbarrierComplete(pointer, bytes_))
 
 
 @form(f"mbarrier .test_wait {_SEEN} {_STATE} .b64", "d, a, state")
@@ -75,6 +105,8 @@ def wait(t: Values, m: Match, o: Operands) -> None:
     state = t.read(o[2], u32 if by_parity else u64)
     op = mbarriers.MbarrierPassed(barrier(t, o[1]), state, by_parity, m.has("try_wait"))
     done = t.emit(op)
+    if m.has("cluster") and not m.has("relaxed"):
+        t.b.emit(Fence(MemoryScope.DEVICE, MemoryOrder.ACQUIRE))
     zero = b.zero(u64)
     with b.if_(b.binary(arith.Ne, limit, zero)):
         since, now = t.since(), b.value(Machine(Reading.NANOSECONDS))

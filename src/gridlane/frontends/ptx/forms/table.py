@@ -39,11 +39,13 @@ class Match:
 
     Attributes:
         types: the modifiers that are types, in order.
+        of_cluster: it says ``.shared::cluster`` where ``modifiers`` have ``shared::cta``.
     """
 
     form: Form
     modifiers: tuple[str, ...]
     types: tuple[DType, ...]
+    of_cluster: bool = False
 
     @property
     def type(self) -> DType:

@@ -1,23 +1,22 @@
 """Copies of boxes of tensors, and their descriptions. PTX ISA 9.0, "Tensors".
 
-A copy is done at once, which an asynchronous one may be as well. In a cluster of one block, a
-multicast copies to this block.
+A copy is done at once, which an asynchronous one may be as well.
 """
 
 from __future__ import annotations
 
 from gridlane.core import tensor_map
-from gridlane.core.dtypes import i32, u8, u32, u64
+from gridlane.core.dtypes import i32, u8, u16, u32, u64
 from gridlane.core.tensor_map import Element
 from gridlane.frontends.ptx.addresses import Place, Split
 from gridlane.frontends.ptx.forms.atomics import KINDS
-from gridlane.frontends.ptx.forms.mbarrier import barrier
 from gridlane.frontends.ptx.forms.table import Match, form
 from gridlane.frontends.ptx.forms.textures import raise_if
 from gridlane.frontends.ptx.operands import Address, Number, Operand, Reg, Texel
 from gridlane.frontends.ptx.types import SPACES
 from gridlane.frontends.ptx.values import Values
 from gridlane.ir.ops import arith
+from gridlane.ir.ops.clusters import TensorMulticast
 from gridlane.ir.ops.grid import LaneId
 from gridlane.ir.ops.memory import pointer_beside
 from gridlane.ir.ops.tensors import REDUCTIONS, TensorLoad, TensorReduce, TensorStore
@@ -72,9 +71,19 @@ def _field(t: Values, map_: Value, place: int) -> Value:
 @form(f"{_LOAD} {_DONE} {_HINT}", "a, tensor, bar, policy?")
 @form(f"{_LOAD} {_DONE} .multicast::cluster {_HINT}", "a, tensor, bar, mask, policy?")
 def load(t: Values, m: Match, o: Operands) -> None:
-    """Copy a box to shared memory, and signal an mbarrier."""
+    """Copy a box to shared memory, and signal an mbarrier; of one block of the cluster, or at the
+    same place in several."""
     map_, place = _tensor(t, m, o[1])
-    t.b.emit(TensorLoad(t.shared(o[0], u8), map_, barrier(t, o[2]), place))
+    (box, rank), (bar, _) = t.peers(o[0], u8), t.peers(o[2], u64)
+    blocks: Value | None = None
+    if m.has("multicast::cluster"):
+        blocks = t.b.cast(t.read(o[3], u16), u32)
+    elif rank is not None:
+        blocks = t.b.binary(arith.Shl, t.b.const(1, u32), rank)
+    if blocks is None:
+        t.b.emit(TensorLoad(box, map_, bar, place))
+    else:
+        t.b.emit(TensorMulticast(box, map_, bar, blocks, place))
 
 
 @form(f"cp .async .bulk .tensor {_RANKS} {_OUT} [.tile] .bulk_group {_HINT}", "tensor, a, policy?")

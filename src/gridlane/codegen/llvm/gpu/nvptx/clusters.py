@@ -9,6 +9,7 @@ from gridlane.codegen.llvm.gpu.nvptx.overlay import emits, require, special
 from gridlane.codegen.llvm.gpu.nvptx.warpgroups import assembly, shared_address
 from gridlane.ir.op import Op
 from gridlane.ir.ops import clusters
+from gridlane.ir.values import Value
 
 _REGISTERS: dict[type[Op], str] = {
     clusters.ClusterRank: "cluster.ctarank",
@@ -33,6 +34,21 @@ def sync(state: Emission, op: Op) -> None:
     state.body.call("void", "llvm.nvvm.barrier.cluster.wait", [])
 
 
+@emits(clusters.ClusterArrive)
+def arrive(state: Emission, op: clusters.ClusterArrive) -> None:
+    """Emit barrier.cluster.arrive."""
+    require(state, 90, op, _WHAT)
+    relaxed = ".relaxed" * op.relaxed
+    state.body.call("void", f"llvm.nvvm.barrier.cluster.arrive{relaxed}", [])
+
+
+@emits(clusters.ClusterWait)
+def wait(state: Emission, op: Op) -> None:
+    """Emit barrier.cluster.wait."""
+    require(state, 90, op, _WHAT)
+    state.body.call("void", "llvm.nvvm.barrier.cluster.wait", [])
+
+
 @emits(clusters.PeerAddress)
 def peer_address(state: Emission, op: clusters.PeerAddress) -> None:
     """Emit mapa of the generic address."""
@@ -48,13 +64,31 @@ def peer_address(state: Emission, op: clusters.PeerAddress) -> None:
 def arrive_peer(state: Emission, op: clusters.MbarrierArrivePeer) -> None:
     """Emit mapa of the mbarrier, and mbarrier.arrive there. A release of the cluster would be a
     fence of all memory for each arrival."""
+    _at_peer(state, op, "mbarrier.arrive.shared::cluster.b64 _, [there], $2;", op.count)
+
+
+@emits(clusters.MbarrierExpectPeer)
+def expect_peer(state: Emission, op: clusters.MbarrierExpectPeer) -> None:
+    """Emit mapa of the mbarrier, and mbarrier.expect_tx there."""
+    text = "mbarrier.expect_tx.relaxed.cluster.shared::cluster.b64 [there], $2;"
+    _at_peer(state, op, text, op.bytes)
+
+
+@emits(clusters.MbarrierCompletePeer)
+def complete_peer(state: Emission, op: clusters.MbarrierCompletePeer) -> None:
+    """Emit mapa of the mbarrier, and mbarrier.complete_tx there."""
+    text = "mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64 [there], $2;"
+    _at_peer(state, op, text, op.bytes)
+
+
+_OfPeer = clusters.MbarrierArrivePeer | clusters.MbarrierExpectPeer | clusters.MbarrierCompletePeer
+
+
+def _at_peer(state: Emission, op: _OfPeer, text: str, number: Value) -> None:
     require(state, 90, op, _WHAT)
     arguments = [("i32", shared_address(state, op.pointer))]
-    arguments += [("i32", state.name(value)) for value in (op.rank, op.count)]
-    text = (
-        "{ .reg .b32 there; mapa.shared::cluster.u32 there, $0, $1; "
-        "mbarrier.arrive.shared::cluster.b64 _, [there], $2; }"
-    )
+    arguments += [("i32", state.name(value)) for value in (op.rank, number)]
+    text = f"{{ .reg .b32 there; mapa.shared::cluster.u32 there, $0, $1; {text} }}"
     assembly(state, text, (), arguments)
 
 

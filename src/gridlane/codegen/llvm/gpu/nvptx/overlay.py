@@ -81,7 +81,7 @@ class Nvidia(Overlay):
     def entry_name(self, name: str) -> str:
         return entry_name(name)
 
-    def attributes(self, options: KernelOptions, cluster: int) -> list[str]:
+    def attributes(self, options: KernelOptions, cluster: tuple[int, int, int]) -> list[str]:
         texts_of_attributes: list[str] = []
         if options.launch_bounds:
             texts_of_attributes.append(f'"nvvm.maxntid"="{options.launch_bounds[0]},1,1"')
@@ -89,8 +89,9 @@ class Nvidia(Overlay):
             texts_of_attributes.append(f'"nvvm.minctasm"="{options.launch_bounds[1]}"')
         if len(options.launch_bounds) > 2 and self.capability >= CLUSTERS:
             texts_of_attributes.append(f'"nvvm.maxclusterrank"="{options.launch_bounds[2]}"')
-        if cluster > 1:
-            texts_of_attributes.append(f'"nvvm.cluster_dim"="{cluster},1,1"')
+        if cluster != (1, 1, 1):
+            dimensions = ",".join(map(str, cluster))
+            texts_of_attributes.append(f'"nvvm.cluster_dim"="{dimensions}"')
         if options.max_registers:
             texts_of_attributes.append(f'"nvvm.maxnreg"="{options.max_registers}"')
         return texts_of_attributes
