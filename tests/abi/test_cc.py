@@ -94,6 +94,24 @@ def test_descriptions_of_tensors(cc):
     assert (found.returncode, found.stdout) == (0, "well\n"), found
 
 
+def test_clusters(cc):
+    cc("-arch=sm_90", HERE / "clusters.cu", "-o", "program")
+    found = run("./program", "cpu")
+    wanted = """some clusters: 1
+launch: 0
+403 400 401 402 407 404 405 406
+0 1 10 11 20 21 30 31
+some clusters: 1
+7 blocks: cudaErrorInvalidClusterSize
+16 in a cluster: cudaErrorInvalidClusterSize
+most: 0 8
+"""
+    assert (found.returncode, found.stdout.replace(" \n", "\n")) == (0, wanted), found
+    if "vulkan" in DEVICES:
+        found = run("./program", "vulkan")
+        assert "launch: 801" in found.stdout and "7 blocks: cudaErrorNotSupported" in found.stdout
+
+
 def test_kernels_that_wait_for_the_host(cc):
     cc(HERE / "waits_for_host.cu", "-o", "program")
     for _ in range(2):  # at first Python does launches that C does the second time
@@ -303,8 +321,8 @@ def test_errors_are_the_compiler_s(parts, tmp_path):
     wrong.write_text(
         "__global__ __cluster_dims__(2, 1, 1) void k() {}\nint main() { k<<<2, 1>>>(); }"
     )
-    with pytest.raises(CompileError, match="no __cluster_dims__: give the shape of clusters"):
-        parts("-c", "-arch=sm_90", "wrong.cu")
+    with pytest.raises(CompileError, match="__cluster_dims__ is for -arch=sm_90 and later"):
+        parts("-c", "-arch=sm_80", "wrong.cu")
     wrong.write_text("#ifndef __CUDA_ARCH__\n\n int f() { return nowhere; }\n#endif\n")
     with pytest.raises(CompileError, match=r"wrong\.cu:3:19: error: .*'nowhere'"):
         parts("-c", "wrong.cu")

@@ -179,7 +179,7 @@ class RawKernel(ProcessBound):
         self._code, self._kernel = code, code.kernel(name)
         params = enumerate(self._kernel.source.entry.params)
         self._structs = {number: each.size for number, each in params if each.is_array}
-        self._layouts: dict[tuple[Any, Dim3, tuple[type, ...]], Layout | None] = {}
+        self._layouts: dict[tuple[Any, ...], Layout | None] = {}
         self._ready: dict[Any, tuple[Plan, Dim3, Layout]] = {}
 
     @property
@@ -195,6 +195,7 @@ class RawKernel(ProcessBound):
         *,
         shared_mem: int = 0,
         stream: Any = None,
+        cluster: Any = None,
     ) -> None:
         """Launch.
 
@@ -205,6 +206,8 @@ class RawKernel(ProcessBound):
                 for), integers as numbers or addresses, numpy scalars of the parameter's size.
             shared_mem: bytes of dynamic shared memory.
             stream: one of ``cuda.stream()``; None is the default stream.
+            cluster: blocks of a cluster along each axis, which run at once and reach each other's
+                shared memory; None for what the code says, or one.
 
         Raises:
             ArgumentError: their number or types do not fit.
@@ -219,8 +222,9 @@ class RawKernel(ProcessBound):
             and type(grid) in _SHAPES
             and type(block) in _SHAPES
             and type(shared_mem) is int
+            and (cluster is None or type(cluster) in _SHAPES)
         ):
-            key = current.device(), grid, block, shared_mem, tuple(map(type, args))
+            key = current.device(), grid, block, shared_mem, cluster, tuple(map(type, args))
             try:
                 launch_record = self._ready.get(key)
             except TypeError:  # a shape of what has no hash, which ``dim3`` looks at
@@ -233,7 +237,8 @@ class RawKernel(ProcessBound):
                 f"{self.name} takes {len(names)} arguments ({', '.join(names)}), not {len(args)}"
             )
         threads = dim3(block, "block")
-        kernel, plan = self._kernel.plan(threads, current.device())
+        blocks = None if cluster is None else dim3(cluster, "cluster")
+        kernel, plan = self._kernel.plan(threads, current.device(), cluster=blocks)
         back = Writebacks()
         if self._kernel.is_native(kernel):
             refuse_textures(self.name, args)
@@ -245,7 +250,7 @@ class RawKernel(ProcessBound):
         shape = dim3(grid, "grid")
         plan = kernel.fitting(plan, shape, params)  # arrays may lie in several buffers
         plan.launch(shape, params, shared_mem, native, given)
-        laid = self._layouts.get((plan.device, threads, tuple(map(type, args))))
+        laid = self._layouts.get(self._layout_key(plan, threads, args))
         if laid is not None and key is not None:
             if len(self._ready) >= _MOST_READY:
                 self._ready.clear()
@@ -255,11 +260,15 @@ class RawKernel(ProcessBound):
             for write in back:
                 write()
 
+    @staticmethod
+    def _layout_key(plan: Plan, block: Dim3, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        return plan.device, block, plan.kernel.artifact.cluster, tuple(map(type, args))
+
     def _packed(
         self, plan: Plan, block: Dim3, args: tuple[Any, ...]
     ) -> tuple[bytes, tuple[Any, ...]]:
         """The parameter block, and the arguments with the module's memory where code needs it."""
-        artifact, key = plan.kernel.artifact, (plan.device, block, tuple(map(type, args)))
+        artifact, key = plan.kernel.artifact, self._layout_key(plan, block, args)
         known = self._layouts.get(key)
         if known is not None:
             return known.packed(args), args

@@ -33,7 +33,13 @@ from gridlane.frontends.cuda_cpp.source_and_ptx import (
     with_table,
     with_users_lines,
 )
-from gridlane.frontends.cuda_cpp.statics import is_ir, marked, may_define, with_plain_names
+from gridlane.frontends.cuda_cpp.statics import (
+    has_clusters,
+    is_ir,
+    marked,
+    may_define,
+    with_plain_names,
+)
 
 INCLUDE = Path(__file__).parent / "include"
 OLDEST = 18
@@ -182,6 +188,8 @@ class Clang:
         text = ir.read_text("utf-8", "surrogateescape") if ir.is_file() else ""
         if not is_ir(text):
             return 0, ""  # an option asks for something else
+        if has_clusters(text) and int(re.findall(r"\d+", given.arch)[0]) < 90:
+            return 1, f"__cluster_dims__ is for -arch=sm_90 and later, not for sm_{given.arch}"
         ir.write_text(marked(text), "utf-8", "surrogateescape")
         target = ("--target=nvptx64-nvidia-cuda", f"-march=sm_{given.arch}", _feature(given.arch))
         return run_compiler(

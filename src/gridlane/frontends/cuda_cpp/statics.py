@@ -1,8 +1,9 @@
-"""Variables of internal linkage, which the host alone may write.
+"""Variables of internal linkage, which the host alone may write, and kernels of clusters.
 
 Clang takes it that nothing but its own text writes a static variable: it folds the initial value
 into the kernels, and drops the variable. nvcc and NVRTC have both. So clang writes the LLVM IR of
 such sources before any pass, the variables are marked there, and clang compiles the marked text.
+It knows no ``__cluster_dims__`` either, which is an annotation of the kernel, and metadata there.
 """
 
 from __future__ import annotations
@@ -25,7 +26,18 @@ def may_define(sources: Iterable[str]) -> bool:
     """Whether a source may define such variables, by the texts of itself and its headers."""
     whole = "\n".join(sources)
     is_static = _DEVICE.search(whole) and _STATIC.search(whole)
-    return bool(is_static or ("constant" in whole and _CONST.search(whole)))
+    is_constant = "constant" in whole and _CONST.search(whole)
+    return bool(is_static or is_constant or names_clusters(whole))
+
+
+def names_clusters(text: str) -> bool:
+    """Whether a text says how many blocks the clusters of a kernel have."""
+    return "cluster_dims" in text
+
+
+def has_clusters(ir: str) -> bool:
+    """Whether a kernel in LLVM IR is annotated so."""
+    return _CLUSTER_TEXT.search(ir) is not None
 
 
 _NAME = r'@(?:[\w$.]+|"[^"\n]*")'
@@ -36,6 +48,11 @@ _VARIABLE = re.compile(
 )
 _ANNOTATIONS = re.compile(r"^@llvm\.global\.annotations = .*$", re.MULTILINE)
 _USED = re.compile(r"^@llvm\.compiler\.used = appending global \[(\d+) x ptr\] \[", re.MULTILINE)
+_NAMED = f"({_NAME})"
+_FIRST_NODE = 1 << 24
+"""The number of a node of metadata that clang does not reach."""
+_CLUSTER_TEXT = re.compile(rf'^({_NAME}) = private .*\bc"gridlane:cluster\\00"', re.MULTILINE)
+"""The annotation of ``__cluster_dims__`` in ``gridlane/qualifiers.h``."""
 _TEXT = re.compile(rf'^({_NAME}) = private .*\bc"{re.escape(CONSTANT)}\\00"', re.MULTILINE)
 _OF_FUNCTION = "@_ZZ"
 """Variables inside of functions, which the host cannot name."""
@@ -47,7 +64,9 @@ def is_ir(text: str) -> bool:
 
 
 def marked(ir: str) -> str:
-    """LLVM IR whose static variables of the device are initialised from outside, and stay."""
+    """LLVM IR whose static variables of the device are initialised from outside, and stay, and
+    whose kernels of clusters say so."""
+    ir = _with_clusters(ir)
     constants = _annotated(ir)
     kept: list[str] = []
 
@@ -67,11 +86,34 @@ def _annotated(ir: str) -> set[str]:
     row, text = _ANNOTATIONS.search(ir), _TEXT.search(ir)
     if row is None or text is None:
         return set()
+    return set(re.findall(rf"\{{ {_pointer(_NAMED)}, {_pointer(re.escape(text[1]))},", row[0]))
+
+
+def _pointer(name: str) -> str:
+    """The pattern of a generic pointer to what has a name."""
+    return rf"ptr (?:addrspacecast \(ptr addrspace\(\d+\) )?{name}(?: to ptr\))?"
+
+
+def _with_clusters(ir: str) -> str:
+    """The IR with the clusters of annotated kernels as metadata."""
+    row, text = _ANNOTATIONS.search(ir), _CLUSTER_TEXT.search(ir)
+    if row is None or text is None:
+        return ir
     pattern = (
-        rf"\{{ ptr (?:addrspacecast \(ptr addrspace\(\d+\) )?({_NAME})(?: to ptr\))?, "
-        rf"ptr (?:addrspacecast \(ptr addrspace\(\d+\) )?{re.escape(text[1])}(?: to ptr\))?,"
+        rf"\{{ {_pointer(_NAMED)}, {_pointer(re.escape(text[1]))}, [^,]*(?:\([^()]*\))?, i32 \d+, "
+        rf"{_pointer(_NAMED)} \}}"
     )
-    return set(re.findall(pattern, row[0]))
+    nodes: list[str] = []
+    for kernel, sizes in re.findall(pattern, row[0]):
+        values = re.search(rf"^{re.escape(sizes)} = .*\}} \{{ ([^}}]*) \}}", ir, re.MULTILINE)
+        if values is None:
+            continue
+        dimensions = [int(each) for each in re.findall(r"i\d+ (-?\d+)", values[1])]
+        for axis, size in zip("xyz", (*dimensions, 1, 1)[:3], strict=True):
+            nodes.append(f'!{{ptr {kernel}, !"cluster_dim_{axis}", i32 {size}}}')
+    numbers = [f"!{_FIRST_NODE + n}" for n in range(len(nodes))]
+    rows = [f"{number} = {node}" for number, node in zip(numbers, nodes, strict=True)]
+    return "\n".join((ir, f"!nvvm.annotations = !{{{', '.join(numbers)}}}", *rows, ""))
 
 
 def _with_used(ir: str, kept: list[str]) -> str:

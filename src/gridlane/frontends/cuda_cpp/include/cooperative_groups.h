@@ -121,8 +121,69 @@ public:
     __device__ static dim3 group_dim() { return gridDim; }
     __device__ static dim3 dim_blocks() { return gridDim; }
     __device__ static dim3 block_index() { return blockIdx; }
+    __device__ static unsigned long long cluster_rank()
+    {
+        const dim3 place = cluster_index(), count = dim_clusters();
+        return place.x + (unsigned long long)count.x * (place.y + (unsigned long long)count.y * place.z);
+    }
+    __device__ static unsigned long long num_clusters()
+    {
+        const dim3 count = dim_clusters();
+        return (unsigned long long)count.x * count.y * count.z;
+    }
+    __device__ static dim3 dim_clusters() { return __clusterGridDimInClusters(); }
+    __device__ static dim3 cluster_index() { return __clusterIdx(); }
 };
 GRIDLANE_DEVICE grid_group this_grid() { return {}; }
+
+// --- a cluster of blocks
+
+class cluster_group {
+public:
+    struct arrival_token {};
+    __device__ static arrival_token barrier_arrive()
+    {
+        __cluster_barrier_arrive();
+        return {};
+    }
+    __device__ static void barrier_wait() { __cluster_barrier_wait(); }
+    __device__ static void barrier_wait(arrival_token &&) { __cluster_barrier_wait(); }
+    __device__ static void sync()
+    {
+        __cluster_barrier_arrive();
+        __cluster_barrier_wait();
+    }
+    __device__ static unsigned query_shared_rank(const void *place)
+    {
+        return __cluster_query_shared_rank(place);
+    }
+    template <typename T> __device__ static T *map_shared_rank(T *place, int rank)
+    {
+        return (T *)__cluster_map_shared_rank((const void *)place, (unsigned)rank);
+    }
+    __device__ static dim3 block_index() { return __clusterRelativeBlockIdx(); }
+    __device__ static unsigned block_rank() { return __clusterRelativeBlockRank(); }
+    __device__ static dim3 dim_blocks() { return __clusterDim(); }
+    __device__ static unsigned num_blocks() { return __clusterSizeInBlocks(); }
+    __device__ static dim3 thread_index()
+    {
+        const dim3 block = block_index();
+        return dim3(block.x * blockDim.x + threadIdx.x, block.y * blockDim.y + threadIdx.y,
+                    block.z * blockDim.z + threadIdx.z);
+    }
+    __device__ static unsigned thread_rank()
+    {
+        return block_rank() * gridlane::threads_of_block() + gridlane::rank_in_block();
+    }
+    __device__ static dim3 dim_threads()
+    {
+        const dim3 blocks = dim_blocks();
+        return dim3(blocks.x * blockDim.x, blocks.y * blockDim.y, blocks.z * blockDim.z);
+    }
+    __device__ static unsigned num_threads() { return num_blocks() * gridlane::threads_of_block(); }
+    __device__ static unsigned size() { return num_threads(); }
+};
+GRIDLANE_DEVICE cluster_group this_cluster() { return {}; }
 
 // --- threads of one warp, by their lanes
 

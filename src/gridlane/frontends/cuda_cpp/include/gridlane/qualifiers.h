@@ -21,10 +21,7 @@
 #endif
 #define __grid_constant__ __attribute__((grid_constant))
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
-#define __cluster_dims__(...)                                                                   \
-    __attribute__((unavailable(                                                                 \
-        "gridlane's clang has no __cluster_dims__: give the shape of clusters at the launch, by " \
-        "cudaLaunchKernelEx with cudaLaunchAttributeClusterDimension")))
+#define __cluster_dims__(...) __attribute__((annotate("gridlane:cluster", __VA_ARGS__)))
 #define __forceinline__ inline __attribute__((always_inline))
 #define __inline_hint__ inline
 #define __align__(n) __attribute__((aligned(n)))

@@ -60,6 +60,7 @@
 #include "gridlane/rounding.h"
 #include "gridlane/memory.h"
 #include "gridlane/threads.h"
+#include "gridlane/clusters.h"
 #include "gridlane/warps.h"
 #include "gridlane/atomics.h"
 #include "gridlane/atomic_builtins.h"
