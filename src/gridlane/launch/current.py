@@ -154,9 +154,17 @@ def fusing() -> bool:
 def delay(by: Delays | None) -> None:
     """Delay this thread's launches from now on, or launch at once again."""
     _thread.delays = by
+    chosen: Device | None = getattr(_thread, "device", None)
     if by is None:
         launcher.record(None)
-    _select()
+    elif by.device is (_first() if chosen is None else chosen):  # hot
+        launcher.select(by.number)
+        launcher.record(by.lists)
+        return
+    if by is None and chosen is None:
+        launcher.select(-1)
+    else:
+        _select()
 
 
 def submit_delayed() -> None:

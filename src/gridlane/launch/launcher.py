@@ -365,11 +365,7 @@ def _chosen() -> Any:
 Launcher: Any = _chosen()
 
 
-def record(lists: tuple[Any, ...] | None) -> None:
-    """Set what this thread's delayed launches are appended to; see above."""
-    Launcher._record(lists)
-
-
-def select(number: int) -> None:
-    """Set this thread's device for launchers, by its number; -1 for the first choice."""
-    Launcher._select(number)
+record: Callable[[tuple[Any, ...] | None], None] = Launcher._record
+"""Set what this thread's delayed launches are appended to; see above."""
+select: Callable[[int], None] = Launcher._select
+"""Set this thread's device for launchers, by its number; -1 for the first choice."""

@@ -206,7 +206,9 @@ class Accounting:
 
     @property
     def changes(self) -> int:
-        """A number that differs where ``ranges`` does."""
+        """A number that differs where ``ranges`` does. Hot."""
+        if not self._ended:
+            return self._map.changes
         with _lock:
             self._settle()
             return self._map.changes

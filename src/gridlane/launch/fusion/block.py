@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ContextDecorator
 from typing import Any
 
@@ -32,7 +33,7 @@ class Fusion:
         self.number = self._found.number
         self._stream: Any = None
         self._is_busy = self._is_closed = False
-        self._lines: list[str] = []
+        self._lines: Sequence[str] = ()
         self._lists = self._empty()
 
     # ---- for the user
@@ -43,12 +44,13 @@ class Fusion:
         return self._submitted + len(self._lists[2])
 
     def flush(self) -> None:
-        """Submit the launches so far, without waiting for them.
+        """Submit the launches so far, without waiting for them. Hot.
 
         Raises:
             KernelError: a kernel stopped itself, if its work is done on return.
         """
-        keys, numbers, launches, *_ = lists = self._lists
+        lists = self._lists
+        keys, numbers, launches = lists[:3]
         if self._is_busy or not launches:
             return
         done, default = 0, self.device.default_stream
@@ -56,10 +58,13 @@ class Fusion:
         try:
             self._is_busy = True
             self._lists, self._stream = self._empty(), None
-            self._record()
+            if not self._is_closed:
+                self._record()
             recipe = recipe_of(self._found, (*keys, stream is default), numbers, launches, stream)
-            if len(self._lines) < _MOST_LINES:
-                self._lines += recipe.lines
+            if not self._lines:
+                self._lines = recipe.lines
+            elif len(self._lines) < _MOST_LINES:
+                self._lines = [*self._lines, *recipe.lines]
             for step in recipe.steps:
                 first, done = done, done + step.count
                 self.kernels += 1
@@ -146,7 +151,7 @@ class Fusion:
     def _empty(self) -> _Lists:
         """An empty queue: forms and parameter blocks in turn, the numbers that decide nothing, and
         for each launch what it keeps alive. Launchers append to it; see launcher.py."""
-        return [], [], [], self._found.own, MOST_DELAYED, self.flush
+        return [], [], [], self._found.own, MOST_DELAYED, None if self._is_closed else self.flush
 
     def _record(self) -> None:
         """Let launchers append this thread's launches, where they are on the default stream."""
