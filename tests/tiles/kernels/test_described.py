@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Callable, Iterator
 from math import ceil
 
@@ -484,3 +486,15 @@ def test_sums_that_are_apart_have_room():
         tile = described._least(m, n, k, None, (True, True), 1, 132, True, True)
         assert tile.m * tile.n <= 64 * 32 * tile.warps and not tile.extra
         assert tile.k == 64
+
+
+def test_what_is_known_keeps_no_array_alive(launched: list[str]) -> None:
+    arrays = [cuda.to_device(np.ones((64, 64), np.float16)) for _ in range(3)]
+    alive = [weakref.ref(each) for each in arrays]
+    kernels.matmul(*arrays)
+    assert launched == ["described"]
+    kernels.matmul(*arrays)
+    assert launched == ["described"] and (arrays[2].copy_to_host() == 64).all()
+    arrays.clear()
+    gc.collect()
+    assert [each() for each in alive] == [None] * 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -181,10 +181,20 @@ def find(key: Hashable) -> Any:
 
 
 def remember(key: Hashable, prepared: Any) -> None:
-    """Keep launches for later calls."""
+    """Keep launches for later calls, and no array of this one."""
     if len(_known) >= _MOST:
         _known.clear()
-    _known[key] = prepared
+    _known[key] = _without_arrays(prepared)
+
+
+def _without_arrays(value: Any) -> Any:
+    """What is prepared, with descriptors over no array; ``over`` has them over a call's."""
+    if isinstance(value, TensorDescriptor):
+        return over(value, None)
+    if not isinstance(value, tuple):
+        return value
+    parts = [_without_arrays(each) for each in cast("tuple[Any, ...]", value)]
+    return getattr(type(value), "_make", tuple)(parts)
 
 
 def forget() -> None:
