@@ -108,6 +108,8 @@ class Kernel:
         self._bound: dict[tuple[Device, Dim3, Variant], BoundKernel] = {}
         self._lock = threading.RLock()
         self._split: dict[bool, list[Kernel]] = {}
+        self.fused: Any = None
+        """What fusion found of it; see fusion/members.py."""
         _kernels.add(self)
 
     @property

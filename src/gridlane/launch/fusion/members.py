@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 import threading
-import weakref
 from collections import OrderedDict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -219,7 +218,6 @@ class Found:
 
 
 lock = threading.RLock()
-_codes: weakref.WeakKeyDictionary[Kernel, Any] = weakref.WeakKeyDictionary()
 _MOST = 512
 _MOST_FORMS = 4096
 _PLAIN = frozenset((type(None), bool, int, float, complex, str, bytes, Buffer))
@@ -247,13 +245,13 @@ def _code_of(kernel: Kernel) -> MemberCode:
     from gridlane.compiler.fusion import Apart, MemberCode
 
     with lock:
-        known = _codes.get(kernel)
+        known = kernel.fused
         if known is None:
             try:
                 known = MemberCode(kernel.source, kernel.types, kernel.options)
             except Apart as error:
                 known = error
-            _codes[kernel] = known
+            kernel.fused = known
     if isinstance(known, Apart):
         raise Apart(known.why)
     return known
