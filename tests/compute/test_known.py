@@ -13,9 +13,9 @@ from tests.devices import DEVICES
 import gridlane
 from gridlane import cuda
 from gridlane.compute import Tensor, compute, f64, grid
-from gridlane.compute.known import Known, Steps, key_of, on_host
+from gridlane.compute.known import Known, LibraryCall, Step, Steps, key_of, on_host
 from gridlane.core.errors import ArgumentError
-from gridlane.launch import current
+from gridlane.launch import current, launcher
 
 
 def nest():
@@ -196,3 +196,114 @@ def test_arrays_of_a_device_beside_those_of_numpy(device):
         for by in (1.0, 2.0):
             scaled(x, out, by, 1)
             assert (out == expected(np.arange(4.0), by, 1)).all()
+
+
+class Ready:
+    """Stands for a native launch."""
+
+    def __init__(self, addresses):
+        self.addresses, self.works, self.count = addresses, True, 0
+
+    def __call__(self):
+        self.count += self.works
+        return self.works
+
+
+class Noting:
+    """Stands for a native launcher: what a call notes, and how often it was made."""
+
+    def __init__(self, monkeypatch):
+        self.notes, self.calls, self._list = [], [], None
+        monkeypatch.setattr(launcher, "note_in", self._note_in)
+
+    def _note_in(self, launches):
+        before, self._list = self._list, launches
+        return before
+
+    def __call__(self, *args):
+        self.calls.append(args)
+        if self._list is not None:
+            self._list += self.notes
+
+
+@pytest.fixture
+def noting(monkeypatch):
+    return Noting(monkeypatch)
+
+
+def library_call(noting):
+    return LibraryCall(lambda args: noting(*args))
+
+
+def test_a_call_is_made_again_once_it_was_native(noting):
+    array = np.zeros(4)
+    for make, args in (
+        (library_call, (3,)),
+        (lambda each: Step(each, (0, 1), (None,) * 2), (array, 3)),
+    ):
+        call, ready = make(noting), Ready([])
+        noting.calls.clear()
+        noting.notes = [None]  # the first one compiles
+        call.run(args)
+        noting.notes = [ready]
+        for _ in range(4):
+            call.run(args)
+        assert (len(noting.calls), ready.count) == (2, 3)
+        ready.works = False  # as an observer begins
+        call.run(args)
+        assert len(noting.calls) == 3
+        call.run(args)
+        assert len(noting.calls) == 4 and ready.count == 3
+
+
+@pytest.mark.parametrize("notes", [[], [None], [None, Ready([])], [Ready([]), Ready([])]])
+def test_what_is_no_single_native_launch_is_called_each_time(noting, notes):
+    call, noting.notes = library_call(noting), notes
+    for _ in range(9):
+        call.run((3,))
+    assert len(noting.calls) == 9 and not any(each.count for each in notes if each)
+    late = Ready([])
+    noting.notes = [late]  # it is looked at now and then
+    for _ in range(50):
+        call.run((3,))
+    assert 0 < late.count < 48
+
+
+def test_launches_with_memory_of_each_call_are_not_made_again(noting):
+    with gridlane.device("interp"):
+        array = cuda.to_device(np.zeros((4, 4), np.float32))
+    inside, end = array.address + 60, array.address + 64
+    flat = array.reshape(16)
+    for addresses, again in (([], 1), ([0, inside], 1), ([end], 0), ([array.address, 64], 0)):
+        for args in ((array, 3), (flat, 3), (3, array)):
+            call, ready = library_call(noting), Ready(addresses)
+            noting.notes = [ready]
+            for _ in range(5):
+                call.run(args)
+            assert bool(ready.count) is bool(again)
+
+
+def test_values_of_floats_are_those_of_the_launch(noting):
+    call, ready = library_call(noting), Ready([])
+    noting.notes = [ready]
+    for value in (0.5, 0.5, 0.25, 0.5, float("nan"), 0.5):
+        call.run((value, 3))
+    assert [each[0] for each in noting.calls[:2]] == [0.5, 0.25] and ready.count == 3
+    zero = library_call(noting)
+    for value in (0.0, 0.0, -0.0):
+        zero.run((value,))
+    assert [str(each[0]) for each in noting.calls[-3:]] == ["0.0", "0.0", "-0.0"]
+    step, ready = Step(noting, (0,), (None,)), Ready([])
+    noting.notes = [ready]
+    for value in (0.5, 0.25, 0.5):
+        step.run((value,))
+    assert ready.count == 0
+
+
+def test_notes_of_others_are_put_back(noting):
+    outer: list = []
+    launcher.note_in(outer)
+    call = LibraryCall(lambda args: pytest.fail("as it is"))
+    with pytest.raises(pytest.fail.Exception):
+        call.run((3,))
+    assert launcher.note_in(None) is outer and not outer

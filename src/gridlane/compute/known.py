@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -10,10 +10,13 @@ import numpy as np
 
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
 from gridlane.cuda.interop.dlpack_read import IS_TENSOR, host_view
-from gridlane.launch import current
+from gridlane.launch import geometry, launcher
 from gridlane.launch.geometry import address_of
 from gridlane.runtime.protocol import Device
 
+_FIRST, _EACH = 3, 32
+"""Calls that may show that a launch is native: the first ones, which make its profile, and each so
+many-th."""
 _MOST_STEPS = 4096
 """Launches of one call that are kept."""
 _MOST = 16_384
@@ -39,7 +42,7 @@ def key_of(device: Device, args: tuple[Any, ...]) -> tuple[Hashable, ...] | None
             parts.append((address_of(each), each.shape, each.strides, each.dtype))
         elif kind is DeviceNDArray:
             parts.append(each.__gridlane_launch__)  # its type, and address, shape and strides
-        elif kind.__module__ == "torch":
+        elif IS_TENSOR[kind]:
             part = _tensor(each, device)
             if part is None:
                 return None
@@ -56,12 +59,12 @@ def key_of(device: Device, args: tuple[Any, ...]) -> tuple[Hashable, ...] | None
 def _tensor(tensor: Any, device: Device) -> tuple[Hashable, ...] | None:
     """The part of a key that is a tensor of torch's on a GPU; None if it is copied, or computed at
     its use, or no array."""
-    if not tensor.is_cuda or device.host_visible or current.kind() != "cuda":
+    if device.route != "native" or not tensor.is_cuda or tensor.requires_grad:
         return None
-    if tensor.requires_grad or tensor.is_neg() or tensor.is_conj():
+    if tensor.is_neg() or tensor.is_conj():
         return None
     where = tensor.get_device(), tensor.data_ptr()
-    return *where, tuple(tensor.shape), tensor.stride(), tensor.dtype
+    return *where, tensor.shape, tensor.stride(), tensor.dtype
 
 
 def on_host(args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -76,7 +79,48 @@ def on_host(args: tuple[Any, ...]) -> tuple[Any, ...]:
     return args if own is None else tuple(own)
 
 
-class Step:
+class Repeatable:
+    """A launch, or a call that may be one, which is made again natively once it has been seen to be
+    a native launch: with the same bytes, without a look at its arguments."""
+
+    __slots__ = ("_count", "_ready")
+
+    def __init__(self) -> None:
+        self._ready: Any = None
+        self._count = 0
+
+    def run(self, args: tuple[Any, ...]) -> None:
+        """Launch it with the arguments of a call. Hot."""
+        if self._ready is not None and self._is_same(args):
+            if self._ready():
+                return
+            self._ready, self._count = None, 0  # of another state of the program
+        self._count += 1
+        if self._ready is not None or (self._count > _FIRST and self._count % _EACH):
+            self._launch(args)
+            return
+        notes: list[Any] = []
+        before = launcher.note_in(notes)
+        try:
+            self._launch(args)
+        finally:
+            launcher.note_in(before)
+        if len(notes) == 1 and notes[0] is not None and self._suits(notes[0], args):
+            self._ready = notes[0]
+
+    def _launch(self, args: tuple[Any, ...]) -> None:
+        raise NotImplementedError
+
+    def _suits(self, ready: Any, args: tuple[Any, ...]) -> bool:
+        """Whether a native launch is all that a call with these arguments does."""
+        raise NotImplementedError
+
+    def _is_same(self, args: tuple[Any, ...]) -> bool:
+        """Whether a call has the bytes of the launch that is ready."""
+        return True
+
+
+class Step(Repeatable):
     """A launch.
 
     Args:
@@ -85,19 +129,67 @@ class Step:
         values: of the others.
     """
 
-    __slots__ = ("_launch", "_pick", "_places", "_values")
+    __slots__ = ("_kernel", "_pick", "_places", "_values")
 
     def __init__(self, launch: Any, places: tuple[int, ...], values: tuple[Any, ...]) -> None:
-        self._launch, self._places, self._values = launch, places, values
+        super().__init__()
+        self._kernel, self._places, self._values = launch, places, values
         self._pick = itemgetter(*places) if len(places) > 1 and min(places) >= 0 else None
 
-    def run(self, args: tuple[Any, ...]) -> None:
-        """Launch it with the arguments of a call. Hot."""
+    def _launch(self, args: tuple[Any, ...]) -> None:
         if self._pick is not None:
-            self._launch(*self._pick(args))
+            self._kernel(*self._pick(args))
             return
         pairs = zip(self._places, self._values)
-        self._launch(*[value if place < 0 else args[place] for place, value in pairs])
+        self._kernel(*[value if place < 0 else args[place] for place, value in pairs])
+
+    def _suits(self, ready: Any, args: tuple[Any, ...]) -> bool:
+        # The values of floats are no part of a call's key.
+        return not any(place >= 0 and args[place].__class__ is float for place in self._places)
+
+
+class LibraryCall(Repeatable):
+    """A call that a function of the tile library computes.
+
+    Args:
+        run: computes it for the arguments of a call.
+    """
+
+    __slots__ = ("_floats", "_run")
+
+    def __init__(self, run: Callable[[tuple[Any, ...]], None]) -> None:
+        super().__init__()
+        self._run = run
+        self._floats: tuple[float, ...] = ()
+
+    def _launch(self, args: tuple[Any, ...]) -> None:
+        self._run(args)
+
+    def _suits(self, ready: Any, args: tuple[Any, ...]) -> bool:
+        self._floats = tuple([each for each in args if each.__class__ is float])
+        spans = [span for each in args if (span := _span(each)) is not None]
+        # Other memory is that of a copy, which each call makes.
+        return all(any(a <= each < z for a, z in spans) for each in ready.addresses if each)
+
+    def _is_same(self, args: tuple[Any, ...]) -> bool:
+        if not self._floats:
+            return True
+        values = [each for each in args if each.__class__ is float]
+        return all(one == other != 0 for one, other in zip(self._floats, values))
+
+
+def _span(array: Any) -> tuple[int, int] | None:
+    """The addresses of the first byte of an array and of the end; None for numbers."""
+    if array.__class__ is DeviceNDArray:
+        size = array.dtype.itemsize
+        low, high = geometry.extent_of(array.shape, array.strides, size)
+        return array.address + low, array.address + high
+    if not hasattr(array, "data_ptr"):
+        return None
+    size = array.element_size()
+    strides = tuple([step * size for step in array.stride()])
+    low, high = geometry.extent_of(tuple(array.shape), strides, size)
+    return array.data_ptr() + low, array.data_ptr() + high
 
 
 class Steps:
@@ -136,19 +228,25 @@ class Known:
     """The launches of a function's calls."""
 
     def __init__(self) -> None:
-        self._steps: dict[tuple[Hashable, ...], tuple[Step, ...]] = {}
+        self._steps: dict[tuple[Hashable, ...], tuple[Repeatable, ...]] = {}
         self._count = 0
 
-    def get(self, key: tuple[Hashable, ...] | None) -> tuple[Step, ...] | None:
+    def get(self, key: tuple[Hashable, ...] | None) -> tuple[Repeatable, ...] | None:
         """The launches of a call, if it is known."""
         return None if key is None else self._steps.get(key)
 
     def keep(self, key: tuple[Hashable, ...], steps: Steps) -> None:
         """Keep the launches of a call."""
-        if not steps.is_whole:
-            return
-        if self._count + len(steps.steps) + 1 > _MOST:
+        if steps.is_whole:
+            self._keep(key, tuple(steps.steps))
+
+    def keep_call(self, key: tuple[Hashable, ...], call: LibraryCall) -> None:
+        """Keep a call of the tile library."""
+        self._keep(key, (call,))
+
+    def _keep(self, key: tuple[Hashable, ...], steps: tuple[Repeatable, ...]) -> None:
+        if self._count + len(steps) + 1 > _MOST:
             self._steps.clear()
             self._count = 0
-        self._steps[key] = tuple(steps.steps)
-        self._count += len(steps.steps) + 1
+        self._steps[key] = steps
+        self._count += len(steps) + 1

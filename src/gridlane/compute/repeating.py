@@ -78,6 +78,11 @@ class Repeated:
             self._recipes[key] = None
         return True
 
+    def is_of_algorithms(self, call: Call) -> bool:
+        """Whether what computed for such arguments is of ``gridlane.algorithms``."""
+        library = self._libraries.get(call[0])
+        return library is None or library.is_of_algorithms
+
     def keep(self, call: Call, library: Library) -> None:
         """Keep the library that has computed for arguments."""
         if len(self._libraries) >= _MOST:

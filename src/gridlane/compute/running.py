@@ -25,7 +25,7 @@ from gridlane.compute.heterogeneous import Threshold, copies, fastest
 from gridlane.compute.hinted import hinted
 from gridlane.compute.hints import Hints
 from gridlane.compute.kept import chosen
-from gridlane.compute.known import Known, Steps, key_of, on_host
+from gridlane.compute.known import Known, LibraryCall, Steps, key_of, on_host
 from gridlane.compute.libraries import Library, library_of
 from gridlane.compute.metadata import Metadata, check_device, metadata_of
 from gridlane.compute.model import Nest
@@ -367,6 +367,8 @@ class Compute:
         is_like = self._is_repeatable and not plain
         like = self._repeated.call_of(args) if is_like else None
         if like is not None and self._repeated.run(like, args):
+            if key is not None and not self._repeated.is_of_algorithms(like):
+                self._known.keep_call(key, LibraryCall(self._run_again))
             return
         extents = self._values(args)
         self._bounds.check(extents)
@@ -374,6 +376,10 @@ class Compute:
         used = self._run_on(name, args, extents, plain, key if self.threshold is None else None)
         if like is not None and used is not None and self._rest is None:
             self._repeated.keep(like, used)
+
+    def _run_again(self, args: tuple[Any, ...]) -> None:
+        """Compute for arguments that a library has computed for."""
+        self._run(args, plain=False)
 
     def _run_on(
         self,

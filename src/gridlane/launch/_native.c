@@ -15,7 +15,7 @@
 
 #include "_external_arrays.h"
 
-#define INTERFACE 8 /* as in launcher.py: a build of another source is not used */
+#define INTERFACE 9 /* as in launcher.py: a build of another source is not used */
 #define MOST_PROFILES 32
 #define MOST_OVER 256 /* of a tile program, which has one launcher for all grids */
 #define MOST_PARAMETERS 4096 /* bytes, the least that every device takes */
@@ -60,7 +60,9 @@ typedef struct {
 } Constant;
 
 typedef struct {
-    Py_ssize_t references; /* of launchers and running calls */
+    Py_ssize_t references; /* of launchers, running calls and launches that are ready */
+    Py_ssize_t ready;      /* of these, those of the latter */
+    int dropped;           /* whether its launcher does without it */
     Py_ssize_t count;
     Matcher *matchers;
     size_t size; /* of the parameter block */
@@ -238,6 +240,7 @@ static int run(Profile *profile, unsigned char *block, const unsigned *grid, voi
     return code;
 }
 
+#include "_ready.h"
 #include "_recording.h"
 
 /* The call by the first profile that fits; NULL without an exception where none does. */
@@ -265,10 +268,13 @@ static PyObject *call_profile(Launcher *self, PyObject *args)
         }
         if (profile->target != NULL && self->names == NULL) {
             release(profile);
-            return submit_where_full();
+            return note_slowly() < 0 ? NULL : submit_where_full();
         }
         int code = run(profile, block, profile->geometry, profile->stream);
+        int status = code ? note_slowly() : note_launch(self, profile, block, profile->geometry);
         release(profile);
+        if (status < 0)
+            return NULL;
         if (code == 0)
             Py_RETURN_NONE;
         PyObject *number = PyLong_FromLong(code);
@@ -323,6 +329,8 @@ static PyObject *launcher_call(Launcher *self, PyObject *args, PyObject *keyword
         if (done != NULL || PyErr_Occurred())
             return done;
     }
+    if (note_slowly() < 0)
+        return NULL;
     if (self->hot != NULL) {
         PyObject *both[] = {(PyObject *)self, args}, *hot = Py_NewRef(self->hot);
         PyObject *result = PyObject_Vectorcall(hot, both, 2, NULL);
@@ -435,7 +443,7 @@ static PyObject *launcher_install(Launcher *self, PyObject *args)
     memmove(self->profiles + 1, self->profiles, (self->count - 1) * sizeof(Profile *));
     self->profiles[0] = made;
     if (last)
-        release(last);
+        drop(last);
     Py_RETURN_NONE;
 }
 
@@ -467,18 +475,6 @@ static PyObject *launcher_new(PyTypeObject *type, PyObject *args, PyObject *keyw
     return (PyObject *)made;
 }
 
-static int visit_matchers(const Matcher *matchers, Py_ssize_t count, visitproc visit, void *arg)
-{
-    for (Py_ssize_t n = 0; n < count; n++) {
-        Py_VISIT(matchers[n].wanted);
-        Py_VISIT(matchers[n].type);
-        int status = visit_matchers(matchers[n].parts, matchers[n].count, visit, arg);
-        if (status)
-            return status;
-    }
-    return 0;
-}
-
 static int launcher_traverse(Launcher *self, visitproc visit, void *arg)
 {
     Py_VISIT(Py_TYPE(self));
@@ -491,8 +487,8 @@ static int launcher_traverse(Launcher *self, visitproc visit, void *arg)
     Py_VISIT(self->guards);
     for (int n = 0; n < self->count; n++) {
         Profile *profile = self->profiles[n];
-        if (profile->references > 1)
-            continue; /* a call holds it as well */
+        if (profile->references > 1 + profile->ready)
+            continue; /* a call holds it as well; what is ready holds this launcher */
         Py_VISIT(profile->keep);
         Py_VISIT(profile->target);
         Py_VISIT(profile->result);
@@ -536,6 +532,8 @@ static PyMethodDef launcher_methods[] = {
      "Say which device this thread uses, -1 for the default one."},
     {"_record", (PyCFunction)launcher_record, METH_O | METH_STATIC,
      "Set what this thread's delayed launches are appended to; see launcher.py."},
+    {"_note", (PyCFunction)launcher_note, METH_O | METH_STATIC,
+     "Set what this thread's launches are noted in; see launcher.py."},
     {"_install", (PyCFunction)launcher_install, METH_VARARGS, "Add a profile; see launcher.py."},
     {"_forget", (PyCFunction)launcher_forget, METH_NOARGS, "Drop every profile."},
     {"_name", (PyCFunction)launcher_name, METH_VARARGS, "Set the names of a tile program's launch."},
@@ -584,7 +582,8 @@ PyMODINIT_FUNC PyInit__native(void)
         !name_over || !name_num || !name_isnative ||
         intern_foreign_names() < 0)
         return NULL;
-    if ((over_type = (PyTypeObject *)PyType_FromSpec(&over_spec)) == NULL) {
+    if ((over_type = (PyTypeObject *)PyType_FromSpec(&over_spec)) == NULL ||
+        (ready_type = (PyTypeObject *)PyType_FromSpec(&ready_spec)) == NULL) {
         Py_DECREF(made);
         return NULL;
     }

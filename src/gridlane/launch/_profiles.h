@@ -60,8 +60,27 @@ static int add_constants(Profile *made)
     return 0;
 }
 
+/* Release a profile that its launcher does without from now on. */
+static void drop(Profile *profile)
+{
+    profile->dropped = 1;
+    release(profile);
+}
+
 static void drop_profiles(Launcher *self)
 {
     while (self->count)
-        release(self->profiles[--self->count]);
+        drop(self->profiles[--self->count]);
+}
+
+static int visit_matchers(const Matcher *matchers, Py_ssize_t count, visitproc visit, void *arg)
+{
+    for (Py_ssize_t n = 0; n < count; n++) {
+        Py_VISIT(matchers[n].wanted);
+        Py_VISIT(matchers[n].type);
+        int status = visit_matchers(matchers[n].parts, matchers[n].count, visit, arg);
+        if (status)
+            return status;
+    }
+    return 0;
 }

@@ -170,7 +170,7 @@ static int run_over(Launcher *self, Profile *profile, PyObject **values, PyObjec
     if (done <= 0 || !(numbers[0] && numbers[1] && numbers[2]))
         return done;
     if (profile->target != NULL)
-        return run_target(profile, block, numbers, values);
+        return note_slowly() < 0 ? -1 : run_target(profile, block, numbers, values);
     void *stream;
     if (read_stream(profile, &stream) < 0)
         return -1;
@@ -180,7 +180,7 @@ static int run_over(Launcher *self, Profile *profile, PyObject **values, PyObjec
         return 0;
     int code = run(profile, block, numbers, stream);
     if (code == 0)
-        return 1;
+        return note_launch(self, profile, block, numbers) < 0 ? -1 : 1;
     PyObject *number = PyLong_FromLong(code), *told = NULL;
     if (number != NULL)
         told = PyObject_CallMethodObjArgs((PyObject *)self, name_failed, number, Py_None, NULL);
@@ -219,7 +219,7 @@ static PyObject *over_slowly(Launcher *self, PyObject *grid, PyObject *const *ar
                              Py_ssize_t given, PyObject *keywords)
 {
     PyObject *positional = PyTuple_New(given), *named = PyDict_New(), *result = NULL;
-    if (positional == NULL || named == NULL)
+    if (positional == NULL || named == NULL || note_slowly() < 0)
         goto end;
     for (Py_ssize_t n = 0; n < given; n++)
         PyTuple_SET_ITEM(positional, n, Py_NewRef(args[n]));

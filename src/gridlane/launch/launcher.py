@@ -32,6 +32,13 @@ launches. Its result is the offsets and sizes of numbers, which go to the second
 zeros there. It matches no array whose packed bytes are not the very object that the dict own has
 for them. At ``most`` launches it calls ``submit``. Without a record such a profile matches nothing.
 
+A thread that notes its launches sets ``_note`` to a list, and gets the one before. Each launch
+without a part of Python's appends a ``Ready``, all others None. A ``Ready`` is callable: it makes
+the launch again, with the same bytes for its parameters and on the stream that such a launch has
+now, and returns whether it has; False where its profile has expired or was dropped, on a thread
+with another device, and while launches are noted. It keeps no argument alive; ``addresses`` are
+those of the arrays among them.
+
 launcher_tiles.py has what launches of tile programs need beside this.
 """
 
@@ -48,18 +55,20 @@ import numpy as np
 
 from gridlane.core.config import config
 from gridlane.launch import launcher_external_arrays, launcher_tiles
-from gridlane.launch.launcher_tiles import FIT, PARTS, Names, Over, selects
+from gridlane.launch.launcher_tiles import FIT, HOST, OWN, PARTS, TENSOR, Names, Over, selects
 
 MOST_PROFILES = 32
 MOST_OVER = 256
 """Of a tile program, which has one launcher for all grids."""
-INTERFACE = 8
+INTERFACE = 9
 """That of the native launcher with this file; it changes with the arguments of any of its methods,
 and with what a matcher wants."""
 
 ARRAY, INTEGER, REAL, BOOLEAN, NOTHING, NUMBER, FOREIGN = range(7)
 """Kinds of matchers: a device array (its ``__gridlane_launch__`` is (key, bytes)), Python's int,
 float, bool and None, a numpy scalar, another library's array."""
+
+_ARRAYS = ARRAY, FOREIGN, OWN, HOST, TENSOR
 
 _FUNCTION = ctypes.CFUNCTYPE(
     ctypes.c_int,
@@ -139,15 +148,19 @@ class PythonLauncher:
             return
         profile, block = self._matching(args)
         if profile is not None and profile[7]:
+            note(None)
             _submit_where_full()
         elif profile is not None:
             code = _run(profile, block, profile[3])
+            note(None if code else Ready(self, profile, block, profile[3][1:4]))
             if code:
                 self._failed(code, args)
-        elif self._hot is not None:
-            self._hot(self, args)
         else:
-            self._launch_slowly(args)
+            note(None)
+            if self._hot is not None:
+                self._hot(self, args)
+            else:
+                self._launch_slowly(args)
 
     def _matching(self, values: Sequence[Any]) -> tuple[Any, bytearray]:
         """The profile that matches arguments, or None, and their parameter block."""
@@ -167,6 +180,26 @@ class PythonLauncher:
     def _record(lists: tuple[Any, ...] | None) -> None:
         """Set what this thread's delayed launches are appended to."""
         _thread.record = lists
+
+    @staticmethod
+    def _note(launches: list[Any] | None) -> list[Any] | None:
+        """Set what this thread's launches are noted in."""
+        before = getattr(_thread, "noted", None)
+        _thread.noted = launches
+        return before
+
+    def again(self, profile: tuple[Any, ...], block: bytes, grid: tuple[int, ...]) -> bool:
+        """Make a launch again; see ``Ready``."""
+        names = self._names
+        if getattr(_thread, "noted", None) is not None or _selected() != self._selected:
+            return False
+        if names is not None and (names.hooks or not launcher_tiles.holds(self._guards)):
+            return False
+        place = profile[3]
+        stream = place[8] if profile[9] is None else profile[9]()
+        if not (profile[5][0] and any(each is profile for each in self._profiles)):
+            return False
+        return _run(profile, bytearray(block), (place[0], *grid, *place[4:8], stream)) == 0
 
     def here(self) -> Any:
         """The same launch on the device that this thread has selected."""
@@ -197,18 +230,19 @@ class PythonLauncher:
         ready = self._profiles and names and not names.hooks
         values = names.bind(args, keywords) if ready and names else None
         if names is None or values is None or not launcher_tiles.holds(self._guards):
-            return self._launch_over(grid, args, keywords)
+            return self._over_slowly(grid, args, keywords)
         profile, block = self._matching(values)
         if profile is None:
-            return self._launch_over(grid, args, keywords)
+            return self._over_slowly(grid, args, keywords)
         if callable(grid):
             grid = grid(names.arguments(values))
         numbers = launcher_tiles.read_grid(grid, profile[3][1:4])
         if numbers is None:
-            return self._launch_over(grid, args, keywords)
+            return self._over_slowly(grid, args, keywords)
         if not all(numbers):
             return profile[8]
         if profile[7]:
+            note(None)
             given = bytes(block[: profile[1]])
             done = profile[2](given, *numbers, tuple(values)) is not NotImplemented
         elif profile[10] is not None and not profile[10].fill(block):
@@ -218,9 +252,15 @@ class PythonLauncher:
             stream = place[8] if profile[9] is None else profile[9]()
             code = _run(profile, block, (place[0], *numbers, *place[4:8], stream))
             done = code == 0
-            if code:
+            if done:
+                note(Ready(self, profile, block, numbers))
+            else:
                 self._failed(code, None)
-        return profile[8] if done else self._launch_over(grid, args, keywords)
+        return profile[8] if done else self._over_slowly(grid, args, keywords)
+
+    def _over_slowly(self, grid: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        note(None)
+        return self._launch_over(grid, args, keywords)
 
     def _launch_over(self, grid: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         raise NotImplementedError
@@ -236,6 +276,42 @@ class PythonLauncher:
 
     def _failed(self, code: int, args: tuple[Any, ...] | None) -> None:
         raise NotImplementedError
+
+
+class Ready:
+    """A launch that is made again; see above."""
+
+    def __init__(
+        self, owner: Any, profile: tuple[Any, ...], block: bytearray, grid: tuple[int, ...]
+    ) -> None:
+        self._owner, self._profile, self._grid = owner, profile, grid
+        self._block = bytes(block)
+
+    def __call__(self) -> bool:
+        return self._owner.again(self._profile, self._block, self._grid)
+
+    @property
+    def addresses(self) -> list[int]:
+        """Those of the arrays of the launch."""
+        return _addresses(self._profile[0], self._block)
+
+
+def _addresses(matchers: Sequence[Any], block: bytes) -> list[int]:
+    found: list[int] = []
+    for kind, _, wanted, offset, size in matchers:
+        if kind == PARTS:
+            found += _addresses(wanted[1], block)
+        elif kind in _ARRAYS and size >= 8:
+            place = offset + (wanted.places[0] if kind == FOREIGN else 0)
+            found.append(int.from_bytes(block[place : place + 8], "little"))
+    return found
+
+
+def note(launch: Ready | None) -> None:
+    """Note a launch of this thread; None for one that Python has a part in."""
+    noted = getattr(_thread, "noted", None)
+    if noted is not None:
+        noted.append(launch)
 
 
 def _recorded(profile: tuple[Any, ...], block: bytearray, args: Sequence[Any]) -> bool:
@@ -369,3 +445,5 @@ record: Callable[[tuple[Any, ...] | None], None] = Launcher._record
 """Set what this thread's delayed launches are appended to; see above."""
 select: Callable[[int], None] = Launcher._select
 """Set this thread's device for launchers, by its number; -1 for the first choice."""
+note_in: Callable[[list[Any] | None], list[Any] | None] = Launcher._note
+"""Set what this thread's launches are noted in; returns what they were noted in before."""

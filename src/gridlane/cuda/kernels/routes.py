@@ -95,16 +95,23 @@ class Route:
 # --- host devices, whose default stream runs on the caller ---
 
 
+_IN_VIEWS = object()
+"""The first item of a key of ``Views``."""
+
+
 def _at_once(launch: Launch, args: Arguments) -> None:
     """Compute a key, read the arguments, then call the device's own launch."""
     given, fast = args, launch._fast
-    reading = fast.get(tuple([KEYS[arg.__class__](arg) for arg in args]))
-    if isinstance(reading, Views):
-        args = reading.of(given)
-        reading = fast.get(tuple([KEYS[arg.__class__](arg) for arg in args]))
-    if reading is None or isinstance(reading, Views):  # of a tensor that has no view
-        launch._launch_slowly(given)
-        return
+    key = tuple([KEYS[arg.__class__](arg) for arg in args])
+    reading = fast.get(key)
+    if reading is None:
+        views = fast.get((_IN_VIEWS, key))
+        if views is not None:
+            args = views.of(given)
+            reading = fast.get(tuple([KEYS[arg.__class__](arg) for arg in args]))
+        if reading is None:
+            launch._launch_slowly(given)
+            return
     if BUSY:
         if LEFT or is_behind_waiting():
             launch._launch_slowly(given)
@@ -127,7 +134,7 @@ def _remember_inline(
     _remember_reading(launch, key, reading)
     views = views_of(args, given) if key in launch._fast else None
     if views is not None:
-        launch._fast[tuple([KEYS[arg.__class__](arg) for arg in given])] = views
+        launch._fast[_IN_VIEWS, tuple([KEYS[arg.__class__](arg) for arg in given])] = views
 
 
 def _remember_reading(launch: Launch, key: Hashable, reading: Reading) -> None:
