@@ -29,6 +29,8 @@ from gridlane.tiles.kernels.programs.int4_products import int4_row_tiles, int4_t
 from gridlane.tiles.kernels.programs.products import add_parts
 
 _LEAST_GROUP = 32
+_ADDED = 16, 128
+"""The piece whose parts are added at once."""
 _STEP = 64
 """Bytes of a column in a step, at most."""
 _MOST_ROWS = 2
@@ -150,9 +152,9 @@ def _launch(
             num_warps=tile.warps, **constants,
         )  # fmt: skip
     if split is not None:
-        added = product_blocks(m, n, 1, "float32")
-        add_parts[(-(-m // added.m) * -(-n // added.n),)](
+        high, width = (min(power_of_2(e), most) for e, most in zip((m, n), _ADDED, strict=True))
+        add_parts[(-(-m // high) * -(-n // width),)](
             split.value, out.value, (None, None, value_of(bias), None), parts, 1, m, n, m * n,
             (0, 0, *out.strides), (0, 0, step_of(bias), (0, 0, 0, 0)), ACTIVATION=activation,
-            M=added.m, N=added.n, SUM=kind, INDEX=index,
+            M=high, N=width, SUM=kind, INDEX=index,
         )  # fmt: skip

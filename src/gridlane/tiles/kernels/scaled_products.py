@@ -32,6 +32,8 @@ from gridlane.tiles.kernels.programs.scaled_products import scaled_product_tiles
 
 _FACTORS = ("float16", "bfloat16", "float32", *NARROW)
 _GROUP = 8
+_ADDED = 16, 128
+"""The piece whose parts are added at once."""
 _STEP = 128
 """The most elements of the inner dimension of a step."""
 _STAGES = 6
@@ -157,11 +159,11 @@ def _launch(
         GROUP=_GROUP, INDEX=index, num_warps=warps, num_stages=_STAGES if persistent else 3,
     )  # fmt: skip
     if split:
-        added = product_blocks(m, n, 1, "float32")
-        add_parts[(-(-m // added.m) * -(-n // added.n),)](
+        high, width = (min(power_of_2(e), most) for e, most in zip((m, n), _ADDED, strict=True))
+        add_parts[(-(-m // high) * -(-n // width),)](
             split.value, out.value, (None, None, value_of(bias), None), parts, 1, m, n, m * n,
             (0, 0, *out.strides), (0, 0, step_of(bias), (0, 0, 0, 0)), ACTIVATION=activation,
-            M=added.m, N=added.n, SUM=tl.float32, INDEX=index,
+            M=high, N=width, SUM=tl.float32, INDEX=index,
         )  # fmt: skip
 
 

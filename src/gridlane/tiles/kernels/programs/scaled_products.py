@@ -26,6 +26,13 @@ def factor_tiles(
     return left, tl.load(where, mask=(inner[:, None] < last) & (columns[None, :] < n), other=0)
 
 
+@jit
+def load_scales(base, step, i, count, at, last, BLOCK: tl.constexpr, INDEX: tl.constexpr):
+    """The scales i at a place of the inner dimension, 0 behind the last one."""
+    where = base + (at // BLOCK).to(INDEX) * step
+    return tl.load(where, mask=(i < count) & (at < last), other=0.0)
+
+
 @jit(do_not_specialize=("count", "parts"))
 def scaled_product_tiles(
     a, b, scale_a, scale_b, out, bias, count, m, n, k, parts, a_steps, b_steps, scale_a_steps,
@@ -35,7 +42,11 @@ def scaled_product_tiles(
 ):  # fmt: skip
     """All tiles, or the parts of their sums, by as many programs as there are. A scale of a is that
     of ROWS rows, one of b that of COLUMNS columns, both of BLOCK elements of the inner dimension.
-    ``out_steps`` are those of rows, columns and parts."""
+    ``out_steps`` are those of rows, columns and parts.
+
+    Scales are loaded while the products before run; those of columns, which pass through shared
+    memory, a step earlier than the others.
+    """
     down, across = tl.cdiv(m, M), tl.cdiv(n, N)
     for place in range(tl.program_id(0), count, tl.num_programs(0)):
         tile, part = place // parts, place % parts
@@ -48,16 +59,19 @@ def scaled_product_tiles(
         left = scale_a + (rows // ROWS).to(INDEX) * scale_a_steps[0]
         right = scale_b + (columns // COLUMNS).to(INDEX) * scale_b_steps[1]
         total = tl.zeros((M, N), tl.float32)
+        down_scale = load_scales(left, scale_a_steps[1], rows, m, first, last, BLOCK, INDEX)
+        across_scale = load_scales(right, scale_b_steps[0], columns, n, first, last, BLOCK, INDEX)
+        ahead = load_scales(right, scale_b_steps[0], columns, n, first + K, last, BLOCK, INDEX)
         for at in range(first, last, K):
             one, other = factor_tiles(
                 a, b, at, last, row * M, column * N, m, n, a_steps, b_steps, DESCRIBED, M, N, K,
                 INDEX,
             )  # fmt: skip
-            block = (at // BLOCK).to(INDEX)
-            down_scale = tl.load(left + block * scale_a_steps[1], mask=rows < m, other=0.0)
-            across_scale = tl.load(right + block * scale_b_steps[0], mask=columns < n, other=0.0)
             sums = tl.dot(one, other, input_precision="ieee", out_dtype=tl.float32)
             total += sums * (down_scale[:, None] * across_scale[None, :])
+            down_scale = load_scales(left, scale_a_steps[1], rows, m, at + K, last, BLOCK, INDEX)
+            across_scale = ahead
+            ahead = load_scales(right, scale_b_steps[0], columns, n, at + 2 * K, last, BLOCK, INDEX)
         i, j = rows.to(INDEX), columns.to(INDEX)
         total = finish(total, i, j, m, n, None, None, bias, None, 0, 0, bias_step, 0, 0, ACTIVATION)
         where = out + part.to(INDEX) * out_steps[2]
