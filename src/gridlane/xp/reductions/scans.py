@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from gridlane.algorithms import OpKind, inclusive_scan
-from gridlane.xp import views
+from gridlane.cuda.arrays.devicearray import DeviceNDArray
 from gridlane.xp.applying import cast
 from gridlane.xp.arrays import Array
 from gridlane.xp.computing import compute, new_leaf
-from gridlane.xp.exporting import over
 from gridlane.xp.groups import LIMIT
 from gridlane.xp.manipulation import concat
 from gridlane.xp.nodes import Node
@@ -58,16 +57,23 @@ def _is_one_pass(kind: str, node: Node, axis: int, result: np.dtype[Any]) -> boo
 
 def _in_one_pass(kind: str, node: Node, result: np.dtype[Any]) -> Node:
     assert node.device is not None
-    flat = views.reshaped(node, (node.size,))
-    out = new_leaf(node.device, result, (node.size,))
+    out = new_leaf(node.device, result, node.shape)
     inclusive_scan(
-        d_in=over(flat),
-        d_out=over(out),
+        d_in=_line(node),
+        d_out=_line(out),
         op=_OPERATORS[kind],
         init_value=result.type(_STARTS[kind]),
         num_items=node.size,
     )
-    return views.reshaped(out, node.shape)
+    return out
+
+
+def _line(leaf: Node) -> DeviceNDArray:
+    """The device array over the elements of a leaf that follow each other, in one dimension."""
+    storage, shape, strides = leaf.storage, (leaf.size,), (leaf.dtype.itemsize,)
+    assert storage is not None
+    address = storage.buffer.address + leaf.offset
+    return DeviceNDArray(shape, strides, leaf.dtype, 0, storage.buffer, address, storage.readonly)
 
 
 def _cumulative(
@@ -135,16 +141,22 @@ def cumulative_prod(
     return _cumulative("cumulative_prod", "prod", x, axis, dtype, include_initial, out)
 
 
+def _flat(x: Array, axis: int | None) -> Array:
+    """The elements in C's order in one dimension, without an axis; those in memory that have one
+    dimension as they are."""
+    if axis is not None or not isinstance(x, Array):  # pyright: ignore[reportUnnecessaryIsInstance]
+        return x
+    return x if x.ndim == 1 and x.node.storage is not None else x.reshape(-1)
+
+
 def cumsum(x: Array, /, axis: int | None = None, dtype: Any = None, out: Any = None) -> Array:
     """NumPy's ``cumulative_sum``: without an axis, of the elements in C's order."""
-    flat = x if axis is not None or not isinstance(x, Array) else x.reshape(-1)
-    return _cumulative("cumsum", "sum", flat, axis, dtype, False, out)
+    return _cumulative("cumsum", "sum", _flat(x, axis), axis, dtype, False, out)
 
 
 def cumprod(x: Array, /, axis: int | None = None, dtype: Any = None, out: Any = None) -> Array:
     """NumPy's ``cumulative_prod``: without an axis, of the elements in C's order."""
-    flat = x if axis is not None or not isinstance(x, Array) else x.reshape(-1)
-    return _cumulative("cumprod", "prod", flat, axis, dtype, False, out)
+    return _cumulative("cumprod", "prod", _flat(x, axis), axis, dtype, False, out)
 
 
 def diff(
