@@ -106,8 +106,7 @@ class Compute:
         self._known = Known()
         self._orders: dict[Rates, tuple[Emitted, str]] = {}
         self._schedule: Schedule | None = None
-        is_fixed = device == "auto" and self.threshold is None and not self._is_checked
-        self._is_repeatable = is_fixed
+        self._is_repeatable = device == "auto" and self.threshold is None and not self._is_checked
         self._repeated = Repeated(self.nest.arguments, self.nest.tensors)
         self._tuned: dict[tuple[str, str], Compute] = {}
         self._tuned_for: dict[Hashable, Compute] = {}
@@ -268,8 +267,7 @@ class Compute:
 
     def _run_here(self, args: tuple[Any, ...]) -> None:
         device = current.device()
-        if device.host_visible:
-            args = on_host(args)
+        args = on_host(args) if device.host_visible else args
         key = key_of(device, args)
         steps = self._known.get(key)
         if steps is None:
@@ -368,7 +366,7 @@ class Compute:
         like = self._repeated.call_of(args) if is_like else None
         if like is not None and self._repeated.run(like, args):
             if key is not None and not self._repeated.is_of_algorithms(like):
-                self._known.keep_call(key, LibraryCall(self._run_again))
+                self._known.keep_call(key, LibraryCall(partial(self._run, plain=False)))
             return
         extents = self._values(args)
         self._bounds.check(extents)
@@ -376,10 +374,6 @@ class Compute:
         used = self._run_on(name, args, extents, plain, key if self.threshold is None else None)
         if like is not None and used is not None and self._rest is None:
             self._repeated.keep(like, used)
-
-    def _run_again(self, args: tuple[Any, ...]) -> None:
-        """Compute for arguments that a library has computed for."""
-        self._run(args, plain=False)
 
     def _run_on(
         self,
