@@ -40,8 +40,8 @@ _BLOCKS, _FEW_BLOCKS = 3, 2
 """Blocks that a multiprocessor holds at once, and the same where a thread's items are in more than
 ``_MANY_REGISTERS``; bounds its registers."""
 _MANY_REGISTERS, _MOST_REGISTERS = 48, 72
-_MOST_ITEMS = 28
-_MOST_BYTES = 128
+_MOST_ITEMS = 32
+_MOST_BYTES = 144
 """Of a thread in a tile; blocks have 48 KiB of shared memory."""
 _TOGETHER = 8
 """Items of a thread that it reads before it writes them."""
