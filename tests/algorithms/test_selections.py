@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.algorithms.on_devices import ALL, room, sizes, up
+from tests.algorithms.on_devices import ALL, MANY, room, sizes, up
 from tests.effort import examples
 
 import gridlane
 from gridlane import algorithms, cuda
 from gridlane.algorithms import CountingIterator, OpKind, TransformIterator
+from gridlane.algorithms.caching import clear_all_caches
+from gridlane.algorithms.inner import one_pass_compaction
 
 
 def odd(x):
@@ -182,6 +184,45 @@ def test_histogram_of_levels(device):
         )
         expected = [((x >= a) & (x < b)).sum() for a, b in pairwise(levels)]
         assert bins.copy_to_host().tolist() == expected
+
+
+@pytest.mark.parametrize("device", ["cpu", "interp"])
+def test_compaction_in_one_pass(monkeypatch, device):
+    """As on GPUs, by blocks that wait for those before; on the CPU device several at once."""
+    launches, whole = [], one_pass_compaction.compact
+
+    def compact(*args):
+        launches.append(args[-3])
+        whole(*args)
+
+    monkeypatch.setattr(one_pass_compaction, "compact", compact)
+    monkeypatch.setattr(one_pass_compaction, "is_one_pass", lambda count: True)
+    clear_all_caches()
+    counts = (1, 3071, 3072, 3073, 9217) if device == "interp" else (3073, MANY, 10 * MANY)
+    try:
+        with gridlane.device(device):
+            for count in counts:
+                x = items(count)
+                outs, totals = [room(count, np.int32) for _ in range(3)], room(2, np.int32)
+                algorithms.three_way_partition(
+                    d_in=up(x), d_first_part_out=outs[0], d_second_part_out=outs[1],
+                    d_unselected_out=outs[2], d_num_selected_out=totals,
+                    select_first_part_op=low, select_second_part_op=odd, num_items=count,
+                )  # fmt: skip
+                masks = [x < 3, (x >= 3) & (x % 2 == 1), (x >= 3) & (x % 2 == 0)]
+                assert totals.copy_to_host().tolist() == [each.sum() for each in masks[:2]]
+                for out, mask in zip(outs, masks, strict=True):
+                    assert np.array_equal(out.copy_to_host()[: mask.sum()], x[mask])
+                runs, total = np.sort(x), room(1, np.int64)
+                algorithms.unique(
+                    d_in=up(runs), d_out=outs[0], d_num_selected_out=total, num_items=count
+                )
+                expected = np.unique(x)
+                assert total.copy_to_host()[0] == expected.size
+                assert np.array_equal(outs[0].copy_to_host()[: expected.size], expected)
+        assert launches == [each for each in counts for _ in range(2)]
+    finally:
+        clear_all_caches()
 
 
 @pytest.mark.parametrize("device", ["cpu", "interp"])

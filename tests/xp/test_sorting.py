@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from tests.devices import DEVICES
 
+import gridlane
 from gridlane import xp
+from gridlane.xp.sorting import sets
 
 ANYWHERE = pytest.mark.parametrize("device", DEVICES)
 ONE_SHADER = pytest.mark.parametrize(
@@ -275,3 +277,27 @@ def test_unique_integers_are_stored_by_their_groups(device):
         for function in (xp.unique, xp.unique_values):
             result = np.asarray(function(x))
             assert np.array_equal(result, np.unique(host)) and result.dtype == host.dtype
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.uint8, np.int64])
+def test_distinct_integers_in_one_pass(monkeypatch, dtype):
+    """On devices whose blocks make progress independently, without the numbers of groups."""
+    calls, whole = [], sets.first_of_runs
+
+    def first_of_runs(**options):
+        calls.append(options["num_items"])
+        whole(**options)
+
+    monkeypatch.setattr(sets, "first_of_runs", first_of_runs)
+    monkeypatch.setattr(sets, "_LEAST", 2)
+    rng = np.random.default_rng(8)
+    with gridlane.device("interp"):
+        for count in (2, 3100, 6145):
+            for most in (3, 255):
+                x = rng.integers(0, most, count).astype(dtype) - dtype(most // 2)
+                same(xp.unique(xp.asarray(x)), np.unique(x))
+                same(xp.unique_values(xp.asarray(x[::-1])), np.unique(x))
+                numbers, counts = xp.unique(xp.asarray(x), return_counts=True)
+                same(numbers, np.unique(x))
+                same(counts, np.unique(x, return_counts=True)[1])
+    assert calls == [count for count in (2, 3100, 6145) for _ in range(4)]

@@ -1,7 +1,7 @@
 """Stable compaction: items go to up to three outputs, by a class that is computed once for each.
 
 Blocks count the classes of their chunks, then each moves its chunk behind those of the blocks
-before it.
+before it. Devices whose blocks make progress independently have ``one_pass_compaction``.
 """
 
 # pyright: reportMissingParameterType=false
@@ -15,6 +15,7 @@ import numpy as np
 
 from gridlane import cuda
 from gridlane.algorithms.caching import cached
+from gridlane.algorithms.inner import one_pass_compaction
 from gridlane.algorithms.inner.block import block_scan, block_sum
 from gridlane.algorithms.inner.launching import MOST_BLOCKS, Kernel, kernel
 from gridlane.algorithms.inner.scratch import Layout
@@ -125,8 +126,15 @@ def _moving(emit: Operator, totals: Code, outputs: int) -> Kernel:
 
 
 def compaction_layout(count: int) -> Layout:
-    """The temporary memory of ``compact``: classes, and counts."""
-    return Layout(((count, item_type(np.uint8)), (2 * MOST_BLOCKS, item_type(np.int64))))
+    """The temporary memory of ``compact`` on any device: classes, counts, words of one pass."""
+    words = one_pass_compaction.words_of(count)
+    return Layout(
+        (
+            (count, item_type(np.uint8)),
+            (2 * MOST_BLOCKS, item_type(np.int64)),
+            (words, item_type(np.uint64)),
+        )
+    )
 
 
 def compact(
@@ -147,7 +155,12 @@ def compact(
         emit: ``f(ins, outs, i, class, place)``: writes item i as the item ``place`` of its class.
         outputs: how many classes there are, 2 or 3; all but the last are counted.
     """
-    classes, counts = (each.state for each in parts)
+    classes, counts, words = (each.state for each in parts)
+    if one_pass_compaction.is_one_pass(count):
+        one_pass_compaction.compact(
+            ins, outs, classify, emit, totals, outputs, count, words, stream
+        )
+        return
     mark, move = _marking(classify), _moving(emit, totals.code, outputs)
     tiles = -(-count // _TILE)
     chunk = max(1, -(-tiles // MOST_BLOCKS)) * _TILE

@@ -49,9 +49,9 @@ _BYTES, _BYTES_OF_PAIRS = 128, 96
 _ALL = np.uint32(0xFFFFFFFF)
 _LOW = 0xFFFFFFFF
 _STEPS = (1, 2, 4, 8, 16)
-_OWN, _PREFIX = 1, 2
+OWN, PREFIX = 1, 2
 """The flags of a word: what a tile's items are in all, and what all items up to its end are."""
-_FRONT = 32
+FRONT = 32
 """Tiles in front of the first one, which have no items, so that each look back has 32."""
 
 
@@ -116,14 +116,14 @@ def _parts_of(item: ItemType) -> int:
 def words_of(count: int, item: ItemType) -> int:
     """How many words of 64 bits a scan uses."""
     tiles = -(-count // tile_of(item))
-    return (tiles + _FRONT) * _parts_of(item) + 1 if tiles > 1 else 0
+    return (tiles + FRONT) * _parts_of(item) + 1 if tiles > 1 else 0
 
 
 # --- what tiles publish ---
 
 
 @cached
-def _publishing(item: ItemType) -> Dispatcher:
+def publishing(item: ItemType) -> Dispatcher:
     """The device function that publishes a tile's number with a flag."""
     narrow, flag_of = np.dtype(f"u{item.size}").type, np.uint64
 
@@ -161,18 +161,18 @@ def _seeing(item: ItemType) -> Dispatcher:
 
 
 @cached
-def _looking_back(op: Operator, item: ItemType) -> Dispatcher:
+def looking_back(op: Operator, item: ItemType) -> Dispatcher:
     """The device function by which a warp learns what all items before a tile are."""
     see, combine, cast, neutral = _seeing(item), op.function, item.cast, neutral_of(op, item)
 
     def look_back(words, tile, lane):
         total = neutral
-        at = tile + _FRONT - 1 - np.int64(lane)
+        at = tile + FRONT - 1 - np.int64(lane)
         while True:
             flag, number = see(words, at)
             while cuda.any_sync(_ALL, flag == 0):
                 flag, number = see(words, at)
-            whole = cuda.ballot_sync(_ALL, flag == _PREFIX)
+            whole = cuda.ballot_sync(_ALL, flag == PREFIX)
             nearest = np.uint32(np.uint32(whole) & np.uint32(-np.int32(whole)))
             # The lanes up to the nearest one whose tile has published all up to its end.
             used = np.uint32(np.uint32(nearest << np.uint32(1)) - np.uint32(1))
@@ -276,17 +276,17 @@ def _scanning_rows(op: Operator, item: ItemType) -> Dispatcher:
 
 
 @cached
-def _clearing(op: Operator, item: ItemType) -> Kernel:
-    publish, neutral, parts = _publishing(item), neutral_of(op, item), _parts_of(item)
+def clearing(op: Operator, item: ItemType) -> Kernel:
+    publish, neutral, parts = publishing(item), neutral_of(op, item), _parts_of(item)
 
     @kernel
     def clear(words, number):
         """Store zero in the words, but what is in front of the first tile."""
         for i in range(cuda.grid(1), number, cuda.gridsize(1)):
-            if i >= _FRONT * parts:
+            if i >= FRONT * parts:
                 words[i] = 0
-            elif i < _FRONT:
-                publish(words, i, neutral, _PREFIX)
+            elif i < FRONT:
+                publish(words, i, neutral, PREFIX)
 
     return clear
 
@@ -308,7 +308,7 @@ def _scanning(
     load, store, first_of = source[0].load, sink[0].store, start.load
     combine, cast, neutral = op.function, item.cast, neutral_of(op, item)
     scan_rows, publish, look_back = (
-        _scanning_rows(op, item), _publishing(item), _looking_back(op, item),
+        _scanning_rows(op, item), publishing(item), looking_back(op, item),
     )  # fmt: skip
     row_numbers, turns, dtype = tuple(range(rows)), tuple(range(together)), item.dtype
 
@@ -356,12 +356,12 @@ def _scanning(
                 if use_init:
                     seen = cast(first_of(init, 0))
             elif lane == 0:
-                publish(words, _FRONT + tile, total, _OWN)
+                publish(words, FRONT + tile, total, OWN)
             if not is_alone:
                 if tile > 0:
                     seen = look_back(words, tile, lane)
                 if lane == 0:
-                    publish(words, _FRONT + tile, cast(combine(seen, total)), _PREFIX)
+                    publish(words, FRONT + tile, cast(combine(seen, total)), PREFIX)
             if lane == 0:
                 before[0] = seen
         cuda.syncthreads()
@@ -413,7 +413,7 @@ def scan(
     )
     if tiles > 1:
         blocks = min(1024, -(-(number + 1) // _THREADS))
-        _clearing(op, item)[blocks, _THREADS, stream](words.state, number + 1)
+        clearing(op, item)[blocks, _THREADS, stream](words.state, number + 1)
     launched[tiles, _THREADS, stream](
         source.state, sink.state, words.state, init.state, use_init, count, number
     )

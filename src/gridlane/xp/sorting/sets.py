@@ -7,11 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gridlane.algorithms import unique as first_of_runs
 from gridlane.xp import views
 from gridlane.xp.applying import cast
 from gridlane.xp.arrays import Array
 from gridlane.xp.computing import new_leaf, store
 from gridlane.xp.creation import asarray
+from gridlane.xp.exporting import over
 from gridlane.xp.manipulation import concat, moveaxis
 from gridlane.xp.nodes import Node
 from gridlane.xp.reductions.functions import any as any_
@@ -49,13 +51,15 @@ class UniqueInverse(NamedTuple):
     inverse_indices: Array
 
 
+_LEAST = 1 << 14
+"""Fewer elements need no pass of their own."""
+
+
 class _Groups:
     """The equal elements of an array, in order. Each NaN is distinct from all, also from NaN.
 
     Attributes:
         order: places among all elements, sorted by these, if they are needed.
-        starts: whether an element in order differs from the one before.
-        numbers: of the group of each element in order, from 1.
         values: the elements in order.
     """
 
@@ -79,13 +83,13 @@ class _Groups:
         if equal_nan and leaf.dtype.kind in "fc":
             both = apply("logical_and", apply("isnan", before), apply("isnan", after))
             differs = apply("logical_and", differs, apply("logical_not", both))
-        self._divide(differs)
+        self._differs = differs
 
-    def _divide(self, differs: Node) -> None:
-        """Number the groups, by which elements in order differ from the one before."""
+    @cached_property
+    def numbers(self) -> Node:
+        """The number of the group of each element in order, from 1."""
         first = Array(filled(self.leaf, True, np.dtype(bool), (1,)))
-        self.starts = views.computed(concat([first, Array(differs)]).node)
-        self.numbers = true_counts(self.starts)
+        return true_counts(views.computed(concat([first, Array(self._differs)]).node))
 
     @cached_property
     def first(self) -> Node:
@@ -101,6 +105,25 @@ class _Groups:
         # The elements of a group are one integer, so it is no matter which one is stored last.
         places = apply("subtract", cast(self.numbers, INT64), 1)
         return self._spread(self.values, places, int(Array(self.numbers)[-1]))
+
+    def distinct_alone(self) -> Array:
+        """``distinct``, where groups have no other use: one pass over integers does without their
+        numbers, on devices where that is faster."""
+        device = self.leaf.device
+        is_exact = self.leaf.dtype.kind in "iu" and self.size >= _LEAST
+        is_one_pass = device is not None and device.limits.independent_blocks
+        if device is None or not is_exact or not is_one_pass or device.host_visible:
+            return self.distinct()
+        out, total = new_leaf(device, self.leaf.dtype, (self.size,)), new_leaf(device, INT64, (1,))
+        first_of_runs(
+            d_in=over(self.values),
+            d_out=over(out),
+            d_num_selected_out=over(total),
+            num_items=self.size,
+        )
+        count = int(Array(total)[0])
+        result = Array(out)[:count]
+        return result if 2 * count >= self.size else result.copy()  # of less memory
 
     def _spread(self, node: Node, places: Node, count: int) -> Array:
         """A vector with elements at places."""
@@ -155,7 +178,7 @@ class _Subarrays(_Groups):
         own = numbers(self.leaf, self.shape, (1,)) if order is None else order
         self.order = views.computed(cast(own, INT64))
         values = rows[Array(self.order)] if width else rows
-        self._divide(any_(values[1:] != values[:-1], axis=1).node)
+        self._differs = any_(values[1:] != values[:-1], axis=1).node
 
     def distinct(self) -> Array:
         """A subarray of each group."""
@@ -185,7 +208,7 @@ def unique_inverse(x: Array, /) -> UniqueInverse:
 
 def unique_values(x: Array, /) -> Array:
     """The distinct elements in order; every NaN is distinct."""
-    return _Groups(x, "unique_values", needs_places=False).distinct()
+    return _Groups(x, "unique_values", needs_places=False).distinct_alone()
 
 
 def unique(
@@ -213,6 +236,8 @@ def unique(
         groups = _Groups(x, "unique", equal_nan, return_index or return_inverse)
     else:
         groups = _Subarrays(x, axis)
+    if not (return_index or return_inverse or return_counts) and axis is None:
+        return groups.distinct_alone()
     results = [groups.distinct()]
     results += [groups.indices()] if return_index else []
     results += [groups.inverse()] if return_inverse else []
