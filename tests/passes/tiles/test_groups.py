@@ -174,6 +174,35 @@ def test_attention():
     np.testing.assert_allclose(out, want, atol=2e-3)
 
 
+@jit
+def latent(q, k, out, keys, N: tl.constexpr, WIDTH: tl.constexpr):
+    """One tile is the right factor of a product, and as its transpose that of another one."""
+    i, j, d = tl.arange(0, 64), tl.arange(0, N), tl.arange(0, WIDTH)
+    mine = tl.load(q + i[:, None] * WIDTH + d[None, :])
+    total = tl.zeros((64, WIDTH), tl.float32)
+    for at in range(0, keys, N):
+        key = tl.load(k + (at + j)[:, None] * WIDTH + d[None, :])
+        scores = tl.dot(mine, tl.trans(key))
+        total = tl.dot(scores.to(tl.float16), key, total)
+    tl.store(out + i[:, None] * WIDTH + d[None, :], total)
+
+
+@pytest.mark.parametrize("n, warps, both", [(32, 8, True), (64, 4, False)])
+def test_factors_that_other_products_read_as_well(n, warps, both):
+    """Products too small for warpgroups read them from memory in another order."""
+    rng = np.random.default_rng(3)
+    q, k = (rng.integers(-1, 2, (rows, 128)).astype(np.float16) for rows in (64, 2 * n))
+    out = np.zeros((64, 128), np.float32)
+    module = program(latent, [q, k, out, 2 * n], warps, N=n, WIDTH=128)
+    changed, threads = by_groups(module)
+    kinds = {type(op) for op in changed.kernel.body.walk()}
+    assert warpgroups.WarpgroupMma in kinds and (products.Mma in kinds) == both
+    wide = k.astype(np.float64)
+    np.testing.assert_array_equal(
+        results(changed, [q, k, out, 2 * n], threads)[2], q @ wide.T @ wide
+    )
+
+
 @pytest.mark.parametrize("rows, columns, groups", [(64, 32, 1), (128, 64, 2), (64, 256, 2)])
 def test_layouts(rows, columns, groups):
     """A warp has 16 of the 64 rows of each instruction."""

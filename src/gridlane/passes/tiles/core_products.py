@@ -62,8 +62,10 @@ class _Factor:
     """
 
     def __init__(self, state: State, value: Value, role: Role) -> None:
-        stored, turned = in_shared(state, value) or (staged(state, value), False)
-        self.state, self.storage, self.role, self.turned = state, stored, role, turned
+        found = in_shared(state, value)
+        if found is None or found[0].swizzle:  # as other products read it, by warpgroups
+            found = staged(state, value), False
+        self.state, self.role, (self.storage, self.turned) = state, role, found
 
     def registers(
         self, batch: Coordinates, line: Index, inner: Index, extent: int, depth: int
