@@ -101,6 +101,9 @@ def test_clusters(cc):
 launch: 0
 403 400 401 402 407 404 405 406
 0 1 10 11 20 21 30 31
+100 101 102 103 104 105 106 107
+201 200 203 202 205 204 207 206
+wrong: 0
 some clusters: 1
 7 blocks: cudaErrorInvalidClusterSize
 16 in a cluster: cudaErrorInvalidClusterSize

@@ -55,6 +55,25 @@ int main()
     show();
     pairs<<<8, 32>>>(out);
     show();
+    int wrong = 0;
+    for (int n = 0; n < 20; n++) {  // the library launches some kernels by itself after a while
+        cudaMemset(out, 0, 8 * sizeof(int));
+        pairs<<<8, 32>>>(out);
+        cudaMemcpy(host.data(), out, 8 * sizeof(int), cudaMemcpyDeviceToHost);
+        for (int block = 0; block < 8; block++)
+            wrong += host[block] != 10 * (block / 2) + block % 2;
+        pairs<<<7, 32>>>(out);
+        wrong += cudaGetLastError() != cudaErrorInvalidClusterSize;
+    }
+    pass<<<8, 64>>>(out);
+    show();
+    cudaFuncSetAttribute(pass, cudaFuncAttributeRequiredClusterWidth, 2);
+    cudaFuncSetAttribute(pass, cudaFuncAttributeRequiredClusterHeight, 1);
+    cudaFuncSetAttribute(pass, cudaFuncAttributeRequiredClusterDepth, 1);
+    for (int n = 0; n < 3; n++)
+        pass<<<8, 64>>>(out);
+    show();
+    printf("wrong: %d\n", wrong);
     printf("7 blocks: %s\n", cudaGetErrorName((cudaError_t)launch(7, 2, out)));
     printf("16 in a cluster: %s\n", cudaGetErrorName((cudaError_t)launch(16, 16, out)));
     cudaLaunchConfig_t config = {};

@@ -194,6 +194,13 @@ def required_cluster(function: Function) -> tuple[int, int, int] | None:
     return x, y, z
 
 
+def names_clusters(function: Function) -> bool:
+    """Whether the program or the code says anything of a function's clusters."""
+    known = function.inherited | function.attributes
+    by_program = any(known.get(_NUMBERS[name], 0) for name in _CLUSTER)
+    return by_program or function.kernel.source.entry.names_clusters
+
+
 def attributes(function: Function) -> Attributes:
     """The attributes of a function in its context."""
     return Attributes(function.kernel, function.device, function.attributes, function.inherited)

@@ -11,7 +11,11 @@ import threading
 from dataclasses import dataclass
 from typing import Any
 
-from gridlane.abi.calls.function_attributes import MAX_DYNAMIC_SHARED, attributes
+from gridlane.abi.calls.function_attributes import (
+    MAX_DYNAMIC_SHARED,
+    attributes,
+    names_clusters,
+)
 from gridlane.abi.calls.registry import calls
 from gridlane.abi.errors import called
 from gridlane.abi.library import hot_lanes, ready
@@ -154,7 +158,7 @@ epochs.code.then(_forget_old)
 def _fill(known: _Known, function: Function, block: Dim3) -> None:
     """Describe how C launches a function, if it can."""
     device, kernel = known.context.device, function.kernel
-    if function.module.context is not known.context:
+    if function.module.context is not known.context or names_clusters(function):
         return
     _, plan = kernel.plan(block, device)
     bound, artifact = plan.kernel, plan.kernel.artifact
