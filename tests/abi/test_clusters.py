@@ -102,6 +102,54 @@ def test_clusters_of_functions(has):
         assert launched(of_code, (7, 1, 1)) == WRONG
 
 
+def test_larger_clusters_where_a_program_allows_them(has):
+    function = peers()
+    number = cu.CUfunction_attribute.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
+    good(cu.cuFuncSetAttribute(function, number, 1))
+    config = cu.CUlaunchConfig()
+    config.gridDimX, config.gridDimY, config.gridDimZ = 16, 1, 1
+    config.blockDimX, config.blockDimY, config.blockDimZ = 1, 1, 1
+    attribute = cu.CUlaunchAttribute()
+    attribute.id = L.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+    size = attribute.value.clusterDim
+    size.x, size.y, size.z = 16, 1, 1
+    config.attrs, config.numAttrs = [attribute], 1
+    out = device_array(np.zeros(16, np.uint32))
+    result = cu.cuLaunchKernelEx(config, function, ((out,), (ctypes.c_void_p,)), 0)
+    if not has:
+        assert name(result) == CLUSTERLESS
+    elif result[0]:
+        assert name(result) == WRONG  # a GPU, of which gridlane does not ask it
+    else:
+        got = host_array(out, np.zeros(16, np.uint32))
+        assert got.tolist() == [1600 + (n ^ 1) for n in range(16)]
+
+
+def test_clusters_of_functions_in_graphs(has):
+    function = peers(".reqnctapercluster 2, 1, 1")
+    by_program = peers()
+    for axis, size in (("WIDTH", 2), ("HEIGHT", 1), ("DEPTH", 1)):
+        number = getattr(cu.CUfunction_attribute, f"CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_{axis}")
+        good(cu.cuFuncSetAttribute(by_program, number, size))
+    for each in (function, by_program):
+        graph = good(cu.cuGraphCreate(0))
+        out = device_array(np.zeros(8, np.uint32))
+        params = cu.CUDA_KERNEL_NODE_PARAMS()
+        params.func, params.sharedMemBytes = each, 0
+        params.gridDimX, params.gridDimY, params.gridDimZ = 8, 1, 1
+        params.blockDimX, params.blockDimY, params.blockDimZ = 1, 1, 1
+        params.kernelParams = ((out,), (ctypes.c_void_p,))
+        result = cu.cuGraphAddKernelNode(graph, None, 0, params)
+        if not has:
+            assert name(result) == CLUSTERLESS
+            continue
+        good(result)
+        executable = good(cu.cuGraphInstantiate(graph, 0))
+        good(cu.cuGraphLaunch(executable, 0))
+        good(cu.cuCtxSynchronize())
+        assert host_array(out, np.zeros(8, np.uint32)).tolist() == ALONG_X
+
+
 def test_figures_of_the_runtime(has):
     attribute = rt.cudaDeviceAttr.cudaDevAttrClusterLaunch
     assert good(rt.cudaDeviceGetAttribute(attribute, 0)) == has

@@ -15,6 +15,8 @@ ALONE: Dim3 = (1, 1, 1)
 """The cluster of a block that is one of its own."""
 LARGEST_CLUSTER = 8
 """Blocks that every device with clusters takes in one."""
+LARGEST_NON_PORTABLE = 16
+"""Those that some devices take in one, where a program allows it for a kernel."""
 
 MISSING_CONFIGURATION = """
 Kernel launch configuration was not specified. Use the syntax:
@@ -86,8 +88,8 @@ def check_shape(
         )
 
 
-def check_clusters(kernel: str, cluster: Dim3, device: Device) -> None:
-    """Raise LaunchError if the device launches no such clusters."""
+def check_clusters(kernel: str, cluster: Dim3, device: Device, most: int = LARGEST_CLUSTER) -> None:
+    """Raise LaunchError if the device launches no such clusters, or not of so many blocks."""
     if cluster == ALONE:
         return
     message = f"launch of {kernel}: clusters of {cluster} blocks"
@@ -97,18 +99,18 @@ def check_clusters(kernel: str, cluster: Dim3, device: Device) -> None:
             "capability 9.0 on, cuda have clusters: choose one of these, or let blocks exchange "
             "data through global memory (CUDA_ERROR_NOT_SUPPORTED)"
         )
-    if min(cluster) < 1 or math.prod(cluster) > LARGEST_CLUSTER:
-        raise LaunchError(
-            f"{message}: a cluster has 1 to {LARGEST_CLUSTER} (CUDA_ERROR_INVALID_CLUSTER_SIZE)"
-        )
+    if min(cluster) < 1 or math.prod(cluster) > most:
+        raise LaunchError(f"{message}: a cluster has 1 to {most} (CUDA_ERROR_INVALID_CLUSTER_SIZE)")
 
 
-def check_cluster(kernel: str, grid: Dim3, cluster: Dim3, device: Device) -> None:
+def check_cluster(
+    kernel: str, grid: Dim3, cluster: Dim3, device: Device, most: int = LARGEST_CLUSTER
+) -> None:
     """Raise LaunchError if the device launches no such clusters, or the grid does not consist of
     them."""
     if cluster == ALONE:
         return
-    check_clusters(kernel, cluster, device)
+    check_clusters(kernel, cluster, device, most)
     if any(size % each for size, each in zip(grid, cluster)):
         raise LaunchError(
             f"launch of {kernel}: clusters of {cluster} blocks: the grid {grid} is no multiple of "

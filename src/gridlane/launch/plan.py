@@ -12,7 +12,15 @@ from gridlane.core.device_errors import INVALID_HANDLE, INVALID_VALUE, fail
 from gridlane.core.options import FLOATS
 from gridlane.core.shader_abi import buffer_places, buffers_reader
 from gridlane.launch import compact
-from gridlane.launch.dimensions import Dim3, check_cluster, check_shape, check_shared, dim3
+from gridlane.launch.dimensions import (
+    LARGEST_CLUSTER,
+    LARGEST_NON_PORTABLE,
+    Dim3,
+    check_cluster,
+    check_shape,
+    check_shared,
+    dim3,
+)
 from gridlane.launch.packing import Packer, flat_packer, pack_from
 from gridlane.launch.parameters import Parameters
 from gridlane.memory.resource import Buffer
@@ -127,8 +135,10 @@ class Plan:
         ``bounds`` is the largest number of threads that the kernel's launch bounds allow."""
         limits = self.device.limits
         check_shape(name, grid, self.block, limits, bounds)
-        check_cluster(name, grid, self.kernel.artifact.cluster, self.device)
         artifact = self.kernel.artifact
+        # Of more blocks is only code that was compiled for them, where the program allowed it.
+        most = LARGEST_NON_PORTABLE if artifact.requires_cluster else LARGEST_CLUSTER
+        check_cluster(name, grid, artifact.cluster, self.device, most)
         check_shared(name, artifact.static_shared, artifact.own_dynamic + shared, limits)
         if stream.device is not self.device:
             fail(

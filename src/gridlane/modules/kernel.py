@@ -18,7 +18,7 @@ from gridlane.core.launch_queue import RECORD
 from gridlane.core.options import KernelOptions
 from gridlane.frontends.ptx import PtxModule, PtxSource
 from gridlane.frontends.ptx.further import FURTHER
-from gridlane.launch.dimensions import ALONE, Dim3, check_clusters
+from gridlane.launch.dimensions import ALONE, LARGEST_CLUSTER, Dim3, check_clusters
 from gridlane.launch.kernel import Compile, Kernel, compile_for
 from gridlane.launch.plan import Plan
 from gridlane.memory.resource import Buffer
@@ -154,12 +154,14 @@ class ModuleKernel:
         device: Device,
         cooperative: bool = False,
         cluster: Dim3 | None = None,
+        largest: int = LARGEST_CLUSTER,
     ) -> tuple[Kernel, Plan]:
         """The kernel by its way to a device, and its plan for blocks of a shape.
 
         Args:
             cooperative: whether blocks of the launch may wait for each other.
             cluster: blocks of a cluster, if the launch says so; else what the PTX says, or one.
+            largest: how many blocks it may have.
 
         Raises:
             LaunchError: the PTX names another block shape, other clusters, or fewer threads.
@@ -170,7 +172,7 @@ class ModuleKernel:
         if kernel_and_plan is None:
             self._check_bounds(block)
             native = self._goes_to_driver(device)
-            blocks = self._cluster(cluster, device)
+            blocks = self._cluster(cluster, device, largest)
             kernel = self._by(native, cooperative, blocks)
             kernel_and_plan = kernel, kernel.plan(block, ANY, device)
             self._plans[device, block, cooperative, cluster] = kernel_and_plan
@@ -229,7 +231,7 @@ class ModuleKernel:
         )
         return tuple(make() if n in used else 0 for n, make in enumerate(makers))
 
-    def _cluster(self, cluster: Dim3 | None, device: Device) -> Dim3:
+    def _cluster(self, cluster: Dim3 | None, device: Device, largest: int) -> Dim3:
         """The blocks of a cluster of a launch which says so, or nothing."""
         entry = self.source.entry
         own, most = entry.cluster, entry.tuning.get("maxclusterrank", (0,))[0]
@@ -251,7 +253,7 @@ class ModuleKernel:
                 f"{message}, and its code is for {most} at most (.maxclusterrank) "
                 "(CUDA_ERROR_INVALID_CLUSTER_SIZE)"
             )
-        check_clusters(self.name, blocks, device)
+        check_clusters(self.name, blocks, device, largest)
         return blocks
 
     def _check_bounds(self, block: Dim3) -> None:

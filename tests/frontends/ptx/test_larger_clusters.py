@@ -158,6 +158,19 @@ def test_writes_and_atomics_in_dynamic_memory(device):
     np.testing.assert_array_equal(made, 1000 * (6 + 40 + 400) + vector)
 
 
+@pytest.mark.parametrize("device", CLUSTERED)
+def test_blocks_that_spin_on_words_that_peers_write(device):
+    """The last block sets the first one's flag, and each sets that of the next one then."""
+    body = f"""{TILE} .shared .align 4 .b32 flag;
+    mov.u32 %r20, flag; @%p2 st.shared.u32 [%r20], 0; {SYNC}
+    setp.eq.u32 %p3, %r5, 3; mov.u32 %r21, 1; mapa.shared::cluster.u32 %r22, %r20, %r7;
+    @%p3 bra TELL;
+    SPIN: ld.acquire.cluster.shared::cta.u32 %r23, [%r20]; setp.eq.u32 %p4, %r23, 0; @%p4 bra SPIN;
+    TELL: @%p2 st.release.cluster.shared::cluster.u32 [%r22], %r21;
+    {SYNC} ld.shared.u32 %result, [%r20]; {SYNC}"""
+    assert (written(device, body) == 1).all()
+
+
 MBARRIER = f"""{TILE} @%p2 mbarrier.init.shared::cta.b64 [%r2], COUNT;
 fence.mbarrier_init.release.cluster; {SYNC}"""
 WAIT = """

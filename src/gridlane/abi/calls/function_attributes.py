@@ -9,7 +9,9 @@ from gridlane.abi.failure import INVALID_CLUSTER_SIZE, INVALID_VALUE, NOT_PERMIT
 from gridlane.abi.state.modules import Function
 from gridlane.abi.table import enums
 from gridlane.core import epochs
+from gridlane.launch.dimensions import LARGEST_CLUSTER, LARGEST_NON_PORTABLE
 from gridlane.modules import ModuleKernel
+from gridlane.modules.native import compiles_ptx
 from gridlane.runtime.protocol import Device, Figures
 
 _PREFIX = "CU_FUNC_ATTRIBUTE_"
@@ -192,6 +194,15 @@ def required_cluster(function: Function) -> tuple[int, int, int] | None:
             "three axes",
         )
     return x, y, z
+
+
+def largest_cluster(function: Function) -> int:
+    """The most blocks of a function's clusters: more where the program allows it, on devices whose
+    drivers are gridlane's own."""
+    known = function.inherited | function.attributes
+    allowed = known.get(_NUMBERS["NON_PORTABLE_CLUSTER_SIZE_ALLOWED"], 0)
+    own = not compiles_ptx(function.device)
+    return LARGEST_NON_PORTABLE if allowed and own else LARGEST_CLUSTER
 
 
 def names_clusters(function: Function) -> bool:

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from gridlane.abi.calls.copies import DEVICE, HOST, fill_of, rows_of
+from gridlane.abi.calls.function_attributes import largest_cluster, required_cluster
 from gridlane.abi.calls.graphs import check_edges, dependencies_at
-from gridlane.abi.calls.launches import from_extra, from_pointers
+from gridlane.abi.calls.launches import check_clusters, from_extra, from_pointers
 from gridlane.abi.calls.registry import implements
 from gridlane.abi.failure import INVALID_VALUE, NOT_SUPPORTED, fail
 from gridlane.abi.state import contexts, modules, streams
@@ -83,7 +84,11 @@ def launch_of(params: Struct) -> Launch:
     )
     grid = params.gridDimX, params.gridDimY, params.gridDimZ
     threads = params.blockDimX, params.blockDimY, params.blockDimZ
-    launch = Launch(function, grid, threads, params.sharedMemBytes, block)
+    cluster, largest = required_cluster(function), largest_cluster(function)
+    check_clusters(function, grid, cluster)
+    launch = Launch(
+        *(function, grid, threads, params.sharedMemBytes, block), cluster=cluster, largest=largest
+    )
     launch.check(function.module.context)
     return launch
 

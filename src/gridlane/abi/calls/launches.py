@@ -5,7 +5,12 @@ from __future__ import annotations
 import math
 
 from gridlane.abi import raw
-from gridlane.abi.calls.function_attributes import MAX_DYNAMIC_SHARED, attributes, required_cluster
+from gridlane.abi.calls.function_attributes import (
+    MAX_DYNAMIC_SHARED,
+    attributes,
+    largest_cluster,
+    required_cluster,
+)
 from gridlane.abi.calls.launch_attributes import Chosen, attributes_of
 from gridlane.abi.calls.occupancy import blocks
 from gridlane.abi.calls.registry import implements
@@ -24,7 +29,7 @@ from gridlane.abi.state.streams import Stream
 from gridlane.abi.struct import Struct
 from gridlane.abi.table import constants
 from gridlane.core import grid_plan
-from gridlane.launch.dimensions import ALONE, LARGEST_CLUSTER, Dim3
+from gridlane.launch.dimensions import ALONE, Dim3
 from gridlane.modules.native import compiles_ptx
 
 _BUFFER = constants()["CU_LAUNCH_PARAM_BUFFER_POINTER"]
@@ -103,8 +108,13 @@ def _start(
         fail(INVALID_HANDLE, "the kernel and the stream are of two contexts")
     waits = chosen.cooperative and compiles_ptx(context.device)
     cluster = chosen.cluster or required_cluster(function)
-    _check_cluster(function, grid, cluster)
-    work = Launch(function, grid, block, shared, params, waits=waits, cluster=cluster)
+    check_clusters(function, grid, cluster)
+    work = Launch(
+        *(function, grid, block, shared, params),
+        waits=waits,
+        cluster=cluster,
+        largest=largest_cluster(function),
+    )
     work.check_shape(context)
     if chosen.cooperative:
         check_cooperative(function, grid, block, shared)
@@ -163,7 +173,7 @@ def check_cooperative(function: Function, grid: Dim3, block: Dim3, shared: int) 
         fail(NOT_SUPPORTED, "cooperative launches of kernels with parameters of several values")
 
 
-def _check_cluster(function: Function, grid: Dim3, cluster: Dim3 | None) -> None:
+def check_clusters(function: Function, grid: Dim3, cluster: Dim3 | None) -> None:
     """Raise NOT_SUPPORTED for clusters of several blocks on a device without them, or
     INVALID_CLUSTER_SIZE where no grid consists of such, or the launch does not say of which.
 
@@ -186,11 +196,12 @@ def _check_cluster(function: Function, grid: Dim3, cluster: Dim3 | None) -> None
             f"clusters of {size} blocks; a cluster has one block on the device {device.name}: use "
             "cpu, interp or cuda from compute capability 9.0 on, or launch without clusters",
         )
-    if math.prod(size) > LARGEST_CLUSTER or any(n % m for n, m in zip(grid, size)):
+    most = largest_cluster(function)
+    if math.prod(size) > most or any(n % m for n, m in zip(grid, size)):
         fail(
             INVALID_CLUSTER_SIZE,
-            f"clusters of {size} blocks in a grid of {grid}; a cluster has {LARGEST_CLUSTER} at "
-            "most, and the grid consists of them along each axis",
+            f"clusters of {size} blocks in a grid of {grid}; a cluster has {most} at most, and "
+            "the grid consists of them along each axis",
         )
     if entry.cluster not in (None, size):
         fail(

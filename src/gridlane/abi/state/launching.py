@@ -15,7 +15,7 @@ from gridlane.abi.state.streams import Stream
 from gridlane.abi.table import enums
 from gridlane.core.device_errors import KernelEnded
 from gridlane.core.errors import DeviceError, KernelError
-from gridlane.launch.dimensions import Dim3
+from gridlane.launch.dimensions import LARGEST_CLUSTER, Dim3
 from gridlane.runtime.protocol import Device
 from gridlane.runtime.queues.host_stream import DefaultHostStream
 
@@ -30,7 +30,7 @@ class Launch:
         attributes: the bytes of each that a program set, by their number of CUlaunchAttributeID.
         waits: whether blocks may wait for each other, by a cooperative launch of the driver.
         cluster: blocks of a cluster along each axis; None if neither the launch nor the program
-            says so.
+            says so. ``largest``: how many blocks it may have.
     """
 
     function: Function
@@ -41,6 +41,7 @@ class Launch:
     attributes: Mapping[int, bytes] = field(default_factory=dict[int, bytes])
     waits: bool = False
     cluster: Dim3 | None = None
+    largest: int = LARGEST_CLUSTER
     _packed: dict[Device, bytes] = field(default_factory=dict[Device, bytes])
     _memory: list[Any] = field(default_factory=list[Any])
     kind: ClassVar[int] = enums()["CUgraphNodeType"].values["CU_GRAPH_NODE_TYPE_KERNEL"]
@@ -64,13 +65,14 @@ class Launch:
         """
         self.check_shape(context)
         name, device = self.function.kernel.name, context.device
-        _, plan = self.function.kernel.plan(self.block, device, self.waits, self.cluster)
+        how = self.waits, self.cluster, self.largest
+        _, plan = self.function.kernel.plan(self.block, device, *how)
         plan.check(name, self.grid, self.shared, device.default_stream)
 
     def run(self, stream: Stream) -> None:
         """Append it to a stream. Later calls report that the kernel failed."""
         function, context = self.function, stream.context
-        how = self.waits, self.cluster
+        how = self.waits, self.cluster, self.largest
         kernel, plan = function.kernel.plan(self.block, context.device, *how)
         packed, keep = self._packed.get(context.device), ()
         if packed is None:
@@ -90,7 +92,7 @@ class Launch:
     def with_attributes(self, attributes: Mapping[int, bytes]) -> Launch:
         """The launch with these attributes."""
         arguments = self.function, self.grid, self.block, self.shared, self.params
-        return Launch(*arguments, dict(attributes), self.waits, self.cluster)
+        return Launch(*arguments, dict(attributes), self.waits, self.cluster, self.largest)
 
     def pointers(self) -> int:
         """The address of an array with the address of each parameter. They live as long as this."""
