@@ -144,7 +144,15 @@ def _launch(
     constants: dict[str, Any] = {"N": columns, "STEP": step, "SUM": kind, "INDEX": index}
     if is_row:
         int4_row_tiles[(tiles * parts,)](
-            *arrays, n, count, group, parts, *strides, out_steps, **constants
+            *arrays,
+            n,
+            count,
+            group,
+            parts,
+            *strides,
+            out_steps,
+            WHOLE=n % columns == 0,
+            **constants,
         )
     else:
         int4_tiles[(tiles * parts,)](

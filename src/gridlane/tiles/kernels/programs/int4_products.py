@@ -18,10 +18,12 @@ def inner_share(part, parts, count, STEP: tl.constexpr):
 @jit
 def int4_row_tiles(
     a, b, scales, zeros, out, n, count, group, parts, a_steps, b_steps, scale_steps, zero_steps,
-    out_steps, N: tl.constexpr, STEP: tl.constexpr, SUM: tl.constexpr, INDEX: tl.constexpr,
+    out_steps, WHOLE: tl.constexpr, N: tl.constexpr, STEP: tl.constexpr, SUM: tl.constexpr,
+    INDEX: tl.constexpr,
 ):  # fmt: skip
     """Some columns of one row, or a part of their sums, without matrix instructions. ``count`` and
-    ``group`` are bytes; ``out_steps`` are those of rows, columns and parts.
+    ``group`` are bytes, multiples of a step; ``out_steps`` are those of rows, columns and parts.
+    ``WHOLE``: the columns are a multiple of N.
 
     A number of 4 bits becomes a float by the bits of 2 ** 23, which conversions would take longer
     for.
@@ -30,24 +32,25 @@ def int4_row_tiles(
     place = tl.program_id(0)
     part, row = place % parts, (place // parts // across).to(INDEX)
     j = (place // parts % across) * N + tl.arange(0, N)
-    columns, inside = j.to(INDEX), j < n
+    columns = j.to(INDEX)
+    inside = None if WHOLE else j < n
+    known = None if WHOLE else (j < n)[:, None]
     first, last = inner_share(part, parts, count, STEP)
     total = tl.zeros((N, STEP), SUM)
     step = tl.arange(0, STEP)
     for begin in range(first, last, STEP):
         at = begin + step
-        seen = at < last
         where = b + columns[:, None] * b_steps[0] + at.to(INDEX)[None, :] * b_steps[1]
-        packed = tl.load(where, mask=inside[:, None] & seen[None, :], other=0).to(tl.int32)
+        packed = tl.load(where, mask=known).to(tl.int32)
         mine = a + row * a_steps[0] + at.to(INDEX) * 2 * a_steps[1]
-        even = tl.load(mine, mask=seen, other=0.0).to(SUM)
-        odd = tl.load(mine + a_steps[1], mask=seen, other=0.0).to(SUM) * 0.0625
+        even = tl.load(mine).to(SUM)
+        odd = tl.load(mine + a_steps[1]).to(SUM) * 0.0625
         which = (begin // group).to(INDEX)
         scale = tl.load(scales + columns * scale_steps[0] + which * scale_steps[1], mask=inside)
         zero = tl.zeros((N,), tl.float32)
         if zeros is not None:
             point = zeros + columns * zero_steps[0] + which * zero_steps[1]
-            zero = tl.load(point, mask=inside, other=0).to(tl.float32)
+            zero = tl.load(point, mask=inside).to(tl.float32)
         low = ((packed & 15) | 0x4B000000).to(tl.float32, bitcast=True)
         high = ((packed & 240) | 0x4B000000).to(tl.float32, bitcast=True)
         low -= (8388608.0 + zero)[:, None]
@@ -55,7 +58,7 @@ def int4_row_tiles(
         sums = low.to(SUM) * even[None, :] + high.to(SUM) * odd[None, :]
         total += sums * scale.to(SUM)[:, None]
     where = out + row * out_steps[0] + part.to(INDEX) * out_steps[2] + columns * out_steps[1]
-    tl.store(where, tl.sum(total, axis=1), mask=inside)
+    tl.store(where, tl.sum(total, axis=1), mask=j < n)
 
 
 @jit
