@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 
 from gridlane.core.dtypes import b1, u32
+from gridlane.core.tensor_map import ALIGN, TensorMap
 from gridlane.interp import clusters, machine, warpgroups
 from gridlane.interp import tensors as copies_of_boxes
 from gridlane.ir.builder import Builder
@@ -62,7 +64,8 @@ class Watch:
 
 class LateStores:
     """Copies of boxes to tensors, each done as late as it may be: shared memory is read where a
-    thread waits for that, and the tensor is written where it waits for the whole copy."""
+    thread waits for that, and the tensor is written where it waits for the whole copy. As on GPUs
+    whole chunks of 16 bytes are written, also where a line of the tensor ends in one."""
 
     def __init__(self) -> None:
         self.open: dict[Any, list[Any]] = defaultdict(list)
@@ -97,7 +100,9 @@ class LateStores:
 
     def _values(self, frame: Any, mask: Any, start: Any, map_: Any, corner: Any) -> Any:
         memory = frame.block.launch.memory
-        for _, box in copies_of_boxes._boxes(frame, mask, start, map_, tuple(corner)):
+        for lane, known in copies_of_boxes._boxes(frame, mask, start, map_, tuple(corner)):
+            first = [int(each[lane]) for each in corner]
+            box = copies_of_boxes._box(_in_chunks(known.of), int(start[lane]), first)
             values = memory.gather(box.shared[box.inside], box.bits)
             yield memory, box.there[box.inside], values
 
@@ -115,6 +120,13 @@ class LateStores:
         assert not any(unread), "shared memory ends before it is read"
         for who in [*self.read]:
             self.write(who)
+
+
+def _in_chunks(of: TensorMap) -> TensorMap:
+    """A tensor whose lines are whole chunks of 16 bytes."""
+    columns, *others = of.extents
+    chunk = ALIGN // of.element.size
+    return replace(of, extents=(-(-columns // chunk) * chunk, *others))
 
 
 @contextmanager

@@ -40,11 +40,13 @@ RNG = np.random.default_rng(11)
 
 class Described:
     """An array that a host's descriptor describes, with the shape of its blocks. Its lines begin at
-    multiples of 16 bytes."""
+    multiples of 16 bytes; each has ``room`` further elements, 0, that are not the array's."""
 
-    def __init__(self, array: np.ndarray, block: tuple[int, ...], padding: str = "zero") -> None:
+    def __init__(
+        self, array: np.ndarray, block: tuple[int, ...], padding: str = "zero", room: int = 0
+    ) -> None:
         size, (*others, columns) = array.dtype.itemsize, array.shape
-        wide = -(-columns * size // 16) * 16 // size
+        wide = -(-(columns + room) * size // 16) * 16 // size
         self.memory = np.zeros((*others, wide), array.dtype)
         self.memory[..., :columns] = array
         self.shape, self.block = array.shape, Block(block, padding, mapped=True)
@@ -57,13 +59,22 @@ def program(
     names = function.arg_names[: len(args)]
     blocks = {n: a.block for n, a in zip(names, args, strict=True) if isinstance(a, Described)}
     plain = [each.memory if isinstance(each, Described) else each for each in args]
-    aligned = {n: 16 for n, a in zip(names, plain, strict=True) if isinstance(a, np.ndarray)}
+    aligned = {n: 16 for n, a in zip(names, args, strict=True) if _is_aligned(a)}
     types = tuple(map(type_of, plain))
     module = translate(
         function, types, OPTIONS, constants, blocks, aligned, warps, stages=stages, cluster=cluster
     )
     verify(module, TILE)
     return module
+
+
+def _is_aligned(value: Any) -> bool:
+    """Whether launches say that an array's memory, or a descriptor's with all steps and its last
+    extent, are multiples of 16."""
+    if isinstance(value, Described):
+        numbers = *value.memory.strides[:-1], value.shape[-1]
+        return all(each % 16 == 0 for each in numbers)
+    return isinstance(value, np.ndarray)
 
 
 def lowered(module: Module) -> Module:
@@ -153,9 +164,9 @@ def test_factors_of_other_sizes(kind):
     """Along the depth alone."""
     sums = tl.int32 if kind is np.int8 else tl.float32
 
-    a, b = whole((64, 100), kind), whole((32, 100), kind)
+    a, b = whole((64, 112), kind), whole((32, 112), kind)
     c = np.zeros((64, 32), np.int32 if kind is np.int8 else np.float32)
-    args = [Described(a, (64, 32)), Described(b, (32, 32)), Described(c, (64, 32)), 100]
+    args = [Described(a, (64, 32)), Described(b, (32, 32)), Described(c, (64, 32)), 112]
     module = lowered(program(along, args, 4, 2, M=64, N=32, K=32, SUMS=sums))
     assert loads(module)
     want = a.astype(int) @ b.astype(int).T

@@ -23,8 +23,9 @@ def stores(module: Module) -> int:
 
 @jit
 def tiles(a, b, c, rows, columns, depth, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr,
-          AGAIN: tl.constexpr):  # fmt: skip
-    """Each tile, or ``AGAIN`` the first one with ever more columns of the depth."""
+          AGAIN: tl.constexpr, MORE: tl.constexpr):  # fmt: skip
+    """Each tile, or ``AGAIN`` the first one with ever more columns of the depth; ``MORE`` is added,
+    also beyond the end of the array."""
     across = tl.cdiv(columns, N)
     for tile in range(tl.program_id(0), tl.cdiv(rows, M) * across, tl.num_programs(0)):
         i, j = tile // across * M, tile % across * N
@@ -34,20 +35,20 @@ def tiles(a, b, c, rows, columns, depth, M: tl.constexpr, N: tl.constexpr, K: tl
         total = tl.zeros((M, N), tl.float32)
         for at in range(0, end, K):
             total = tl.dot(a.load([i, at]), b.load([at, j]), total)
-        c.store([i, j], total.to(c.dtype))
+        c.store([i, j], (total + MORE).to(c.dtype))
 
 
 def case(
     kind: Any = np.float16, warps: int = 4, n: int = 128, depth: int = 70, again: bool = False,
-    size: int = 1,
+    size: int = 1, columns: int = 0,
 ) -> Any:  # fmt: skip
     m = 64 if warps == 4 else 128
-    rows, columns = 2 * m - 13, n + 37
+    rows, columns = 2 * m - 13, columns or n + 37
     a, b = whole((rows, depth), kind), whole((depth, columns), kind)
-    c = Described(np.full((rows, columns), 7, kind), (m, n))
+    c = Described(np.full((rows, columns), 7, kind), (m, n), room=32)
     args = [Described(a, (m, 32)), Described(b, (32, n)), c, rows, columns, depth]
-    made = program(tiles, args, warps, 3, size, M=m, N=n, K=32, AGAIN=again)
-    want = a.astype(float) @ b.astype(float)
+    made = program(tiles, args, warps, 3, size, M=m, N=n, K=32, AGAIN=again, MORE=0 if again else 1)
+    want = a.astype(float) @ b.astype(float) + (not again)
     return lowered(made), args, want.astype(kind)
 
 
@@ -61,6 +62,17 @@ def test_tiles(kind, warps, n):
         got = run(module, args, warps, grid)[0][2]
         np.testing.assert_array_equal(got[:, : want.shape[1]], want)
         assert not got[:, want.shape[1] :].any()
+
+
+@pytest.mark.parametrize("columns", [129, 132, 135, 136, 144, 192])
+def test_chunks_at_the_ends_of_lines(columns):
+    """A tensor map stores whole chunks of 16 bytes: where lines end in one, and a tile does not end
+    before, threads store elements, of which none is beyond the array."""
+    module, args, want = case(columns=columns)
+    assert stores(module) == 2
+    got = run(module, args, 4)[0][2]
+    np.testing.assert_array_equal(got[:, :columns], want)
+    assert not got[:, columns:].any()
 
 
 def test_stores_to_one_place_are_in_order():
@@ -110,7 +122,7 @@ def test_lost_waits_show(lost, monkeypatch):
     for module in (tensor_stores, __import__("gridlane.passes.tiles.state", fromlist=["x"]),
                    __import__("gridlane.passes.tiles.producer_code", fromlist=["x"])):  # fmt: skip
         monkeypatch.setattr(module, "BulkWait", lambda *args: fewer(*args))
-    wrong, args, want = case(n=256, depth=128, again=lost == "whole")
+    wrong, args, want = case(n=256, depth=128, again=lost == "whole", columns=296)
     with pytest.raises(AssertionError):
         got = run(wrong, args, 4)[0][2]
         rows = 64 if lost == "whole" else len(want)

@@ -3,6 +3,7 @@ thread 0 alone."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from gridlane.core.dtypes import b1, i32, i64, u32
@@ -10,8 +11,9 @@ from gridlane.ir.bits_shown import bits_shown
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, control, grid, memory, tile_memory, warp
 from gridlane.ir.ops import atomic as atomics
+from gridlane.ir.ops.tensors import ProxyFence
 from gridlane.ir.types import PointerType, Space
-from gridlane.ir.values import Value
+from gridlane.ir.values import Region, Value
 from gridlane.passes.tiles import tensor_stores
 from gridlane.passes.tiles.accesses import DEVICE
 from gridlane.passes.tiles.elements import block_element, element, type_of, zero
@@ -66,28 +68,51 @@ def store_block(state: State, op: tile_memory.TileStoreBlock) -> None:
     or all beyond it, or turns out to be."""
     _staged(state, op, op.value)
     if op in state.tensor_stores:
-        tensor_stores.store(state, op)
+        _store_by_map(state, op)
         return
     axis = len(type_of(op.value).shape) - 1
     with state.together(), state.where(state.sole()):
         if op not in state.placement.layouts or divides_extents(state.contiguity, op, axis):
             _store_elements(state, op)
             return
-        memo, state.memo = state.memo, dict(state.memo)
-        with state.b.if_(_are_whole(state, op, axis)) as branch:
-            _store_elements(state, op)
-        state.memo = dict(memo)
-        with state.b.inside(branch.orelse):
-            for at in state.own_elements(type_of(op.value).shape):
-                pointer, inside = block_element(state, op, at)
-                _write(state, pointer, element(state, op.value, at), inside, op.cache)
-        state.memo = memo
+        width = width_of(state.contiguity, op, axis)
+        _store_either(state, op, width, lambda: _store_elements(state, op))
 
 
-def _are_whole(state: State, op: tile_memory.TileStoreBlock, axis: int) -> Value:
+def _store_by_map(state: State, op: tile_memory.TileStoreBlock) -> None:
+    """Store a tile by a tensor map, but for one that has an end of lines which is none of a chunk.
+    Behind such a one later stores by the map, to the same memory, come later."""
+    with state.together():
+        if tensor_stores.is_whole(state, op):
+            tensor_stores.store(state, op)
+            return
+        chunk = tensor_stores.chunk_of(op)
+        single = _store_either(state, op, chunk, lambda: tensor_stores.store(state, op))
+        with state.b.inside(single):
+            state.b.emit(ProxyFence())
+
+
+def _store_either(
+    state: State, op: tile_memory.TileStoreBlock, width: int, store: Callable[[], None]
+) -> Region:
+    """Store a tile in one way if no vector is half in the array, else element by element, in the
+    region that is returned."""
+    axis = len(type_of(op.value).shape) - 1
+    memo, state.memo = state.memo, dict(state.memo)
+    with state.b.if_(_are_whole(state, op, axis, width)) as branch:
+        store()
+    state.memo = dict(memo)
+    with state.b.inside(branch.orelse):
+        for at in state.own_elements(type_of(op.value).shape):
+            pointer, inside = block_element(state, op, at)
+            _write(state, pointer, element(state, op.value, at), inside, op.cache)
+    state.memo = memo
+    return branch.orelse
+
+
+def _are_whole(state: State, op: tile_memory.TileStoreBlock, axis: int, width: int) -> Value:
     """Whether no vector of a block, along an axis, is half in the array."""
     b, extent = state.b, state.of(op.extents[axis])
-    width = width_of(state.contiguity, op, axis)
     start = b.cast(state.of(op.starts[axis]), i64)
     end = b.add(start, b.const(type_of(op.value).shape[axis], i64))
     is_inside = b.value(arith.Le(end, extent))

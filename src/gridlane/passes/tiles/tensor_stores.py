@@ -108,8 +108,21 @@ def box_of(op: Store) -> tuple[int, ...]:
     return (*[1] * (len(op.starts) - 2), _LINES, _BYTES // _size(op))
 
 
+def is_whole(state: State, op: Store) -> bool:
+    """Whether lines of the array are known to end at multiples of 16 bytes, if a block may hold
+    their ends. Maps store whole chunks of 16 bytes: also what is behind such an end."""
+    axis = len(op.extents) - 1
+    divisor = state.contiguity.of(op.extents[axis]).divisor
+    return axis not in op.checked or divisor * _size(op) % STEP == 0
+
+
+def chunk_of(op: Store) -> int:
+    """The elements of a chunk."""
+    return STEP // _size(op)
+
+
 def store(state: State, op: Store) -> None:
-    """Store a tile, box by box."""
+    """Store a tile, box by box; in code in which threads do not wait for others."""
     b, type_, layout = state.b, type_of(op.value), state.placement.layouts[op]
     assert isinstance(type_.element, DType)
     columns = _BYTES // type_.element.size
@@ -118,30 +131,29 @@ def store(state: State, op: Store) -> None:
     first = b.eq(b.and_(state.thread, b.const(_GROUP - 1, i32)), b.const(0, i32))
     known = Group(((),) * 2, 0, type_.element)  # type: ignore[arg-type]  # a scalar
     before, state.by_registers = state.by_registers, True
-    with state.together():
-        state.touch(DEVICE, True)
-        for number, registers in enumerate(_boxes(layout, type_.shape, columns)):
-            piece = b.add(b.mul(group, b.const(_PIECES, i32)), b.const(number % _PIECES, i32))
-            start = b.mul(piece, b.const(kind.count, i32))
-            place = Storage(kind, False, state.pieces, swizzle=_BYTES, start=start)
-            with b.if_(first):
-                b.emit(BulkWait(_PIECES - 1, True))
-            _meet(state, group)
-            for register in registers:
-                ats = [
-                    unflattened(b, layout.at(each, state.thread), type_.shape)
-                    for each in (register, register | 1 << layout.registers.index(1))
-                ]
-                (word,) = packed(b, known, [element(state, op.value, at) for at in ats])
-                row, column = ats[0][-2:]
-                assert isinstance(row, BitIndex) and isinstance(column, BitIndex)
-                inner = row.below(log2(_LINES) or 0), column.below(log2(columns) or 0)
-                address = state.address(place, inner)
-                b.store(b.recast(address, pointer(u32, Space.SHARED)), word)
-            b.emit(ProxyFence(shared=True))
-            _meet(state, group)
-            with b.if_(first):
-                _start(state, op, place, layout.at(registers[0], state.thread))
+    state.touch(DEVICE, True)
+    for number, registers in enumerate(_boxes(layout, type_.shape, columns)):
+        piece = b.add(b.mul(group, b.const(_PIECES, i32)), b.const(number % _PIECES, i32))
+        start = b.mul(piece, b.const(kind.count, i32))
+        place = Storage(kind, False, state.pieces, swizzle=_BYTES, start=start)
+        with b.if_(first):
+            b.emit(BulkWait(_PIECES - 1, True))
+        _meet(state, group)
+        for register in registers:
+            ats = [
+                unflattened(b, layout.at(each, state.thread), type_.shape)
+                for each in (register, register | 1 << layout.registers.index(1))
+            ]
+            (word,) = packed(b, known, [element(state, op.value, at) for at in ats])
+            row, column = ats[0][-2:]
+            assert isinstance(row, BitIndex) and isinstance(column, BitIndex)
+            inner = row.below(log2(_LINES) or 0), column.below(log2(columns) or 0)
+            address = state.address(place, inner)
+            b.store(b.recast(address, pointer(u32, Space.SHARED)), word)
+        b.emit(ProxyFence(shared=True))
+        _meet(state, group)
+        with b.if_(first):
+            _start(state, op, place, layout.at(registers[0], state.thread))
     state.by_registers = before
 
 
