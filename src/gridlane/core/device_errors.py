@@ -35,6 +35,7 @@ CONTEXT_DESTROYED = 709
 NOT_PERMITTED = 800
 NOT_SUPPORTED = 801
 NOT_CAPTURED = 900
+INVALID_CLUSTER_SIZE = 912
 
 FAULT_ADVICE = "GRIDLANE_CHECK=1 (--check) checks each access, and names the thread"
 NAMED_ADVICE = "run it on the device cpu with GRIDLANE_CHECK=1, which names the line"

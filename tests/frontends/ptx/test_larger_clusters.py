@@ -11,12 +11,13 @@ from tests.devices import DEVICES
 from tests.frontends.ptx.bodies import PTXAS, refused_by_ptxas, text_of
 
 from gridlane import compiler, cuda
-from gridlane.core.errors import KernelError, LaunchError
+from gridlane.core.errors import DeviceError, KernelError, LaunchError
 from gridlane.core.options import KernelOptions, Target
 from gridlane.core.tensor_map import SWIZZLES, Element, TensorMap
 from gridlane.frontends.ptx import PtxSource, parse_ptx
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
+from gridlane.launch.kernel import Kernel
 
 CLUSTERED = ["interp", *(each for each in DEVICES if each in ("cpu", "cuda"))]
 THREADS = 64
@@ -390,3 +391,18 @@ def test_refusals():
     ):
         with pytest.raises(LaunchError, match=words):
             launch(directive, grid)
+
+
+def test_a_grid_of_part_of_a_cluster_that_no_plan_has_checked():
+    current.choose(get_device("cpu"))
+    text = text_of("mov.u32 %result, 1;").replace(
+        ".param .u64 made) {", ".param .u64 made) .reqnctapercluster 2, 1, 1 {"
+    )
+    kernel = Kernel(PtxSource(parse_ptx(text), "k"))
+    made = cuda.to_device(np.zeros(32, np.uint32))
+    plan = kernel.plan((32, 1, 1), device=get_device("cpu"))
+    params = plan.pack(made.device_pointer, made.device_pointer)
+    plan.kernel.launch(params, 2, 1, 1, 0)
+    assert (made.copy_to_host() == 1).all()
+    with pytest.raises(DeviceError, match="CUDA_ERROR_INVALID_CLUSTER_SIZE"):
+        plan.kernel.launch(params, 3, 1, 1, 0)

@@ -17,6 +17,7 @@ from gridlane.core.config import config
 from gridlane.core.cpu_abi import ASK, FAULTED, NO_MEMORY, REPORT, STOPPED, TIMED_OUT
 from gridlane.core.device_errors import (
     ILLEGAL_ACCESS,
+    INVALID_CLUSTER_SIZE,
     INVALID_DEVICE,
     INVALID_IMAGE,
     OUT_OF_MEMORY,
@@ -77,6 +78,7 @@ class CpuKernel(HostKernel):
         if blocks > 1 and not artifact.requires_cluster:
             fail(INVALID_IMAGE, f"{artifact.name} is not compiled for clusters of {blocks} blocks")
         super().__init__(artifact)
+        self._blocks = blocks
         self.code = Linked(f"kernel.{next(_names)}", artifact.code, (artifact.entry,))
         self._pool, self._allocations = pool(), allocations
         self._print = partial(
@@ -100,6 +102,8 @@ class CpuKernel(HostKernel):
 
     def launch(self, params: bytes, gx: int, gy: int, gz: int, shared: int) -> None:
         """Run a grid to its end; hot."""
+        if self._blocks > 1:
+            self._require_clusters(gx, gy, gz)
         report = _Report()
         if self._maps is not None:
             params = self._maps.filled(params)
@@ -107,11 +111,20 @@ class CpuKernel(HostKernel):
         if code:
             self._fail(code, report, gx, gy)
 
+    def _require_clusters(self, *grid: int) -> None:
+        """Raise for a grid that no clusters make, of which the pool would leave blocks out."""
+        sizes = self.artifact.cluster
+        if any(count % size for count, size in zip(grid, sizes, strict=True)):
+            fail(
+                INVALID_CLUSTER_SIZE,
+                f"{self.artifact.name}: a grid of {grid} blocks in clusters of {sizes}",
+            )
+
     @property
     def machine_code(self) -> MachineCode | None:
         """The addresses by which C launches the kernel; None in clusters, of which C does not check
         that the grid consists."""
-        if math.prod(self.artifact.cluster) > 1:
+        if self._blocks > 1:
             return None
         return MachineCode(self._pool.address_of_launch, self._plan_address, self._fail_in_c)
 
