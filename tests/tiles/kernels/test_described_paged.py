@@ -78,20 +78,28 @@ def test_pages(device, rng, boxes, kind, parts, window):
 def test_pages_that_are_none(device, rng, boxes):
     keys, values = cache(rng, 1, 64), cache(rng, 1, 64)
     q = rng.standard_normal((3, 2, 64)).astype(np.float16)
-    tables, lengths = np.array([[0, 1], [2, PAGES], [-1, 3]]), np.array([256, 256, 256])
-    got = kernels.paged_attention(q, keys, values, tables, lengths, softcap=2.0)
-    near(got[0], expected(q[0], keys, values, tables[0], 256, softcap=2.0))
+    tables = np.array([[0, 1, 5, 6], [2, PAGES, 5, 6], [-1, 3, 5, 6]])
+    lengths = np.array([256, 256, 256])
+    got = kernels.paged_attention(q, keys, values, tables, lengths)
+    near(got[0], expected(q[0], keys, values, tables[0], 256))
     assert np.isnan(got[1:]).all() and boxes == [True]
 
 
 def test_others_are_read_by_addresses(device, rng, boxes):
-    """Pages that are no multiple of a tile, and other widths and types."""
+    """Pages that are no multiple of a tile, other widths and types, short sequences, and scores that
+    are bounded."""
     for shape, kind in (((3, 40, 1, 64), "f2"), ((3, 64, 1, 72), "f2"), ((3, 64, 1, 64), "f4")):
         keys = rng.standard_normal(shape).astype(kind)
         q = rng.standard_normal((1, 2, shape[3])).astype(kind)
-        table = np.array([[2, 0, 1]])
+        table = np.array([[2, 0, 1] * 6])
         got = kernels.paged_attention(q, keys, keys, table, np.array([70]))
         near(got[0], expected(q[0], keys, keys, table[0], 70))
+    assert boxes == [False] * 3
+    keys, q = cache(rng, 1, 64), rng.standard_normal((1, 2, 64)).astype("f2")
+    for pages, softcap in ((3, None), (4, 2.0)):
+        table = np.arange(pages)[None]
+        got = kernels.paged_attention(q, keys, keys, table, np.array([300]), softcap=softcap)
+        near(got[0], expected(q[0], keys, keys, table[0], 300, softcap=softcap))
     assert boxes == [False] * 3
 
 

@@ -42,6 +42,8 @@ _AT_ONCE = 4
 _BOXES_AT_ONCE = 2
 """Those that have a part of the keys in flight."""
 _STAGES = 2
+_LONG = 512
+"""Tokens of sequences that are read so: a last tile, which is not, takes as long as several."""
 _GROUP_ROWS = 64
 """Rows of an instruction of a warpgroup."""
 _WIDTHS = (64, 128)
@@ -161,7 +163,8 @@ def _launch(
     columns, least = attention_blocks(group, most, wide, q.dtype).columns, least_rows(q.dtype)
     if least > 1 and wide <= _WIDE:
         columns = min(max(power_of_2(most), least), _COLUMNS)
-    boxes = _boxes(q, k, v, group)
+    large = most >= _LONG and weighing.softcap is None
+    boxes = _boxes(q, k, v, group) if large else None
     if boxes is not None:
         columns, least = _COLUMNS, _GROUP_ROWS
     if parts is None:
