@@ -86,8 +86,8 @@ def test_pages_that_are_none(device, rng, boxes):
 
 
 def test_others_are_read_by_addresses(device, rng, boxes):
-    """Pages that are no multiple of a tile, other widths and types, short sequences, and scores that
-    are bounded."""
+    """Pages that are no multiple of a tile, other widths and types, short sequences, and bounded
+    scores."""
     for shape, kind in (((3, 40, 1, 64), "f2"), ((3, 64, 1, 72), "f2"), ((3, 64, 1, 64), "f4")):
         keys = rng.standard_normal(shape).astype(kind)
         q = rng.standard_normal((1, 2, shape[3])).astype(kind)

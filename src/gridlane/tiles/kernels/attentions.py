@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gridlane.core.errors import ArgumentError
-from gridlane.tiles.kernels import prepared
+from gridlane.tiles.kernels import described_gradients, prepared
 from gridlane.tiles.kernels.attention_calls import (
     Call,
     Weighing,
@@ -383,6 +383,8 @@ def _launch_backward(
         out.value, grad.value, sums.value, call.first_arguments[0], blocks, call.heads, q.shape[2],
         v.shape[3], out.strides, grad.strides, sums.strides, **rest,
     )  # fmt: skip
+    if described_gradients.launch(call, grad, logs, sums, gradients):
+        return
     arrays = q.value, k.value, v.value, grad.value, logs.value, sums.value
     steps = q.strides, k.strides, v.strides, grad.strides, logs.strides
     own, *others = gradients
