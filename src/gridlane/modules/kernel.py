@@ -172,7 +172,7 @@ class ModuleKernel:
         if kernel_and_plan is None:
             self._check_bounds(block)
             native = self._goes_to_driver(device)
-            blocks = self._cluster(cluster, device, largest)
+            blocks = self._cluster(cluster, device, largest, native)
             kernel = self._by(native, cooperative, blocks)
             kernel_and_plan = kernel, kernel.plan(block, ANY, device)
             self._plans[device, block, cooperative, cluster] = kernel_and_plan
@@ -231,9 +231,17 @@ class ModuleKernel:
         )
         return tuple(make() if n in used else 0 for n, make in enumerate(makers))
 
-    def _cluster(self, cluster: Dim3 | None, device: Device, largest: int) -> Dim3:
+    def _cluster(self, cluster: Dim3 | None, device: Device, largest: int, native: bool) -> Dim3:
         """The blocks of a cluster of a launch which says so, or nothing."""
         entry = self.source.entry
+        if "blocksareclusters" in entry.tuning:
+            if native and cluster is None:
+                return ALONE  # the driver counts the grid
+            raise LaunchError(
+                f"launch of {self.name}: its grids count clusters (.blocksareclusters), which is "
+                "not supported: count blocks, or have the driver of a GPU compile the PTX "
+                "(CUDA_ERROR_NOT_SUPPORTED)"
+            )
         own, most = entry.cluster, entry.tuning.get("maxclusterrank", (0,))[0]
         if cluster is None and own is None and "explicitcluster" in entry.tuning:
             raise LaunchError(

@@ -387,6 +387,7 @@ def test_refusals():
         (".reqnctapercluster 2", (3,), "no multiple"),
         (".reqnctapercluster 4, 4, 1", (4, 4), "1 to 8"),
         (".explicitcluster", (2,), "cudaLaunchAttributeClusterDimension"),
+        (".reqntid 1 .reqnctapercluster 2 .blocksareclusters", (2,), "grids count clusters"),
         (".reqnctapercluster 4 .maxclusterrank 2", (4,), "for 2 at most"),
     ):
         with pytest.raises(LaunchError, match=words):

@@ -188,7 +188,7 @@ def check_clusters(function: Function, grid: Dim3, cluster: Dim3 | None) -> None
             "say it: set CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION",
         )
     size = cluster or entry.cluster or ALONE
-    if size == ALONE:
+    if size == ALONE or ("blocksareclusters" in entry.tuning and compiles_ptx(device)):
         return
     if not device.attributes().get("CLUSTER_LAUNCH"):
         fail(
