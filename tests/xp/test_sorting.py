@@ -10,7 +10,7 @@ from tests.devices import DEVICES
 
 import gridlane
 from gridlane import xp
-from gridlane.xp.sorting import sets
+from gridlane.xp.sorting import searching, sets
 
 ANYWHERE = pytest.mark.parametrize("device", DEVICES)
 ONE_SHADER = pytest.mark.parametrize(
@@ -292,12 +292,39 @@ def test_distinct_integers_in_one_pass(monkeypatch, dtype):
     monkeypatch.setattr(sets, "_LEAST", 2)
     rng = np.random.default_rng(8)
     with gridlane.device("interp"):
-        for count in (2, 3100, 6145):
-            for most in (3, 255):
-                x = rng.integers(0, most, count).astype(dtype) - dtype(most // 2)
-                same(xp.unique(xp.asarray(x)), np.unique(x))
-                same(xp.unique_values(xp.asarray(x[::-1])), np.unique(x))
-                numbers, counts = xp.unique(xp.asarray(x), return_counts=True)
-                same(numbers, np.unique(x))
-                same(counts, np.unique(x, return_counts=True)[1])
-    assert calls == [count for count in (2, 3100, 6145) for _ in range(4)]
+        for count, most in ((2, 3), (3100, 255)):
+            x = rng.integers(0, most, count).astype(dtype) - dtype(most // 2)
+            same(xp.unique(xp.asarray(x)), np.unique(x))
+            same(xp.unique_values(xp.asarray(x[::-1])), np.unique(x))
+            numbers, counts = xp.unique(xp.asarray(x), return_counts=True)
+            same(numbers, np.unique(x))
+            same(counts, np.unique(x, return_counts=True)[1])
+    assert calls == [2, 2, 3100, 3100]
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int64, np.float32])
+def test_places_in_one_pass(monkeypatch, dtype):
+    """Of elements that are not zero, on devices whose blocks make progress independently."""
+    calls, whole = [], searching.select
+
+    def select(**options):
+        calls.append(options["num_items"])
+        whole(**options)
+
+    monkeypatch.setattr(searching, "select", select)
+    monkeypatch.setattr(searching, "_LEAST", 2)
+    rng = np.random.default_rng(9)
+    with gridlane.device("interp"):
+        for shape, most in (((2,), 3), ((5, 700), 2), ((6145,), 40), ((4000,), 1)):
+            x = np.where(rng.integers(0, most, shape) == most - 1, -1, 0).astype(dtype)
+            x = np.zeros_like(x) if most == 1 else x
+            for got, expected in zip(xp.nonzero(xp.asarray(x)), np.nonzero(x), strict=True):
+                same(got, expected)
+            turned = xp.asarray(x).T
+            for got, expected in zip(xp.nonzero(turned), np.nonzero(x.T), strict=True):
+                same(got, expected)
+            for got, expected in zip(xp.nonzero(xp.asarray(x[::-1])), np.nonzero(x[::-1])):
+                same(got, expected)
+    assert 3500 in calls
+    assert 6145 in calls
+    assert 4000 not in calls

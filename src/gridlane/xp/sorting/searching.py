@@ -6,7 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from gridlane.algorithms import OpKind, lower_bound, upper_bound
+from gridlane.algorithms import (
+    CountingIterator,
+    OpKind,
+    TransformIterator,
+    ZipIterator,
+    lower_bound,
+    select,
+    upper_bound,
+)
 from gridlane.xp import views
 from gridlane.xp.applying import cast
 from gridlane.xp.arrays import Array
@@ -110,13 +118,43 @@ def searchsorted(x1: Array, x2: Any, /, side: str = "left", sorter: Array | None
 
 # --- elements that are not zero ---
 
+_LEAST = 1 << 14
+"""Fewer elements have no pass of their own."""
+
 
 def true_places(node: Node) -> Node:
     """The places in C's order of elements that are not zero: the k-th one is where their count
     becomes k."""
     if not node.size:
         return numbers(node, (0,), (1,))
-    return places_of(true_counts(node))
+    device = node.device
+    is_one_pass = device is not None and device.limits.independent_blocks
+    if device is None or node.size < _LEAST or not is_one_pass or device.host_visible:
+        return places_of(true_counts(node))
+    truths = node if node.dtype.kind == "b" else apply("not_equal", node, 0)
+    flags = views.computed(cast(truths, np.dtype(np.uint8)))
+    flat = views.reshaped(contiguous_leaf(flags), (node.size,))
+    out = new_leaf(device, INT64, (int(Array(reduced("sum", flat, (0,), INT64))),))
+    if out.size:
+        select(
+            d_in=TransformIterator(
+                ZipIterator(CountingIterator(np.int64(0)), over(flat)), _place_or_none, np.int64
+            ),
+            d_out=over(out),
+            d_num_selected_out=over(new_leaf(device, INT64, (1,))),
+            cond=_is_place,
+            num_items=node.size,
+        )
+    return out
+
+
+def _place_or_none(pair: Any) -> Any:
+    """The place of a flag that is set; -1 for others."""
+    return pair[0] if pair[1] != 0 else np.int64(-1)
+
+
+def _is_place(place: Any) -> Any:
+    return place >= 0
 
 
 def true_counts(node: Node) -> Node:
