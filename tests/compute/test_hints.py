@@ -147,6 +147,7 @@ def test_launches_have_the_limits(monkeypatch):
     x, out = arrays(5, 300)
     nest(x, out)
     assert (out == 3 * x).all()
+    assert [each.pop("apart") for each in seen] == [True]
     assert seen == [{"fastmath": False, "launch_bounds": (64, 2)}]
     (program,) = nest._programs.values()
     with pytest.raises(LaunchError, match="launch bounds allow 64"):

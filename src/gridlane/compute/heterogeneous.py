@@ -57,7 +57,7 @@ def _bytes(bits: int) -> str:
     return f"{1 << max(bits, 0):,} bytes"
 
 
-def fastest(call: Callable[[], None]) -> float:
+def fastest(call: Callable[[], object]) -> float:
     """The least seconds of some calls, behind one that compiles."""
     call()
     found: list[float] = []

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import nullcontext
 from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
+from gridlane.compute.ordering import in_order_of, side_stream
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
 from gridlane.cuda.interop.dlpack_read import IS_TENSOR, host_view
 from gridlane.launch import geometry, launcher
@@ -34,6 +36,7 @@ def key_of(device: Device, args: tuple[Any, ...]) -> tuple[Hashable, ...] | None
         NumPy's or a GPU's tensor of torch's that the device takes as it is.
     """
     parts: list[Hashable] = [device]
+    tensor = None
     for each in args:
         kind = each.__class__
         if kind is np.ndarray:
@@ -47,12 +50,16 @@ def key_of(device: Device, args: tuple[Any, ...]) -> tuple[Hashable, ...] | None
             if part is None:
                 return None
             parts.append(part)
+            tensor = each
         elif kind is int:
             parts.append(each)
         elif kind is float:
             parts.append(kind)  # its value is a kernel's alone
         else:
             return None
+    side = None if tensor is None else side_stream(device, (tensor,))
+    if side is not None:
+        parts.append(side)  # the last one: see running.py
     return tuple(parts)
 
 
@@ -190,6 +197,17 @@ def _span(array: Any) -> tuple[int, int] | None:
     strides = tuple([step * size for step in array.stride()])
     low, high = geometry.extent_of(tuple(array.shape), strides, size)
     return array.data_ptr() + low, array.data_ptr() + high
+
+
+def run_in_order(
+    side: Any, device: Device, steps: tuple[Repeatable, ...], args: tuple[Any, ...]
+) -> None:
+    """Make the launches of a call in the order of a stream of torch's, on which the tile library's
+    are."""
+    is_library = bool(steps) and steps[0].__class__ is LibraryCall
+    with nullcontext() if is_library else in_order_of(side, device):
+        for step in steps:
+            step.run(args)
 
 
 class Steps:

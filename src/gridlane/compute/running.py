@@ -12,10 +12,10 @@ from typing import Any, overload
 import numpy as np
 
 import gridlane
-from gridlane import cuda
 from gridlane.compute import kinds
 from gridlane.compute.alone import alone
 from gridlane.compute.checking import Bounds, require_numbers, shared_names
+from gridlane.compute.copying import on_device
 from gridlane.compute.elements import without_copies
 from gridlane.compute.emission import Emitted, Emitter
 from gridlane.compute.explaining import outline_of
@@ -25,10 +25,11 @@ from gridlane.compute.heterogeneous import Threshold, copies, fastest
 from gridlane.compute.hinted import hinted
 from gridlane.compute.hints import Hints
 from gridlane.compute.kept import chosen
-from gridlane.compute.known import Known, LibraryCall, Steps, key_of, on_host
+from gridlane.compute.known import Known, LibraryCall, Steps, key_of, on_host, run_in_order
 from gridlane.compute.libraries import Library, library_of
 from gridlane.compute.metadata import Metadata, check_device, metadata_of
 from gridlane.compute.model import Nest
+from gridlane.compute.ordering import SideStream, in_order
 from gridlane.compute.polyhedra import Polyhedra
 from gridlane.compute.programs import Program
 from gridlane.compute.reading import read
@@ -273,6 +274,9 @@ class Compute:
         if steps is None:
             self._run(args, plain=False, key=key)
             return
+        if key and key[-1].__class__ is SideStream:
+            run_in_order(key[-1], device, steps, args)
+            return
         for step in steps:
             step.run(args)
 
@@ -364,10 +368,14 @@ class Compute:
         """
         is_like = self._is_repeatable and not plain
         like = self._repeated.call_of(args) if is_like else None
-        if like is not None and self._repeated.run(like, args):
-            if key is not None and not self._repeated.is_of_algorithms(like):
+        if like is not None:
+            is_of_algorithms = self._repeated.is_of_algorithms(like)
+            with in_order(args, is_of_algorithms):
+                is_done = self._repeated.run(like, args)
+            if is_done and key is not None and not is_of_algorithms:
                 self._known.keep_call(key, LibraryCall(partial(self._run, plain=False)))
-            return
+            if is_done:
+                return
         extents = self._values(args)
         self._bounds.check(extents)
         name = self.device if plain else self._device_by_size(args, extents)
@@ -396,11 +404,15 @@ class Compute:
                 check_device(self.metadata, self.hints, current.device(), self._loc, by_library)
             if library is not None and by_library:
                 run = partial(self._by_library, library)
+            is_ordered = not by_library or library is None or library.is_of_algorithms
             if key is None or library is not None:
-                self._on_device(run, given, extents, program.same)
+                written = self._written & {*nest.tensors}
+                with in_order(args, is_ordered):
+                    on_device(run, given, extents, nest.tensors, written, program.same)
                 return library if by_library else None
             steps = Steps(nest.arguments)
-            program.run(given, extents, steps)
+            with in_order(args, is_ordered):
+                program.run(given, extents, steps)
             self._known.keep(key, steps)
             return None
 
@@ -422,12 +434,7 @@ class Compute:
         names = {"host": _HOST, "device": device}
 
         def seconds(which: str) -> float:
-            given = copies(args)
-
-            def run() -> None:
-                self._run_on(names[which], given, extents, False)
-
-            return fastest(run)
+            return fastest(partial(self._run_on, names[which], copies(args), extents, False))
 
         return device if self.threshold.is_device(arrays, seconds) else _HOST
 
@@ -437,31 +444,16 @@ class Compute:
         code = self.function.__code__
         return Loc(code.co_filename, code.co_firstlineno, function=self.nest.name)
 
-    def _on_device(
-        self, run: _Run, given: dict[str, Any], extents: dict[str, int], same: Mapping[str, str]
-    ) -> None:
-        """Run with arrays in the device's memory, one for those that are the same, and copy those
-        that are written back."""
-        values = dict(given)
-        if not current.device().host_visible:
-            for name in self.nest.tensors:
-                if isinstance(given[name], np.ndarray) and name in same:
-                    values[name] = values[same[name]].view(given[name].dtype)
-                elif isinstance(given[name], np.ndarray):
-                    values[name] = cuda.to_device(given[name])
-        run(values, extents)
-        for name in self._written & {*self.nest.tensors}:
-            if values[name] is not given[name]:
-                values[name].copy_to_host(given[name])
-
     def _by_library(self, library: Library, given: dict[str, Any], extents: dict[str, int]) -> None:
         if self._rest is None:
             library.run(given, None)
             return
         name, type_ = library.sums
-        sums = sums_array(type_, extents)
+        with in_order(given.values()):  # the sums' memory may be in use by what was before
+            sums = sums_array(type_, extents)
         library.run(given, sums)
-        self._rest.run({**given, name: sums}, extents)
+        with in_order(given.values()):
+            self._rest.run({**given, name: sums}, extents)
 
     @alone
     def schedule(

@@ -1,0 +1,58 @@
+"""Calls with torch's tensors in the order of torch's current stream.
+
+Kernels of loop nests, and of ``gridlane.algorithms``, run on the default stream. torch's other
+streams do not wait for it, so a call waits for the current one, which then waits for the call.
+Programs of the tile library run on torch's current stream themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+from gridlane.core.frozen import frozen
+from gridlane.launch import current
+from gridlane.runtime.protocol import Device
+from gridlane.tiles.streams import handles_of
+
+
+@frozen
+class SideStream:
+    """A part of a call's key.
+
+    Attributes:
+        handle: the number of torch's current stream, which is not the default one.
+    """
+
+    handle: int
+
+
+def side_stream(device: Device, args: Iterable[Any]) -> SideStream | None:
+    """torch's current stream, if a tensor of torch's on a GPU is among arguments and the stream is
+    not the default one."""
+    handles = handles_of(args, device)
+    handle = handles() if handles is not None else 0
+    return SideStream(handle) if handle else None
+
+
+def in_order(args: Iterable[Any], is_ordered: bool = True) -> AbstractContextManager[None]:
+    """The order of torch's current stream, for work of the default stream with arguments."""
+    device = current.device()
+    side = side_stream(device, args) if is_ordered else None
+    return nullcontext() if side is None else in_order_of(side, device)
+
+
+@contextmanager
+def in_order_of(stream: SideStream, device: Device) -> Generator[None]:
+    """Run the default stream's work of a with block after that of a stream so far, and the stream's
+    later work after it."""
+    side, default = device.stream_at(stream.handle), device.default_stream
+    event = device.new_event(False)
+    event.record(side)
+    event.wait(default)
+    try:
+        yield
+    finally:
+        event.record(default)
+        event.wait(side)

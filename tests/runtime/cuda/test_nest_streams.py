@@ -1,0 +1,107 @@
+"""Loop nests with torch's tensors: in the order of torch's current stream."""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from gridlane import cuda
+from gridlane.algorithms.caching import clear_all_caches
+from gridlane.algorithms.face import recipes
+from gridlane.compute import Tensor, compute, f32, grid, i64
+from gridlane.cuda.interop import dlpack_read
+
+N = 1024
+
+
+class OfTorch:
+    """A tensor like torch's on a GPU."""
+
+    is_cpu, is_cuda, requires_grad = False, True, False
+
+    def __init__(self, values):
+        self.array = cuda.to_device(values)
+        self.shape, self.dtype = self.array.shape, self.array.dtype
+        self.__cuda_array_interface__ = self.array.__cuda_array_interface__
+
+    def is_neg(self):
+        return False
+
+    is_conj = is_neg
+
+    def data_ptr(self):
+        return self.__cuda_array_interface__["data"][0]
+
+    def get_device(self):
+        return 0
+
+    def element_size(self):
+        return self.array.dtype.itemsize
+
+    def stride(self):
+        return tuple([each // self.element_size() for each in self.array.strides])
+
+
+@pytest.fixture
+def torch(monkeypatch):
+    module = SimpleNamespace(Tensor=OfTorch, handle=0)
+    module._C = SimpleNamespace(_cuda_getCurrentRawStream=lambda ordinal: module.handle)
+    module.cuda = SimpleNamespace(is_available=lambda: True)
+    monkeypatch.setitem(sys.modules, "torch", module)
+    monkeypatch.setitem(dlpack_read.IS_TENSOR, OfTorch, True)
+    yield module
+    clear_all_caches()  # of the algorithms, which keep kernels
+    recipes._recipes.clear()
+
+
+def doubled(x: Tensor[f32, "N"], out: Tensor[f32, "N"]):
+    for i in grid(N):
+        out[i] = 2 * x[i]
+
+
+def summed(x: Tensor[i64, "N"], out: Tensor[i64, "N"]):
+    s = 0
+    for i in range(N):
+        s += x[i]
+        out[i] = s
+
+
+ORDERED = ["cuEventRecord", "cuStreamWaitEvent", "launch", "cuEventRecord", "cuStreamWaitEvent"]
+
+
+def log(machine):
+    """The calls that matter: a launch is one, however many there are in a row."""
+    found = []
+    for each in machine.calls:
+        word = "launch" if each.startswith("cuLaunch") else each
+        if word in ORDERED and not (word == "launch" and found[-1:] == ["launch"]):
+            found.append(word)
+    return found
+
+
+@pytest.mark.parametrize(("loops", "kind"), [(doubled, np.float32), (summed, np.int64)])
+def test_the_current_stream_waits(machine, device, torch, loops, kind):
+    """Of loops, and of an algorithm; the default stream needs nothing."""
+    x, out = OfTorch(np.ones(N, kind)), OfTorch(np.zeros(N, kind))
+    nest, other = compute(loops), device.new_stream()
+    for number in range(12):
+        torch.handle = other.handle if number % 3 else 0
+        machine.clear_log()
+        nest(x, out)
+        assert log(machine) == (ORDERED if torch.handle else ["launch"])
+        assert {each.stream for each in machine.launches} == {0}
+    machine.clear_log()
+    nest.plain(x, out)
+    assert log(machine) == (ORDERED if torch.handle else ["launch"])
+
+
+def test_arrays_of_a_device_are_the_default_streams(machine, device, torch):
+    x, out = (cuda.to_device(np.ones(N, np.float32)) for _ in range(2))
+    nest, torch.handle = compute(doubled), device.new_stream().handle
+    machine.clear_log()
+    for _ in range(5):
+        nest(x, out)
+    assert log(machine) == ["launch"]
