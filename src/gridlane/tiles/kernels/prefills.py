@@ -59,6 +59,8 @@ _TOKENS = 16
 _BLOCK = 256
 _ROWS, _LEAST_COLUMNS = 128, 32
 """Queries of a tile of two warpgroups, and the fewest keys of one that is a part of a page."""
+_LAST = 16
+"""Keys of a tile behind the last full one."""
 
 
 def packed_positions(starts: Any, tokens: int, lengths: Any = None) -> Any:
@@ -289,10 +291,11 @@ def _launch(call: Prefill) -> None:
     if forms is not None and columns is not None:
         blocks = -(-call.longest // _ROWS)
         described_prefill_tiles[(blocks * heads * call.lengths.size,)](
-            *forms, *arrays, blocks, heads, heads // far, tokens, pages, page, most, window,
-            None if value_width == call.widths[1] else value_width, call.tables.strides,
-            call.lengths.strides[0], call.out.strides, *scale_arguments(call.scales), M=_ROWS,
-            N=columns, num_warps=8, num_stages=2, **call.constants,
+            *forms, call.cache[0].value, call.cache[1].value, *arrays, blocks, heads, heads // far,
+            tokens, pages, page, most, window, width, value_width, call.cache[0].strides,
+            call.cache[1].strides, call.tables.strides, call.lengths.strides[0], call.out.strides,
+            *scale_arguments(call.scales), M=_ROWS, N=columns, LAST=_LAST, num_warps=8,
+            num_stages=2, **call.constants,
         )  # fmt: skip
         return
     tile = _tile(call, most + call.longest)

@@ -13,6 +13,7 @@ from gridlane.tiles.kernels.programs.attention import (
     scaled_scores,
 )
 from gridlane.tiles.kernels.programs.described_attention import seen_keys
+from gridlane.tiles.kernels.programs.paged import attend_paged
 
 
 @jit
@@ -51,14 +52,18 @@ def attend_pages(
 
 @jit(do_not_specialize=("blocks", "heads", "group", "pages", "most", "window"))
 def described_prefill_tiles(
-    q, k, v, tables, lengths, starts, out, blocks, heads, group, tokens, pages, page, most, window,
-    values, table_steps, length_step, out_steps, scales, scale_steps,
-    SCALE: tl.constexpr, SOFTCAP: tl.constexpr, CAUSAL: tl.constexpr, WINDOW: tl.constexpr,
-    M: tl.constexpr, N: tl.constexpr, WIDTH: tl.constexpr, VALUES: tl.constexpr,
-    INDEX: tl.constexpr,
+    q, k, v, key_rows, value_rows, tables, lengths, starts, out, blocks, heads, group, tokens,
+    pages, page, most, window, width, values, key_steps, value_steps, table_steps, length_step,
+    out_steps, scales, scale_steps, SCALE: tl.constexpr, SOFTCAP: tl.constexpr,
+    CAUSAL: tl.constexpr, WINDOW: tl.constexpr, M: tl.constexpr, N: tl.constexpr,
+    LAST: tl.constexpr, WIDTH: tl.constexpr, VALUES: tl.constexpr, INDEX: tl.constexpr,
 ):  # fmt: skip
     """Some new tokens of one head of a sequence, to all its tokens, which pages have. Descriptors
-    are those of (head, token, width), and of (page, head, slot, width)."""
+    are those of (head, token, width), and of (page, head, slot, width).
+
+    Behind a sequence's last token its page may have any numbers, which no weight of 0 makes 0. So
+    the keys of a tile that is not full are read by their addresses, LAST at once.
+    """
     place = tl.program_id(0)
     block, head = blocks - 1 - place % blocks, place // blocks % heads
     batch = (place // blocks // heads).to(INDEX)
@@ -76,14 +81,16 @@ def described_prefill_tiles(
         last = tl.minimum(first + M, count)
         start, end = key_range(first, last, count, keys, window, N, CAUSAL, WINDOW)
         full, stop = full_range(first, last, start, count, keys, window, N, CAUSAL, WINDOW)
-        stop, end = tl.minimum(stop, most), tl.minimum(end, most)  # of tables
+        end = tl.minimum(end, most)  # of tables
+        whole = tl.maximum(tl.minimum(keys, most) // N * N, start)
+        stop = tl.minimum(stop, most)
         largest = tl.full((M,), -float("inf"), tl.float32)
         weight = tl.zeros((M,), tl.float32)
         total = tl.zeros((M, VALUES), tl.float32)
         known = keys <= most
         if WINDOW:
             known, total, weight, largest = attend_pages(
-                mine, k, v, table, table_steps[1], far, start, tl.minimum(full, end), at, keys,
+                mine, k, v, table, table_steps[1], far, start, tl.minimum(full, whole), at, keys,
                 window, pages, page, factor, known, total, weight, largest, SCALE, SOFTCAP, True,
                 CAUSAL, WINDOW, N, WIDTH, VALUES, INDEX,
             )  # fmt: skip
@@ -93,9 +100,15 @@ def described_prefill_tiles(
             VALUES, INDEX,
         )  # fmt: skip
         known, total, weight, largest = attend_pages(
-            mine, k, v, table, table_steps[1], far, stop, end, at, keys, window, pages, page,
-            factor, known, total, weight, largest, SCALE, SOFTCAP, True, CAUSAL, WINDOW, N, WIDTH,
-            VALUES, INDEX,
+            mine, k, v, table, table_steps[1], far, stop, tl.minimum(end, whole), at, keys,
+            window, pages, page, factor, known, total, weight, largest, SCALE, SOFTCAP, True,
+            CAUSAL, WINDOW, N, WIDTH, VALUES, INDEX,
+        )  # fmt: skip
+        total, weight, largest = attend_paged(
+            mine, key_rows + far.to(INDEX) * key_steps[2],
+            value_rows + far.to(INDEX) * value_steps[2], table, whole, end, at, window, pages, page,
+            table_steps[1], key_steps, value_steps, width, values, factor, total, weight, largest,
+            SCALE, SOFTCAP, True, CAUSAL, WINDOW, LAST, WIDTH, VALUES, tl.float32, INDEX,
         )  # fmt: skip
         shown = total * (1.0 / tl.where(weight == 0, 1.0, weight))[:, None]
         if value_factor is not None:
@@ -103,8 +116,6 @@ def described_prefill_tiles(
         shown = tl.where(known, shown, float("nan"))
         out += begin.to(INDEX) * out_steps[0] + head.to(INDEX) * out_steps[1]
         d = tl.arange(0, VALUES).to(INDEX)
-        inside = i[:, None] < count
-        if values is not None:
-            inside &= d[None, :] < values
+        inside = (i[:, None] < count) & (d[None, :] < values)
         where = out + i.to(INDEX)[:, None] * out_steps[0] + d[None, :] * out_steps[2]
         tl.store(where, shown, mask=inside)
