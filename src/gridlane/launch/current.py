@@ -15,7 +15,15 @@ from gridlane.launch import launcher
 from gridlane.launch.devices import device_count, family, get_device, kind_of
 from gridlane.runtime.protocol import Device
 
-_thread = threading.local()
+
+class _Thread(threading.local):
+    """The state of a thread. Attributes of the class are quicker to miss than those of none."""
+
+    device: Device | None = None
+    delays: Delays | None = None
+
+
+_thread = _Thread()
 _numbers: weakref.WeakKeyDictionary[Device, int] = weakref.WeakKeyDictionary()
 """A number for each chosen device; launchers identify devices by it."""
 _delaying: weakref.WeakKeyDictionary[Device, int] = weakref.WeakKeyDictionary()
@@ -25,7 +33,7 @@ _next = itertools.count()
 
 def device() -> Device:
     """The current device of this thread, opened at the first call."""
-    chosen = getattr(_thread, "device", None)
+    chosen = _thread.device
     return chosen if chosen is not None else _first()
 
 
@@ -46,7 +54,7 @@ def name() -> str:
     >>> name()
     'cpu'
     """
-    chosen = getattr(_thread, "device", None)
+    chosen = _thread.device
     return config().device if chosen is None else chosen.name
 
 
@@ -56,7 +64,7 @@ def kind() -> str:
     >>> kind()
     'cpu'
     """
-    chosen = getattr(_thread, "device", None)
+    chosen = _thread.device
     return family(config().device)[0] if chosen is None else kind_of(chosen)
 
 
@@ -85,7 +93,7 @@ def numbered(ordinal: int) -> Device:
 
 def choose(chosen: Device | None) -> Device | None:
     """Make a device this thread's; None for the first choice. Returns the previous choice."""
-    before: Device | None = getattr(_thread, "device", None)
+    before = _thread.device
     _thread.device = chosen
     _select()
     # The current device of native launches changes as well.
@@ -98,7 +106,7 @@ def choose(chosen: Device | None) -> Device | None:
 
 def _select() -> None:
     """Select this thread's launchers."""
-    chosen: Device | None = getattr(_thread, "device", None)
+    chosen = _thread.device
     by = delays()
     if by is not None:
         here = device()
@@ -143,7 +151,7 @@ class Delays(Protocol):
 
 def delays() -> Delays | None:
     """What delays this thread's launches; None where it launches at once."""
-    return getattr(_thread, "delays", None)
+    return _thread.delays
 
 
 def fusing() -> bool:
@@ -154,7 +162,7 @@ def fusing() -> bool:
 def delay(by: Delays | None) -> None:
     """Delay this thread's launches from now on, or launch at once again."""
     _thread.delays = by
-    chosen: Device | None = getattr(_thread, "device", None)
+    chosen = _thread.device
     if by is None:
         launcher.record(None)
     elif by.device is (_first() if chosen is None else chosen):  # hot

@@ -71,6 +71,8 @@ class Step:
         order = sorted(range(len(places)), key=lambda each: places[each])
         self._order = None if order == list(range(len(order))) else order
         self._pieces = _pieces(params, [places[each] for each in order])
+        if self._whole is not None and not _integers(self.kernel, places):
+            self._whole = None  # what may differ decides about no code
         self._native: _Native | None = None
         native = getattr(self.kernel, "native_launch", None)
         if native is not None and stream is stream.device.default_stream:
@@ -82,6 +84,11 @@ class Step:
         own = numbers[self._numbers]
         pieces[1::2] = own if self._order is None else [own[each] for each in self._order]
         return b"".join(pieces)
+
+    @property
+    def native(self) -> _Native | None:
+        """The launcher of a launch that needs no other look at its numbers."""
+        return self._native if self._whole is None else None
 
     def submit(self, numbers: Sequence[bytes], stream: Any, keep: Any) -> None:
         """Submit with the numbers of a queue. Hot."""
@@ -150,6 +157,7 @@ class Recipe:
     Attributes:
         steps: its kernels.
         lines: the same as text.
+        alone: its only kernel, if that is launched natively whatever the numbers are.
     """
 
     def __init__(self, launches: Sequence[Delayed], stream: Any) -> None:
@@ -163,6 +171,7 @@ class Recipe:
             members = launches[group.first : group.first + group.count]
             self.steps.append(Step(group, members, counts[group.first], stream))
             self.lines += _lines(group, members)
+        self.alone = self.steps[0] if len(self.steps) == 1 and self.steps[0].native else None
 
     def holds(self) -> bool:
         """Whether the allocations are those that it relies on. Hot."""
@@ -216,6 +225,13 @@ def _queue(
         queue.append(Delayed(form, params, keep))
         place += count
     return queue
+
+
+def _integers(kernel: Any, places: Sequence[tuple[int, int]]) -> bool:
+    """Whether parameters at places are integers or addresses."""
+    offsets = {offset for offset, _ in places}
+    floats = {s.offset for s in kernel.artifact.params if s.dtype is not None and s.dtype.is_float}
+    return not offsets <= floats
 
 
 def _pieces(params: bytes, places: Sequence[tuple[int, int]]) -> list[bytes]:
