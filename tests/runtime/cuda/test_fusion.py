@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import struct
+
 import numpy as np
+import pytest
 from cuda.bindings import driver
 
 from gridlane import cuda
-from gridlane.launch.fusion import fused
+from gridlane.launch.fusion import Fusion, fused, recipes
 
 
 def scale(x, y, n):
@@ -104,3 +107,57 @@ def test_memory_of_others_is_written_on_return(machine, device):
         assert len(machine.launches) == 3
     assert "memory of the host or of a library" in fusion.explain()
     driver.cuMemFree(address)
+
+
+def shift(x, y, by, n):
+    i = cuda.grid(1)
+    if i < n:
+        y[i] = x[i] + by
+
+
+def known_block(launch):
+    """A block of two launches that was submitted before, for a number."""
+    x, y = (cuda.to_device(np.ones(64, np.float32)) for _ in range(2))
+
+    def run(by):
+        with fused() as fusion:
+            launch(x, y, by, 64)
+            launch(y, x, 2 * by, 64)
+        return fusion
+
+    for _ in range(3):
+        run(1.0)
+    return run
+
+
+def test_a_block_that_is_one_native_kernel_again(machine, device, monkeypatch):
+    run = known_block(cuda.jit(shift)[2, 32])
+    count = len(machine.launches)
+    monkeypatch.setattr(Fusion, "flush", lambda _: pytest.fail("it is known"))
+    fusions = [run(by) for by in (2.0, 3.0)]
+    assert [(each.launches, each.kernels) for each in fusions] == [(2, 1)] * 2
+    assert "one kernel" in fusions[0].explain()
+    two, three = [each.params for each in machine.launches[count:]]
+    assert len(machine.launches) == count + 2 and len(two) == len(three)
+    assert struct.pack("<d", 2.0) in two and struct.pack("<d", 4.0) in two
+    assert struct.pack("<d", 3.0) in three and struct.pack("<d", 6.0) in three
+
+
+def test_an_exception_at_the_end_of_a_known_block(machine, device, monkeypatch):
+    """What a signal handler raises in front of the launch leaves it to be launched, once."""
+    run = known_block(cuda.jit(shift)[2, 32])
+    count, own, raised = len(machine.launches), recipes.Recipe.holds, []
+
+    def holds(self):
+        if not raised:
+            raised.append(1)
+            raise KeyboardInterrupt
+        return own(self)
+
+    monkeypatch.setattr(recipes.Recipe, "holds", holds)
+    with pytest.raises(KeyboardInterrupt):
+        run(5.0)
+    assert len(machine.launches) == count + 1
+    assert struct.pack("<d", 10.0) in machine.launches[-1].params
+    run(6.0)
+    assert len(machine.launches) == count + 2
