@@ -317,7 +317,7 @@ def test_clusters(tmp_path) -> None:
         checked_by_ptxas([named], "sm_90a", tmp_path)
     with pytest.raises(TargetError, match=r"a cluster of blocks needs compute capability 9\.0"):
         kernel_ptx(clustered, int32[::1], processor="sm_80")
-    with pytest.raises(TargetError, match="the vulkan target has no cluster_rank"):
+    with pytest.raises(TargetError, match="the vulkan target has no cluster_sync"):
         module = compiler.translate(clustered, (int32[::1],), KernelOptions())
         compiler.generate(module, Target("vulkan"), KernelOptions())
 

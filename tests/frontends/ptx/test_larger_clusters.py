@@ -58,7 +58,7 @@ def written(
     text = text.replace(".param .u64 made) {", f".param .u64 made) .reqnctapercluster {sizes} {{")
     if PTXAS and device == "interp":
         kernel = compiler.compile_kernel(
-            PtxSource(parse_ptx(text), "k"), (), KernelOptions(), Target("cuda", processor="sm_90a")
+            PtxSource(parse_ptx(text), "k"), (), KernelOptions(), Target("cuda", processor="sm_90")
         )
         ours = kernel.code.decode()
         assert cluster == (1, 1, 1) or f".reqnctapercluster {sizes}" in ours

@@ -38,6 +38,7 @@ def sync(state: Emission, op: Op) -> None:
 def arrive(state: Emission, op: clusters.ClusterArrive) -> None:
     """Emit barrier.cluster.arrive."""
     require(state, 90, op, _WHAT)
+    state.version = max(state.version, 80)  # the first with a relaxed arrival
     relaxed = ".relaxed" * op.relaxed
     state.body.call("void", f"llvm.nvvm.barrier.cluster.arrive{relaxed}", [])
 
@@ -86,6 +87,7 @@ _OfPeer = clusters.MbarrierArrivePeer | clusters.MbarrierExpectPeer | clusters.M
 
 def _at_peer(state: Emission, op: _OfPeer, text: str, number: Value) -> None:
     require(state, 90, op, _WHAT)
+    state.version = max(state.version, 80)  # the first with bytes that others expect
     arguments = [("i32", shared_address(state, op.pointer))]
     arguments += [("i32", state.name(value)) for value in (op.rank, number)]
     text = f"{{ .reg .b32 there; mapa.shared::cluster.u32 there, $0, $1; {text} }}"
