@@ -130,6 +130,33 @@ def test_configurations_of_one_code_are_measured_once(name):
     assert len(measured) == 3 and len(tuned.configs_timings) == 9
 
 
+@pytest.mark.parametrize("counts", [(3, 4), (4, 3)])
+def test_a_refused_option_is_no_kind(counts):
+    """Of two configurations with one code the one that launches refuse is left out."""
+    both = [tiles.Config({"BLOCK": 32}, num_warps=count) for count in counts]
+    out = np.zeros(64, np.float32)
+    tuned = tiles.autotune(both, key=[], do_bench=by_constant)(programs.add)
+    tuned[(2,)](X, X, out, 64)
+    assert tuned.best_config.num_warps == 4 and len(tuned.configs_timings) == 1
+    np.testing.assert_array_equal(out, 2 * X)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"prune_configs_by": {"early_config_prune": lambda *args, **named: None}}, "after prun"),
+        ({"prune_configs_by": {"early_config_prune": lambda *args, **named: []}}, "after pruning"),
+        ({"prune_configs_by": {"perf_model": lambda **named: 1, "top_k": 0}}, "top_k is .* not 0"),
+        ({"prune_configs_by": {"perf_model": lambda **named: 1, "top_k": -1}}, "top_k is .* -1"),
+        ({"do_bench": lambda call, **named: None}, "do_bench returned None"),
+    ],
+)
+def test_what_leaves_none(options, message):
+    tuned = tiles.autotune(configs(64, 32), key=[], **options)(programs.add)
+    with pytest.raises(ArgumentError, match=message):
+        tuned[(2,)](X, X, np.zeros(64, np.float32), 64)
+
+
 def test_failing_configurations():
     out = np.zeros(64, np.float32)
     tuned = tiles.autotune(configs(3, 64), key=[], do_bench=by_constant)(programs.add)
@@ -177,7 +204,7 @@ def test_a_single_configuration_is_not_measured():
         launched = tuned(programs.add)
         launched[(1,)](X, X, out, 64)
         assert launched.best_config.kwargs == {"BLOCK": 64}
-    with pytest.raises(TypeError, match="top_k"):
+    with pytest.raises(ValueError, match="top_k"):
         wrong = {"perf_model": lambda **named: 1, "top_k": 2.5}
         tiles.autotune(both, key=[], prune_configs_by=wrong)(programs.add)[(1,)](X, X, out, 64)
 

@@ -337,6 +337,8 @@ BAD = [
     (lambda: tiles.jit(5), ArgumentError, "a Python function"),
     (lambda: TensorDescriptor(X, [4], [1], [2, 2]), ArgumentError, "as many of each"),
     (lambda: TensorDescriptor(X, [2, 2], [1, 2], [2, 2]), ArgumentError, "last stride"),
+    (lambda: TensorDescriptor(X, [2.0, 2], [1, 1], [2, 2]), ArgumentError, "extents of a descr"),
+    (lambda: TensorDescriptor(X, [2, 2], ["2", 1], [2, 2]), ArgumentError, "strides of a desc"),
 ]
 
 

@@ -11,8 +11,15 @@ from gridlane.core.errors import ArgumentError, GridlaneError
 from gridlane.launch import current
 from gridlane.tiles import knobs, tuned
 from gridlane.tiles.configs import Config
-from gridlane.tiles.errors import AutotunerError, CompilationError, OutOfResources, WrongTuning
+from gridlane.tiles.errors import (
+    AutotunerError,
+    CompilationError,
+    OutOfResources,
+    WrongOption,
+    WrongTuning,
+)
 from gridlane.tiles.jit import KernelInterface
+from gridlane.tiles.option_values import options_of
 from gridlane.tiles.testing import do_bench
 from gridlane.tuning.choice import measure_each
 from gridlane.tuning.memory import assign, copy_of
@@ -228,12 +235,16 @@ class Autotuner(KernelInterface):
 
     def _kind(self, config: Config) -> Hashable:
         """What code and launches depend on of a configuration: a host device has no warps, and no
-        copies in flight."""
+        copies in flight. One that launches refuse is of no other's kind."""
         if not backend(current.device().target((1, 1, 1)).name).on_host:
             return config
         options = {*Config({}).all_kwargs(), "maxnreg"} - {*self.arg_names}
-        named = config.all_kwargs().items()
-        return tuple([pair for pair in named if pair[0] not in options]), config.pre_hook
+        named = config.all_kwargs()
+        try:
+            options_of({}, {name: named[name] for name in options & {*named}})
+        except WrongOption:
+            return config
+        return tuple([pair for pair in named.items() if pair[0] not in options]), config.pre_hook
 
     def _measure(self, config: Config, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         named = {**self.nargs, **keywords, **config.all_kwargs()}
@@ -258,6 +269,8 @@ class Autotuner(KernelInterface):
 
         if self._do_bench is not None:
             result = self._do_bench(call, quantiles=(0.5, 0.2, 0.8))
+            if result is None:
+                raise WrongTuning("autotune: its do_bench returned None, and no time")
         else:
             result = do_bench(call, self.warmup_ms, self.rep_ms, quantiles=(0.5, 0.2, 0.8))
         self.pre_hook(named, reset_only=True)
@@ -288,7 +301,7 @@ class Autotuner(KernelInterface):
         """The configurations to measure."""
         configs = self.configs
         if self.early_config_prune is not None:
-            configs = [*self.early_config_prune(configs, self.nargs, **keywords)]
+            configs = [*(self.early_config_prune(configs, self.nargs, **keywords) or ())]
             if not configs:
                 raise AutotunerError(
                     "No valid autotuner configs after pruning. `early_config_prune` should return "
@@ -299,10 +312,10 @@ class Autotuner(KernelInterface):
         top = self.configs_top_k
         if isinstance(top, float) and top <= 1.0:
             count = max(1, int(len(configs) * top))
-        elif isinstance(top, int):
+        elif isinstance(top, int) and top > 0:
             count = top
         else:
-            raise TypeError(f"top_k is a share up to 1.0 or a count, not {top!r}")
+            raise WrongTuning(f"autotune: top_k is a share up to 1.0 or a count, not {top!r}")
         if count >= len(configs):
             return configs
         model = self.perf_model

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
 from gridlane.core.errors import ArgumentError
+
+
+def _whole(what: str, numbers: Sequence[int]) -> list[int]:
+    try:
+        return [operator.index(each) for each in numbers]
+    except TypeError:
+        raise ArgumentError(
+            f"the {what} of a descriptor are whole numbers, not {numbers!r}"
+        ) from None
 
 
 class TensorDescriptor:
@@ -31,7 +41,7 @@ class TensorDescriptor:
         padding: str = "zero",
     ) -> None:
         self.base, self.padding = base, padding
-        self.shape, self.strides = [*shape], [*strides]
+        self.shape, self.strides = _whole("extents", shape), _whole("strides", strides)
         self.block_shape = [*block_shape]
         ranks = {len(self.shape), len(self.strides), len(self.block_shape)}
         if len(ranks) != 1:
