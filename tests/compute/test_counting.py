@@ -9,6 +9,7 @@ from tests.devices import DEVICES
 from tests.effort import examples
 
 import gridlane
+from gridlane import cuda
 from gridlane.compute import Tensor, compute, f32, i32, i64, parallel, scanning, u8, u32
 from gridlane.compute.counting import Counts
 
@@ -110,6 +111,24 @@ def test_any_shape_counts(rows, columns, size, seed):
     with gridlane.device("interp"):
         of_rows(x, bins)
     assert (bins == wanted).all()
+
+
+def test_calls_for_other_arrays_repeat_the_launches(counts):
+    """Of arrays of the device, which the first call's are like."""
+    with gridlane.device("interp"):
+        for nest, weight, size, start in (
+            (of_line, 2_000_000_011, (300,), None),
+            (of_rows_from, 1, (3, 40), -4),
+        ):
+            kind = np.int64 if start is None else np.int32
+            for _ in range(4):
+                x = RNG.integers(0, size[-1], (*size[:-1], 4000)).astype(kind)
+                before = RNG.integers(0, 99, size).astype(kind)
+                bins = cuda.to_device(before)
+                nest(cuda.to_device(x), bins)
+                first = before if start is None else np.full(size, start, kind)
+                assert (bins.copy_to_host() == by_numpy(x, first, weight)).all()
+    assert 2 <= len(counts) < 8  # the others are repeated launches
 
 
 @pytest.mark.parametrize("device", ["cpu", "interp"])

@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gridlane import cuda
+from gridlane.algorithms.inner.launching import Kernel, kernel
 from gridlane.compute.freedom import Freedom
 from gridlane.compute.model import Access, Nest, Statement
 from gridlane.compute.polyhedra import Polyhedra
@@ -27,6 +28,7 @@ from gridlane.compute.sums import in_memory
 from gridlane.compute.tensors import TensorType
 from gridlane.core.dtypes import DType
 from gridlane.core.frozen import frozen
+from gridlane.cuda.arrays.devicearray import DeviceNDArray
 from gridlane.launch import current
 
 _THREADS = 256
@@ -55,7 +57,7 @@ class Counts:
         start: what bins have before; None for what they have at the call.
     """
 
-    is_of_algorithms: ClassVar[bool] = False
+    is_of_algorithms: ClassVar[bool] = True
 
     source: str
     target: str
@@ -79,7 +81,7 @@ class Counts:
 
     def run(self, given: dict[str, Any], out: Any) -> None:
         """Add the counts to the bins."""
-        x, bins = in_memory(given[self.source]), in_memory(given[self.target])
+        x, bins = (_on_device(given[each]) for each in (self.source, self.target))
         rows, size = prod(x.shape[: self.rows]), bins.shape[-1]
         columns = prod(x.shape[self.rows :])
         if not rows:
@@ -99,7 +101,7 @@ class Counts:
         )  # fmt: skip
 
 
-@cuda.jit(fp64="exact")
+@kernel
 def fill_bins(bins, start):
     """Store a number in all bins."""
     for k in range(cuda.grid(1), bins.size, cuda.gridsize(1)):
@@ -107,10 +109,10 @@ def fill_bins(bins, start):
 
 
 @cache
-def _adding(dtype: Any) -> Any:
+def _adding(dtype: Any) -> Kernel:
     """The kernel for values of a type."""
 
-    @cuda.jit(fp64="exact")
+    @kernel
     def add_counts(x, bins, columns, size, copies, weight):
         """Add ``weight`` to the bin of each element of a row, for a row of blocks along y."""
         own = cuda.shared.array(_ROOM, np.uint32)
@@ -235,6 +237,12 @@ def _read(nest: Nest, adder: Statement, node: ast.expr) -> Access | None:
         return None
     loc = nest.place(node)
     return next((each for each in adder.reads if each.loc == loc), None)
+
+
+def _on_device(array: Any) -> Any:
+    """An array of the device: a tensor of torch's too, so that its launches can be repeated."""
+    known = in_memory(array)
+    return known if isinstance(known, DeviceNDArray) else cuda.as_cuda_array(known)
 
 
 def _dtype(array: Any) -> np.dtype[Any]:

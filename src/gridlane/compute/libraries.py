@@ -24,8 +24,8 @@ class Library(Protocol):
     Attributes:
         sums: the name of the variable of sums, and the type of their tensor.
         rest: the nest that reads the sums; None where the result is computed as it is.
-        is_of_algorithms: whether a run is launches of ``gridlane.algorithms`` on the arguments and
-            nothing else, so that these can be repeated.
+        is_of_algorithms: whether a run is launches as those of ``gridlane.algorithms``, on the
+            default stream, on the arguments and nothing else, so that these can be repeated.
     """
 
     is_of_algorithms: ClassVar[bool]
