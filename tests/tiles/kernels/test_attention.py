@@ -127,6 +127,15 @@ def test_floats_of_8_bits(device, rng, dtype):
     )
 
 
+@pytest.mark.parametrize("dtype", NARROW)
+def test_all_floats_of_8_bits(device, dtype):
+    """Of one key: a result is its value."""
+    v = np.arange(256, dtype=np.uint8).view(dtype).reshape(256, 1, 1, 1)
+    zero = np.zeros_like(v)
+    got = kernels.attention(zero, zero, v)
+    np.testing.assert_array_equal(got, v.astype(np.float16))
+
+
 def test_packed_floats_of_8_bits(device, rng):
     q, k, v = (
         rng.standard_normal((12, heads, 8)).astype(NARROW[0]) for heads in (4, 2, 2)

@@ -164,6 +164,51 @@ def test_many_tiles(device, rng, monkeypatch, width):
         near(got, exact.attention(*one, True, **options)[0].transpose(1, 0, 2))
 
 
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("per_head", [True, False])
+def test_copies_of_caches_of_8_bits(rng, monkeypatch, dtype, per_head):
+    """Which the programs of GPUs with tensor maps read."""
+    monkeypatch.setattr(prefills, "has_warpgroups", lambda: True)
+    starts, lengths = np.array([0, 70, 70, 75]), np.array([50, 3, 96])
+    q, k = (rng.standard_normal((75, heads, 64)).astype(dtype) for heads in (4, 2))
+    v = rng.standard_normal((75, 2, 72)).astype(dtype)
+    keys, values = (
+        rng.standard_normal((12, 32, 2, width)).astype(ml_dtypes.float8_e4m3fn)
+        for width in (64, 72)
+    )
+    tables = rng.permutation(12)[:9].reshape(3, 3)  # too few for new tokens
+    scales = rng.uniform(0.5, 2, (2, 3, 2)).astype(np.float32)
+    scales = scales if per_head else scales[:, 0, 0]
+    words = {"k_scale": np.asarray(scales[0]), "v_scale": np.asarray(scales[1])}
+    rest = tables, lengths, starts
+    calls = []
+    tiles = prefills.described_prefill_tiles
+    monkeypatch.setattr(prefills, "described_prefill_tiles", _Noted(tiles, calls))
+    got = kernels.paged_prefill(q, k, v, keys, values, *rest, **words)
+    assert calls
+    monkeypatch.setattr(prefills, "has_warpgroups", lambda: False)
+    wanted = kernels.paged_prefill(q, k, v, keys, values, *rest, **words)
+    near(got, exact.wide(wanted))
+    monkeypatch.setattr(prefills, "has_warpgroups", lambda: True)
+    tables[0, 0], lengths[2] = -1, 97  # more than the pages of its table have
+    got = kernels.paged_prefill(q, k, v, keys, values, *rest, **words)
+    assert np.isnan(got).all()
+    lengths[2] = 96
+    got = kernels.paged_prefill(q, k, v, keys, values, *rest, **words)
+    assert np.isnan(got[:70]).all() and np.isfinite(got[70:]).all()
+
+
+class _Noted:
+    """A program whose launches are noted."""
+
+    def __init__(self, function, calls) -> None:
+        self.function, self.calls = function, calls
+
+    def __getitem__(self, grid):
+        self.calls.append(grid)
+        return self.function[grid]
+
+
 def test_pages_that_there_are_not(device, rng):
     args = case(rng)
     args[5][2, 0], args[5][0, 1] = 100, -1

@@ -47,6 +47,7 @@ from gridlane.tiles.kernels.programs.paged import (
     append_tiles,
     paged_prefill_tiles,
     token_places,
+    widened_pages,
 )
 
 _LIMITS = {
@@ -148,17 +149,28 @@ def append_paged(
         scales.append(made)
     if not new_keys.size and not new_values.size:
         return
+    _append((new_keys, new_values), cache, table, length, begins, (scales[0], scales[1]))
+
+
+def _append(
+    fresh: tuple[Operand, Operand],
+    cache: tuple[Operand, Operand],
+    tables: Operand,
+    lengths: Operand,
+    starts: Operand,
+    scales: tuple[Operand | None, Operand | None],
+) -> None:
+    (tokens, heads, width), value_width = fresh[0].shape, fresh[1].shape[2]
     none = all(each is None for each in scales)
     steps = tuple([each.strides[0] if each is not None and each.shape else 0 for each in scales])
     pages, page = cache[0].shape[:2]
     append_tiles[(-(-tokens // _TOKENS) * heads,)](
-        new_keys.value, new_values.value, cache[0].value, cache[1].value, table.value, length.value,
-        begins.value, tokens, begins.size - 1, pages, page, table.shape[1] * page, heads, width,
-        value_width, new_keys.strides, new_values.strides, cache[0].strides, cache[1].strides,
-        table.strides, length.strides[0], None if none else tuple(map(value_of, scales)), steps,
+        fresh[0].value, fresh[1].value, cache[0].value, cache[1].value, tables.value, lengths.value,
+        starts.value, tokens, starts.size - 1, pages, page, tables.shape[1] * page, heads, width,
+        value_width, fresh[0].strides, fresh[1].strides, cache[0].strides, cache[1].strides,
+        tables.strides, lengths.strides[0], None if none else tuple(map(value_of, scales)), steps,
         M=_TOKENS, WIDTH=power_of_2(width), VALUES=power_of_2(value_width),
-        LIMIT=_LIMITS.get(cache[0].dtype, 0.0),
-        INDEX=index_type(new_keys, new_values, *cache, table),
+        LIMIT=_LIMITS.get(cache[0].dtype, 0.0), INDEX=index_type(*fresh, *cache, tables),
     )  # fmt: skip
 
 
@@ -189,7 +201,8 @@ def paged_prefill(
         k, v: of the same tokens, of shapes (tokens, heads of keys, width) and (tokens, heads of
             keys, width of values), and q's dtype; None where the cache has them already, behind
             the others, which is quickest.
-        keys, values: the cache, as of ``append_paged``.
+        keys, values: the cache, as of ``append_paged``. On Hopper one of floats of 8 bits is first
+            copied, as far as tables list it, to numbers of q's dtype.
         tables, lengths: as of ``paged_attention``; the lengths are those before the new tokens. A
             page that the cache does not have makes NaN.
         starts: as of ``packed_positions``. Tokens of no sequence have undefined results.
@@ -281,6 +294,8 @@ class Prefill(NamedTuple):
 
 
 def _launch(call: Prefill) -> None:
+    if call.fresh is not None and _gains_of_copies(call):
+        call = _copied(call, call.fresh)
     tokens, heads, width = call.q.shape
     pages, page, far = call.cache[0].shape[:3]
     most, window = call.tables.shape[1] * page, checked_window(call.weighing.window)
@@ -309,6 +324,41 @@ def _launch(call: Prefill) -> None:
         call.out.strides, *scale_arguments(call.scales), M=tile.rows, N=tile.columns,
         SUM=sum_type(call.q.dtype), num_warps=tile.warps, **call.constants,
     )  # fmt: skip
+
+
+def _gains_of_copies(call: Prefill) -> bool:
+    """Whether a cache of floats of 8 bits is first copied to numbers of 16 bits, which products by
+    tensor maps read."""
+    if call.cache[0].dtype not in NARROW:
+        return False
+    like = tuple([Operand(e.name, e.value, e.shape, e.strides, call.q.dtype) for e in call.cache])
+    return _described_columns(call._replace(fresh=None, cache=(like[0], like[1]))) is not None
+
+
+def _copied(call: Prefill, fresh: tuple[Operand, Operand]) -> Prefill:
+    """The same call of a cache of q's dtype, with pages for each sequence that have the new tokens
+    as well."""
+    pages, page, far = call.cache[0].shape[:3]
+    sequences, entries = call.tables.shape
+    slots = entries + -(-call.longest // page)
+    tables = new("tables", call.q, (sequences, slots), "int32")
+    made: list[Operand] = []
+    for each, scale in zip(call.cache, call.scales[1:], strict=True):
+        shape = sequences * slots, page, far, each.shape[3]
+        made.append(new(each.name, call.q, shape, call.q.dtype))
+        widened_pages[(sequences * slots * far,)](
+            each.value, made[-1].value, call.tables.value, call.lengths.value,
+            None if len(made) > 1 else tables.value, slots, entries, pages, page, far,
+            each.shape[3], each.strides, made[-1].strides, call.tables.strides,
+            call.lengths.strides[0], value_of(scale),
+            scale.strides if scale is not None and scale.shape else (0, 0), ROWS=_TOKENS,
+            WIDTH=power_of_2(each.shape[3]), INDEX=index_type(each, made[-1], call.tables),
+        )  # fmt: skip
+    whole = call._replace(
+        fresh=None, cache=(made[0], made[1]), tables=tables, scales=(None, None, None)
+    )
+    _append(fresh, whole.cache, tables, call.lengths, call.starts, (None, None))
+    return whole
 
 
 def _tile(call: Prefill, keys: int) -> AttentionBlocks:

@@ -232,7 +232,19 @@ def attention_tiles(
 
 
 @jit
+def in_halves(x):
+    """Floats of 8 bits as float16. Those of 4 bits of exponent are its bits, but for a factor, and
+    for NaN."""
+    if x.dtype == tl.float8e4nv:
+        bits = x.to(tl.uint8, bitcast=True).to(tl.uint16)
+        rest = bits & 127
+        made = (((bits & 128) << 8) | (rest << 7)).to(tl.float16, bitcast=True) * 256.0
+        return tl.where(rest == 127, float("nan"), made)
+    return x.to(tl.float16)
+
+
+@jit
 def widened_elements(x, out, count, BLOCK: tl.constexpr, INDEX: tl.constexpr):
-    """Elements in a row, in another type."""
+    """Floats of 8 bits in a row, in float16."""
     i = tl.program_id(0).to(INDEX) * BLOCK + tl.arange(0, BLOCK)
-    tl.store(out + i, tl.load(x + i, mask=i < count), mask=i < count)
+    tl.store(out + i, in_halves(tl.load(x + i, mask=i < count)), mask=i < count)

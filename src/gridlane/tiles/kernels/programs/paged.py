@@ -6,6 +6,7 @@ from gridlane.frontends.triton import language as tl
 from gridlane.tiles.jit import jit
 from gridlane.tiles.kernels.programs.attention import (
     attend,
+    in_halves,
     is_wide,
     key_range,
     load_rows,
@@ -226,6 +227,42 @@ def append_tiles(
     )  # fmt: skip
 
 
+@jit(do_not_specialize=("slots", "entries", "pages", "heads"))
+def widened_pages(
+    cache, out, tables, lengths, own, slots, entries, pages, page, heads, width, steps, out_steps,
+    table_steps, length_step, scale, scale_steps, ROWS: tl.constexpr, WIDTH: tl.constexpr,
+    INDEX: tl.constexpr,
+):  # fmt: skip
+    """A page of floats of 8 bits of one head of a sequence, times its scale, to the page that the
+    sequence has in ``out``; its number goes to ``own``, if that is an array. A page that the cache
+    does not have is NaN."""
+    place = tl.program_id(0)
+    head = (place % heads).to(INDEX)
+    slot, batch = place // heads % slots, (place // heads // slots).to(INDEX)
+    if own is not None:
+        number = batch * slots + slot
+        tl.store(own + number, number.to(tl.int32), mask=place % heads == 0)
+    length = tl.load(lengths + batch * length_step)
+    if slot.to(tl.int64) * page < length:
+        at = tables + batch * table_steps[0] + slot.to(INDEX) * table_steps[1]
+        which = tl.load(at, mask=slot < entries, other=-1)
+        known = (which >= 0) & (which < pages)
+        factor = tl.full((), 1.0, tl.float32)
+        if scale is not None:
+            factor = tl.load(scale + batch * scale_steps[0] + head * scale_steps[1])
+        cache += which.to(INDEX) * steps[0] + head * steps[2]
+        out += (batch * slots + slot) * out_steps[0] + head * out_steps[2]
+        d = tl.arange(0, WIDTH).to(INDEX)
+        for first in range(0, page, ROWS):
+            i = (first + tl.arange(0, ROWS)).to(INDEX)
+            inside = (i[:, None] < page) & (d[None, :] < width)
+            where = cache + i[:, None] * steps[1] + d[None, :] * steps[3]
+            tile = in_halves(tl.load(where, mask=inside & known)).to(tl.float32) * factor
+            tile = tl.where(known, tile, float("nan"))
+            where = out + i[:, None] * out_steps[1] + d[None, :] * out_steps[3]
+            tl.store(where, tile, mask=inside)
+
+
 @jit
 def attend_paged(
     mine, k, v, tables, begin, end, place, window, pages, page, table_step, k_steps, v_steps, width,
@@ -243,7 +280,9 @@ def attend_paged(
         which, slot = which.to(INDEX), (j % page).to(INDEX)
         key = load_paged(
             k, which, slot, inside & known, k_steps[0], k_steps[1], k_steps[3], width, WIDTH, INDEX
-        ).to(mine.dtype)
+        )
+        if key.dtype != mine.dtype:
+            key = in_halves(key).to(mine.dtype)
         scores = tl.dot(mine, tl.trans(key), input_precision="ieee", out_dtype=SUM)
         scores = scaled_scores(scores, factor, SCALE, SOFTCAP, is_wide(mine.dtype))
         seen = inside[None, :]
@@ -263,7 +302,9 @@ def attend_paged(
         value = load_paged(
             v, which, slot, inside & known, v_steps[0], v_steps[1], v_steps[3], values, VALUES,
             INDEX,
-        ).to(mine.dtype)  # fmt: skip
+        )  # fmt: skip
+        if value.dtype != mine.dtype:
+            value = in_halves(value).to(mine.dtype)
         total = tl.dot(
             powers.to(mine.dtype), value, total * kept[:, None],
             input_precision="ieee", out_dtype=SUM,
