@@ -125,6 +125,8 @@ def test_registers_are_limited_on_nvidia_alone(device):
         ({"launch_bounds": 0}, "launch_bounds=0; they are"),
         ({"launch_bounds": (64, 2, 1)}, "they are the threads of a block"),
         ({"workgroup": (16, 16), "launch_bounds": 128}, "has 256 threads, and launch_bounds 128"),
+        ({"workgroup": 16}, "a workgroup has one to three extents of at least 1: 16"),
+        ({"workgroup": (2.5,)}, r"at least 1: \(2.5,\)"),
         ({"max_registers": 2}, "max_registers=2; it must be at least 16"),
         ({"shared_bytes": -1}, "shared_bytes=-1; it must be 0 or more"),
         ({"compile_target": "both"}, "compile_target='both'; it must be device or het"),

@@ -63,6 +63,29 @@ def with_members(node: isl.ScheduleNode, order: list[int]) -> isl.ScheduleNode:
     return node
 
 
+def changed(
+    schedule: isl.Schedule, change: Callable[[isl.ScheduleNode], isl.ScheduleNode]
+) -> isl.Schedule:
+    """A schedule whose nodes are changed, the innermost first.
+
+    Raises:
+        BaseException: of the change, or of a signal meanwhile; isl would print and drop it.
+    """
+    errors: list[BaseException] = []
+
+    def guarded(node: isl.ScheduleNode) -> isl.ScheduleNode:
+        try:
+            return node if errors else change(node)
+        except BaseException as error:
+            errors.append(error)
+            return node
+
+    found = schedule.map_schedule_node_bottom_up(guarded)
+    if errors:
+        raise errors[0]
+    return found
+
+
 CHANGES: dict[str, Callable[[isl.ScheduleNode], isl.ScheduleNode]] = {
     "": same, ", parallel ones first": parallel_first, ", the second first": turned(1),
     ", the third first": turned(2), ", as wavefronts": wavefront,

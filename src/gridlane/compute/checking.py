@@ -15,6 +15,9 @@ from gridlane.core.dtypes import DType
 from gridlane.core.errors import ArgumentError
 from gridlane.core.source import Loc, describe
 
+_MOST = 4096
+"""Values of extents and integer arguments whose results are kept."""
+
 
 class Bounds:
     """The affine accesses of a nest that leave their arrays, and for which extents they do."""
@@ -55,6 +58,8 @@ class Bounds:
         names = self.polyhedra.nest.parameters
         key = tuple([values[name] for name in names])
         if key not in self._known:
+            if len(self._known) >= _MOST:
+                self._known.clear()
             with LOCK:
                 self._known[key] = self._message(dict(zip(names, key, strict=True)))
         if self._known[key]:

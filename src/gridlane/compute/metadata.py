@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any
 
 from gridlane.compute.hints import Hints
@@ -54,8 +55,8 @@ def metadata_of(
     Raises:
         ArgumentError: they do not.
     """
-    if workgroup is not None and not (1 <= len(workgroup) <= 3 and min(workgroup) >= 1):
-        raise ArgumentError(f"a workgroup has one to three extents of at least 1: {workgroup}")
+    if workgroup is not None and not _is_block(workgroup):
+        raise ArgumentError(f"a workgroup has one to three extents of at least 1: {workgroup!r}")
     bounds = (launch_bounds,) if isinstance(launch_bounds, int) else tuple(launch_bounds or ())
     if len(bounds) > 2 or any(type(each) is not int or each < 1 for each in bounds):
         raise ArgumentError(
@@ -72,6 +73,11 @@ def metadata_of(
     if type(shared_bytes) is not int or shared_bytes < 0:
         raise ArgumentError(f"shared_bytes={shared_bytes!r}; it must be 0 or more")
     return made
+
+
+def _is_block(given: Any) -> bool:
+    is_one = isinstance(given, tuple | list) and 1 <= len(given) <= 3
+    return is_one and all(isinstance(each, Integral) and int(each) >= 1 for each in given)
 
 
 def _threads(metadata: Metadata) -> int:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 import islpy as isl
 
-from gridlane.compute.bands import CHANGES
+from gridlane.compute.bands import CHANGES, changed
 from gridlane.compute.model import Statement
 from gridlane.compute.polyhedra import Polyhedra
 from gridlane.core.frozen import frozen
@@ -87,7 +87,7 @@ def orders_of(polyhedra: Polyhedra) -> Iterator[Order]:
             continue
         for word, change in CHANGES.items():
             with bounded(is_apart) as is_done:
-                found = scheduler.order(schedule.map_schedule_node_bottom_up(change))
+                found = scheduler.order(changed(schedule, change))
                 is_new = not any(found.map.is_equal(each) for each in seen)
             if is_done() and is_new:
                 seen.append(found.map)

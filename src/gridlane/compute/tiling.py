@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import islpy as isl
 
-from gridlane.compute.bands import members, parallel_first, wavefront, with_members
+from gridlane.compute.bands import changed, members, parallel_first, wavefront, with_members
 from gridlane.compute.polyhedra import Polyhedra
 from gridlane.compute.schedules import Order, Scheduler, bounded
 from gridlane.compute.strides import Stride, Strides
@@ -33,7 +33,7 @@ def orders_of_tiles(polyhedra: Polyhedra) -> Iterator[Order]:
         return
     tiles = _Tiles(scheduler, strides)
     with bounded(is_apart=False, is_coincident=False) as is_done:
-        tiled = schedule.map_schedule_node_bottom_up(tiles.change)
+        tiled = changed(schedule, tiles.change)
         found = scheduler.order(tiled)
     if not is_done() or not tiles.rows:
         return
