@@ -121,7 +121,7 @@ def test_threads(window):
     constants = {
         "width": width, "values": width, "q_steps": (group * width, width, 1),
         "k_steps": (page * width, width, width, 1), "v_steps": (page * width, width, width, 1),
-        "table_steps": (4, 1), "length_step": 1, "SCALE": 0.125, "SOFTCAP": None,
+        "table_steps": (4, 1), "length_step": 1, "SCALE": 0.125,
         "WINDOW": window is not None, "M": 64, "N": 64, "WIDTH": width, "VALUES": width,
         "INDEX": tl.int32,
     }  # fmt: skip

@@ -182,15 +182,16 @@ def _launch(
         q.strides, k.strides, v.strides, tables.strides, lengths.strides[0],
     )  # fmt: skip
     options: dict[str, Any] = {
-        "SCALE": scale_of(weighing.scale, width), "SOFTCAP": checked_softcap(weighing.softcap),
-        "WINDOW": weighing.window is not None, "M": max(power_of_2(group), least), "N": columns,
-        "WIDTH": power_of_2(width), "VALUES": power_of_2(values), "INDEX": index,
+        "SCALE": scale_of(weighing.scale, width), "WINDOW": weighing.window is not None,
+        "M": max(power_of_2(group), least), "N": columns, "WIDTH": power_of_2(width),
+        "VALUES": power_of_2(values), "INDEX": index,
     }  # fmt: skip
+    softcap = checked_softcap(weighing.softcap)
     grid = (sequences * heads * count,)
     if boxes is not None:
         described_paged_parts[grid](q.value, *boxes, *arrays, *rest, **options, num_stages=_STAGES)
     else:
-        paged_attention_parts[grid](q.value, *arrays, *rest, **options, SUM=kind)
+        paged_attention_parts[grid](q.value, *arrays, *rest, **options, SUM=kind, SOFTCAP=softcap)
     join_parts[(sequences * heads * group,)](
         split.value, logs.value, out.value, heads, group, count, values, out.strides,
         PARTS=power_of_2(count), VALUES=power_of_2(values), SUM=kind, INDEX=index,

@@ -13,7 +13,7 @@ from gridlane.tiles.kernels.programs.paged import attend_newest, store_part
 def described_paged_parts(
     q, k_boxes, v_boxes, k, v, tables, lengths, out, logs, pages, page, most, heads, group, parts,
     window, width, values, q_steps, k_steps, v_steps, table_steps, length_step,
-    SCALE: tl.constexpr, SOFTCAP: tl.constexpr, WINDOW: tl.constexpr, M: tl.constexpr,
+    SCALE: tl.constexpr, WINDOW: tl.constexpr, M: tl.constexpr,
     N: tl.constexpr, WIDTH: tl.constexpr, VALUES: tl.constexpr, INDEX: tl.constexpr,
 ):  # fmt: skip
     """As ``paged_attention_parts``, of pages whose tokens are a multiple of N. Boxes are tiles of
@@ -46,7 +46,7 @@ def described_paged_parts(
     if WINDOW:
         total, weight, largest = attend_newest(
             mine, k, v, tables, begin, tl.minimum(start, end), length - window, total, weight,
-            largest, pages, page, width, values, k_steps, v_steps, table_steps[1], SCALE, SOFTCAP,
+            largest, pages, page, width, values, k_steps, v_steps, table_steps[1], SCALE, None,
             True, N, WIDTH, VALUES, tl.float32, INDEX,
         )  # fmt: skip
     for at in range(start, stop, N):
@@ -55,7 +55,7 @@ def described_paged_parts(
         box, slot = tl.where(known, which, 0).to(tl.int32), at % page
         key = k_boxes.load([box, head, slot, 0]).reshape(N, WIDTH)
         scores = tl.dot(mine, tl.trans(key))
-        scores = scaled_scores(scores, None, SCALE, SOFTCAP, False)
+        scores = scaled_scores(scores, None, SCALE, None, False)
         scores = tl.where(known, scores, float("nan"))
         higher = tl.maximum(largest, tl.max(scores, axis=1))
         shift = tl.where(higher == -float("inf"), 0.0, higher)
@@ -67,7 +67,7 @@ def described_paged_parts(
         largest = higher
     total, weight, largest = attend_newest(
         mine, k, v, tables, stop, end, length - window, total, weight, largest, pages, page, width,
-        values, k_steps, v_steps, table_steps[1], SCALE, SOFTCAP, WINDOW, N, WIDTH, VALUES,
+        values, k_steps, v_steps, table_steps[1], SCALE, None, WINDOW, N, WIDTH, VALUES,
         tl.float32, INDEX,
     )  # fmt: skip
     store_part(total, weight, largest, out, logs, place, group, values, M, VALUES, INDEX)
