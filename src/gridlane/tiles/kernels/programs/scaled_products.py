@@ -44,8 +44,9 @@ def scaled_product_tiles(
     of ROWS rows, one of b that of COLUMNS columns, both of BLOCK elements of the inner dimension.
     ``out_steps`` are those of rows, columns and parts.
 
-    Scales are loaded while the products before run; those of columns, which pass through shared
-    memory, a step earlier than the others.
+    Scales are loaded while products run; those of columns, which pass through shared memory, two
+    steps ahead. Barriers wait for loads in front of them, so there are none between the products
+    and the barriers behind these.
     """
     down, across = tl.cdiv(m, M), tl.cdiv(n, N)
     for place in range(tl.program_id(0), count, tl.num_programs(0)):
@@ -59,17 +60,16 @@ def scaled_product_tiles(
         left = scale_a + (rows // ROWS).to(INDEX) * scale_a_steps[0]
         right = scale_b + (columns // COLUMNS).to(INDEX) * scale_b_steps[1]
         total = tl.zeros((M, N), tl.float32)
-        down_scale = load_scales(left, scale_a_steps[1], rows, m, first, last, BLOCK, INDEX)
         across_scale = load_scales(right, scale_b_steps[0], columns, n, first, last, BLOCK, INDEX)
         ahead = load_scales(right, scale_b_steps[0], columns, n, first + K, last, BLOCK, INDEX)
         for at in range(first, last, K):
+            down_scale = load_scales(left, scale_a_steps[1], rows, m, at, last, BLOCK, INDEX)
             one, other = factor_tiles(
                 a, b, at, last, row * M, column * N, m, n, a_steps, b_steps, DESCRIBED, M, N, K,
                 INDEX,
             )  # fmt: skip
             sums = tl.dot(one, other, input_precision="ieee", out_dtype=tl.float32)
             total += sums * (down_scale[:, None] * across_scale[None, :])
-            down_scale = load_scales(left, scale_a_steps[1], rows, m, at + K, last, BLOCK, INDEX)
             across_scale = ahead
             ahead = load_scales(right, scale_b_steps[0], columns, n, at + 2 * K, last, BLOCK, INDEX)
         i, j = rows.to(INDEX), columns.to(INDEX)
