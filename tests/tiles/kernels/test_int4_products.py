@@ -12,6 +12,7 @@ import gridlane
 from gridlane import cuda
 from gridlane.core.errors import ArgumentError
 from gridlane.tiles import kernels
+from gridlane.tiles.kernels import int4_products
 
 SHADERS = [each for each in DEVICES if each not in ("cpu", "cuda")]
 
@@ -48,6 +49,17 @@ def test_extents(device, rng, extents, groups):
     plain = kernels.int4_matmul(a, weights, scales)
     none = kernels.int4_matmul(a, weights, scales, np.zeros_like(args[3]))
     exact.close(plain, exact.wide(none), 64)
+
+
+@pytest.mark.parametrize("dtype", exact.FLOATS[:3])
+def test_words_of_eight_numbers(device, rng, monkeypatch, dtype):
+    """As GPUs read columns, of parts with one step as well."""
+    monkeypatch.setattr(int4_products, "_has_words", lambda packed, step: True)
+    args, wanted = case(rng, (2, 128, 640), 5, dtype, 256)
+    for parts in (1, 2, 5):
+        exact.close(kernels.int4_matmul(*args, split_k=parts), wanted, 256)
+    args, wanted = case(rng, (1, 16, 96), 3, dtype)
+    exact.close(kernels.int4_matmul(*args), wanted, 64)
 
 
 @pytest.mark.parametrize("rows", [1, 5])

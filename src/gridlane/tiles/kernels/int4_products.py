@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gridlane.core.errors import ArgumentError
+from gridlane.frontends.triton import language as tl
 from gridlane.tiles.kernels.blocks import (
     least_rows,
     multiprocessors,
@@ -12,6 +13,7 @@ from gridlane.tiles.kernels.blocks import (
     product_blocks,
     record,
 )
+from gridlane.tiles.kernels.described import address_of_array
 from gridlane.tiles.kernels.norms import step_of, value_of
 from gridlane.tiles.kernels.operands import (
     FLOATS,
@@ -25,7 +27,11 @@ from gridlane.tiles.kernels.operands import (
     sum_type,
 )
 from gridlane.tiles.kernels.products import ACTIVATIONS
-from gridlane.tiles.kernels.programs.int4_products import int4_row_tiles, int4_tiles
+from gridlane.tiles.kernels.programs.int4_products import (
+    int4_row_tiles,
+    int4_tiles,
+    int4_word_tiles,
+)
 from gridlane.tiles.kernels.programs.products import add_parts
 
 _LEAST_GROUP = 32
@@ -142,7 +148,12 @@ def _launch(
     strides = a.strides, packed.strides, scales.strides, zeros.strides if zeros else (0, 0)
     arrays = a.value, packed.value, scales.value, value_of(zeros), target.value
     constants: dict[str, Any] = {"N": columns, "STEP": step, "SUM": kind, "INDEX": index}
-    if is_row:
+    if is_row and n % columns == 0 and _has_words(packed, step) and kind is tl.float32:
+        del constants["SUM"]
+        int4_word_tiles[(tiles * parts,)](
+            *arrays, n, count, group, parts, *strides, out_steps, **constants
+        )
+    elif is_row:
         int4_row_tiles[(tiles * parts,)](
             *arrays,
             n,
@@ -166,3 +177,14 @@ def _launch(
             (0, 0, *out.strides), (0, 0, step_of(bias), (0, 0, 0, 0)), ACTIVATION=activation,
             M=high, N=width, SUM=kind, INDEX=index,
         )  # fmt: skip
+
+
+def _has_words(packed: Operand, step: int) -> bool:
+    """Whether a GPU reads columns by words of eight numbers."""
+    return (
+        record().name == "cuda"
+        and packed.strides[1] == 1
+        and packed.strides[0] % 4 == 0
+        and address_of_array(packed.value) % 4 == 0
+        and step % 4 == 0
+    )

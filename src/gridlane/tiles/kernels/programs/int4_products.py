@@ -62,6 +62,61 @@ def int4_row_tiles(
 
 
 @jit
+def nibble(words, zero, NUMBER: tl.constexpr):
+    """The numbers of 4 bits at a place in words, less zero points, times a power of 16, as floats;
+    and that power. They stay where they are, within the bits of 2 ** 23."""
+    SHIFT: tl.constexpr = 20 if NUMBER > 4 else 0
+    PLACE: tl.constexpr = NUMBER - 5 if NUMBER > 4 else NUMBER
+    bits = ((words >> SHIFT) & (15 << (4 * PLACE))) | 0x4B000000
+    return bits.to(tl.float32, bitcast=True) - (8388608.0 + zero * 16.0**PLACE)[:, None]
+
+
+@jit
+def load_words(rows, at, count, STEP: tl.constexpr):
+    """A step of bytes of rows as words, the last one where there is no other."""
+    begin = (rows + tl.minimum(at, count - STEP)).to(tl.pointer_type(tl.int32))
+    return tl.load(begin[:, None] + tl.arange(0, STEP // 4)[None, :])
+
+
+@jit
+def int4_word_tiles(
+    a, b, scales, zeros, out, n, count, group, parts, a_steps, b_steps, scale_steps, zero_steps,
+    out_steps, N: tl.constexpr, STEP: tl.constexpr, INDEX: tl.constexpr,
+):  # fmt: skip
+    """As ``int4_row_tiles`` with sums of float32, of columns that are a multiple of N and whose
+    bytes are neighbours, eight numbers at once; words are loaded two steps ahead."""
+    WORDS: tl.constexpr = STEP // 4
+    across = n // N
+    place = tl.program_id(0)
+    part, row = place % parts, (place // parts // across).to(INDEX)
+    columns = ((place // parts % across) * N + tl.arange(0, N)).to(INDEX)
+    first, last = inner_share(part, parts, count, STEP)
+    step = tl.arange(0, WORDS)
+    total = tl.zeros((N, WORDS), tl.float32)
+    b += columns * b_steps[0]
+    words = load_words(b, first, count, STEP)
+    ahead = load_words(b, first + STEP, count, STEP)
+    a += row * a_steps[0]
+    for begin in range(first, last, STEP):
+        which = (begin // group).to(INDEX)
+        scale = tl.load(scales + columns * scale_steps[0] + which * scale_steps[1])
+        zero = tl.zeros((N,), tl.float32)
+        if zeros is not None:
+            zero = tl.load(zeros + columns * zero_steps[0] + which * zero_steps[1]).to(tl.float32)
+        mine = a + (begin * 2 + step * 8).to(INDEX) * a_steps[1]
+        sums = tl.zeros((N, WORDS), tl.float32)
+        for number in tl.static_range(8):
+            power: tl.constexpr = 16.0 ** -(number - 5 if number > 4 else number)
+            x = tl.load(mine + number * a_steps[1]).to(tl.float32) * power
+            sums += nibble(words, zero, number) * x[None, :]
+        total += sums * scale.to(tl.float32)[:, None]
+        words = ahead
+        ahead = load_words(b, begin + 2 * STEP, count, STEP)
+    where = out + row * out_steps[0] + part.to(INDEX) * out_steps[2] + columns * out_steps[1]
+    tl.store(where, tl.sum(total, axis=1))
+
+
+@jit
 def int4_tiles(
     a, b, scales, zeros, out, m, n, count, group, parts, a_steps, b_steps, scale_steps, zero_steps,
     out_steps, M: tl.constexpr, N: tl.constexpr, STEP: tl.constexpr, SUM: tl.constexpr,
