@@ -198,7 +198,7 @@ def test_compaction_in_one_pass(monkeypatch, device):
     monkeypatch.setattr(one_pass_compaction, "compact", compact)
     monkeypatch.setattr(one_pass_compaction, "is_one_pass", lambda count: True)
     clear_all_caches()
-    counts = (1, 3071, 3072, 3073, 9217) if device == "interp" else (3073, MANY, 10 * MANY)
+    counts = (1, 8191, 8192, 8193, 20_001) if device == "interp" else (8193, MANY, 10 * MANY)
     try:
         with gridlane.device(device):
             for count in counts:

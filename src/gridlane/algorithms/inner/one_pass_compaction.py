@@ -22,15 +22,17 @@ from gridlane.algorithms.operators import Operator, OpKind, operator
 from gridlane.algorithms.sequences import Access, Code
 from gridlane.launch import current
 
-_THREADS = 256
+_THREADS, _BLOCKS = 512, 2
 _WARPS = _THREADS // 32
 _WARP_NUMBERS = tuple(range(_WARPS))
-_ITEMS = 12
+_ITEMS = 16
 _TURNS = tuple(range(_ITEMS))
 _TILE = _THREADS * _ITEMS
 _ALL = np.uint32(0xFFFFFFFF)
 _OUTSIDE = np.uint32(3)
 """The class of what is behind the last item."""
+_ABOVE = np.uint32(2)
+"""The bits of a class."""
 MOST = 1 << 31
 """Fewer items have counts of 32 bits."""
 
@@ -58,16 +60,15 @@ def words_of(count: int) -> int:
 def _compacting(classify: Operator, emit: Operator, totals: Code, outputs: int) -> Kernel:
     class_of, write, store_total = classify.function, emit.function, totals.store
     publish, look_back = one_pass.publishing(_sums()[1]), one_pass.looking_back(*_sums())
+    is_three = outputs > 2
     front_tiles, own_tile, all_tiles = one_pass.FRONT, one_pass.OWN, one_pass.PREFIX
 
-    @kernel
     def compact_tiles(ins, outs, words, total, count, number):
         """Write each tile's items to their places; the last one stores how many there are."""
         sums = cuda.shared.array(_WARPS, np.int64)
         before = cuda.shared.array(1, np.int64)
         turn = cuda.shared.array(1, np.int64)
-        classes = cuda.local.array(_ITEMS, np.uint32)
-        ranks = cuda.local.array(_ITEMS, np.uint32)
+        classes = cuda.local.array(_ITEMS, np.uint32)  # and ranks above them, below
         t = np.uint32(cuda.threadIdx.x)
         lane, warp = np.uint32(t & np.uint32(31)), np.uint32(t >> np.uint32(5))
         if t == 0:
@@ -88,17 +89,18 @@ def _compacting(classify: Operator, emit: Operator, totals: Code, outputs: int) 
         lower = np.uint32(cuda.lanemask_lt())
         zeros, ones = np.uint32(0), np.uint32(0)
         for k in _TURNS:
-            is_zero = np.uint32(cuda.ballot_sync(_ALL, classes[k] == 0))
-            is_one = np.uint32(cuda.ballot_sync(_ALL, classes[k] == 1))
-            below0 = np.uint32(zeros + np.uint32(cuda.popc(np.uint32(is_zero & lower))))
-            below1 = np.uint32(ones + np.uint32(cuda.popc(np.uint32(is_one & lower))))
-            ranks[k] = np.uint32(np.uint32(lane + np.uint32(k * 32)) - np.uint32(below0 + below1))
-            if classes[k] == 0:
-                ranks[k] = below0
-            if classes[k] == 1:
-                ranks[k] = below1
+            c = classes[k]
+            is_zero = np.uint32(cuda.ballot_sync(_ALL, c == 0))
+            below = np.uint32(zeros + np.uint32(cuda.popc(np.uint32(is_zero & lower))))
+            rank = np.uint32(np.uint32(lane + np.uint32(k * 32)) - below)
+            if is_three:
+                is_one = np.uint32(cuda.ballot_sync(_ALL, c == 1))
+                below1 = np.uint32(ones + np.uint32(cuda.popc(np.uint32(is_one & lower))))
+                rank = below1 if c == 1 else np.uint32(rank - below1)
+                ones = np.uint32(ones + np.uint32(cuda.popc(is_one)))
+            rank = below if c == 0 else rank
+            classes[k] = np.uint32(c | np.uint32(rank << _ABOVE))
             zeros = np.uint32(zeros + np.uint32(cuda.popc(is_zero)))
-            ones = np.uint32(ones + np.uint32(cuda.popc(is_one)))
         if lane == 0:
             sums[warp] = np.int64(zeros) | (np.int64(ones) << 32)
         cuda.syncthreads()
@@ -117,21 +119,24 @@ def _compacting(classify: Operator, emit: Operator, totals: Code, outputs: int) 
                 before[0] = seen
         cuda.syncthreads()
         front += before[0]
-        base0, base1 = front & 0xFFFFFFFF, front >> 32
-        base2 = base + np.int64(np.uint32(warp * (32 * _ITEMS))) - base0 - base1
+        base0, base1 = np.uint32(front & 0xFFFFFFFF), np.uint32(front >> 32)
+        base2 = np.uint32(np.uint32(base) + np.uint32(warp * (32 * _ITEMS)))
+        base2 = np.uint32(base2 - np.uint32(base0 + base1))
+        if not is_three:
+            base1 = base2
         for k in _TURNS:
-            c = classes[k]
+            c = np.uint32(classes[k] & _OUTSIDE)
             if c != _OUTSIDE:
                 start = base0 if c == 0 else (base1 if c == 1 else base2)
-                place = start + np.int64(ranks[k])
-                write(ins, outs, base + (first + k * 32), np.int32(c), place)
+                place = np.uint32(start + np.uint32(classes[k] >> _ABOVE))
+                write(ins, outs, base + (first + k * 32), np.int32(c), np.int64(place))
         if t == 0 and base + inside == count:
             both = before[0] + whole
             store_total(total, 0, both & 0xFFFFFFFF)
             if outputs > 2:
                 store_total(total, 1, both >> 32)
 
-    return compact_tiles
+    return kernel(compact_tiles, launch_bounds=(_THREADS, _BLOCKS))
 
 
 def compact(
