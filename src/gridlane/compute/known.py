@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gridlane.compute.ordering import in_order_of, side_stream
+from gridlane.compute.ordering import in_order_of, side_stream_of_tensors
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
 from gridlane.cuda.interop.dlpack_read import IS_TENSOR, host_view
 from gridlane.launch import geometry, launcher
@@ -36,7 +36,7 @@ def key_of(device: Device, args: tuple[Any, ...]) -> tuple[Hashable, ...] | None
         NumPy's or a GPU's tensor of torch's that the device takes as it is.
     """
     parts: list[Hashable] = [device]
-    tensor = None
+    has_tensor = False
     for each in args:
         kind = each.__class__
         if kind is np.ndarray:
@@ -50,14 +50,14 @@ def key_of(device: Device, args: tuple[Any, ...]) -> tuple[Hashable, ...] | None
             if part is None:
                 return None
             parts.append(part)
-            tensor = each
+            has_tensor = True
         elif kind is int:
             parts.append(each)
         elif kind is float:
             parts.append(kind)  # its value is a kernel's alone
         else:
             return None
-    side = None if tensor is None else side_stream(device, (tensor,))
+    side = side_stream_of_tensors(device) if has_tensor else None
     if side is not None:
         parts.append(side)  # the last one: see running.py
     return tuple(parts)

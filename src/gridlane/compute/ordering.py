@@ -7,6 +7,7 @@ Programs of the tile library run on torch's current stream themselves.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Generator, Iterable
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 from gridlane.core.frozen import frozen
 from gridlane.launch import current
 from gridlane.runtime.protocol import Device
-from gridlane.tiles.streams import handles_of
+from gridlane.tiles.streams import handles_of, torchs_handles
 
 
 @frozen
@@ -33,6 +34,15 @@ def side_stream(device: Device, args: Iterable[Any]) -> SideStream | None:
     not the default one."""
     handles = handles_of(args, device)
     handle = handles() if handles is not None else 0
+    return SideStream(handle) if handle else None
+
+
+def side_stream_of_tensors(device: Device) -> SideStream | None:
+    """The same where a tensor of torch's on the GPU is known to be among them. Hot."""
+    torch = sys.modules["torch"]
+    raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+    ordinal = device.ordinal
+    handle = torchs_handles(torch, ordinal)() if raw is None else raw(ordinal)
     return SideStream(handle) if handle else None
 
 
