@@ -7,6 +7,7 @@ from types import FunctionType
 
 import numpy as np
 import pytest
+from tests.compute.gpu_kernels import run_ways
 from tests.compute.random_nests import SIZE, TENSORS, random_text
 from tests.effort import NIGHTLY
 
@@ -45,3 +46,15 @@ def test_they_compute_what_python_does(part):
         for name, one, other, third in zip(TENSORS, wanted, made, plain, strict=True):
             assert (one == third).all(), f"in order: seed {seed}: {name}\n{text}"
             assert (one == other).all(), f"seed {seed}: {name}\n{text}\n{computed.explain()}"
+
+
+@pytest.mark.parametrize("seed", SEEDS if NIGHTLY else [1, 3, 6])
+def test_kernels_of_gpus(seed):
+    text = random_text(seed)
+    nest = function_of(text, seed)
+    wanted = arrays(seed)
+    nest(*wanted, 5)
+    del nest.__globals__["N"]
+    for made, how in run_ways(compute(nest), lambda: (*arrays(seed), 5)):
+        for name, one, other in zip(TENSORS, wanted, made, strict=False):
+            assert (one == other).all(), f"{how}: seed {seed}: {name}\n{text}"
