@@ -105,21 +105,30 @@ def scales_of(
     return made[0], made[1], made[2]
 
 
-def widened(array: Operand) -> Operand:
-    """An array of floats of 8 bits in float16, which has them all; of the same steps if it has no
-    gaps."""
-    if array.dtype not in NARROW or not array.size:
-        return array
-    if (
-        sum((n - 1) * step for n, step in zip(array.shape, array.strides, strict=True))
-        >= array.size
-    ):
-        array = contiguous(array)
-    out = new(array.name, array, (array.size,), "float16")
-    widened_elements[(-(-array.size // _BLOCK),)](
-        array.value, out.value, array.size, BLOCK=_BLOCK, INDEX=index_type(array)
-    )
-    return Operand(array.name, out.value, array.shape, array.strides, "float16")
+def widened(made: list[Operand]) -> list[Operand]:
+    """Queries, keys and values of floats of 8 bits in float16, which has them all; of the same
+    steps if they have no gaps. Others stay."""
+    if made[0].dtype not in NARROW:
+        return made
+    dense = [each if _is_dense(each) else contiguous(each) for each in made]
+    outs = [new(each.name, each, (each.size,), "float16") for each in dense]
+    counts = tuple([each.size for each in dense])
+    blocks = sum(-(-count // _BLOCK) for count in counts)
+    if blocks:
+        widened_elements[(blocks,)](
+            tuple([each.value for each in dense]), tuple([each.value for each in outs]), counts,
+            BLOCK=_BLOCK, INDEX=index_type(*dense),
+        )  # fmt: skip
+    return [
+        Operand(each.name, out.value, each.shape, each.strides, "float16")
+        for each, out in zip(dense, outs, strict=True)
+    ]
+
+
+def _is_dense(array: Operand) -> bool:
+    """Whether an array's elements are all that there is in its memory."""
+    steps = zip(array.shape, array.strides, strict=True)
+    return array.size == 0 or sum((n - 1) * step for n, step in steps) == array.size - 1
 
 
 def result_type(q: Any, like: Operand, out: Any) -> str:

@@ -215,7 +215,7 @@ def _batched(q: Any, k: Any, v: Any, weighing: Weighing, dtypes: tuple[str, ...]
     batch, keys = made[0].shape[0], made[1].shape[2]
     _check(made, (batch, keys))
     longest = made[0].shape[2], keys
-    return _call([*map(widened, made)], None, batch, longest, weighing)
+    return _call(widened(made), None, batch, longest, weighing)
 
 
 def _packed(
@@ -241,7 +241,7 @@ def _packed(
     longest = [_longest(one, each.shape[2]) for one, each in zip(starts, made, strict=False)]
     count = starts[0].size - 1
     pair = starts[0], starts[1]
-    made = [with_batch(widened(each)) for each in flat]
+    made = [with_batch(each) for each in widened(flat)]
     return _call(made, pair, count, (longest[0], longest[1]), weighing)
 
 

@@ -108,10 +108,12 @@ def scaled_scores(
     Args:
         factor: of the products besides, or None.
     """
+    if SOFTCAP is None:
+        if factor is not None:
+            return scores * (factor * (SCALE * 1.4426950408889634))
+        return scores * (SCALE * 1.4426950408889634)
     if factor is not None:
         scores *= factor
-    if SOFTCAP is None:
-        return scores * (SCALE * 1.4426950408889634)
     return bent(scores * (SCALE / SOFTCAP), EXACT) * (SOFTCAP * 1.4426950408889634)
 
 
@@ -244,7 +246,20 @@ def in_halves(x):
 
 
 @jit
-def widened_elements(x, out, count, BLOCK: tl.constexpr, INDEX: tl.constexpr):
-    """Floats of 8 bits in a row, in float16."""
-    i = tl.program_id(0).to(INDEX) * BLOCK + tl.arange(0, BLOCK)
+def widened_elements(arrays, outs, counts, BLOCK: tl.constexpr, INDEX: tl.constexpr):
+    """Floats of 8 bits of three arrays in a row, in float16; a program has some of one of them."""
+    place = tl.program_id(0)
+    first, second = tl.cdiv(counts[0], BLOCK), tl.cdiv(counts[1], BLOCK)
+    if place < first:
+        widen(arrays[0], outs[0], counts[0], place, BLOCK, INDEX)
+    elif place < first + second:
+        widen(arrays[1], outs[1], counts[1], place - first, BLOCK, INDEX)
+    else:
+        widen(arrays[2], outs[2], counts[2], place - first - second, BLOCK, INDEX)
+
+
+@jit
+def widen(x, out, count, place, BLOCK: tl.constexpr, INDEX: tl.constexpr):
+    """A block of floats of 8 bits in float16."""
+    i = place.to(INDEX) * BLOCK + tl.arange(0, BLOCK)
     tl.store(out + i, in_halves(tl.load(x + i, mask=i < count)), mask=i < count)
