@@ -141,6 +141,17 @@ def test_a_refused_option_is_no_kind(counts):
     np.testing.assert_array_equal(out, 2 * X)
 
 
+def test_options_that_are_lists():
+    """As launches take them."""
+    both = [tiles.Config({"BLOCK": size, "cluster_dims": [2, 1, 1]}) for size in (32, 64)]
+    assert hash(both[0]) != hash(both[1]) and both[0] != both[1]
+    out = np.zeros(64, np.float32)
+    tuned = tiles.autotune(both, key=[], do_bench=by_constant)(programs.add)
+    tuned[lambda named: (64 // named["BLOCK"],)](X, X, out, 64)
+    np.testing.assert_array_equal(out, 2 * X)
+    assert len(tuned.configs_timings) == 2
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -10,7 +10,7 @@ from gridlane.backends import backend
 from gridlane.core.errors import ArgumentError, GridlaneError
 from gridlane.launch import current
 from gridlane.tiles import knobs, tuned
-from gridlane.tiles.configs import Config
+from gridlane.tiles.configs import Config, hashable
 from gridlane.tiles.errors import (
     AutotunerError,
     CompilationError,
@@ -244,7 +244,8 @@ class Autotuner(KernelInterface):
             options_of({}, {name: named[name] for name in options & {*named}})
         except WrongOption:
             return config
-        return tuple([pair for pair in named.items() if pair[0] not in options]), config.pre_hook
+        own = [(name, hashable(value)) for name, value in named.items() if name not in options]
+        return tuple(own), config.pre_hook
 
     def _measure(self, config: Config, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         named = {**self.nargs, **keywords, **config.all_kwargs()}

@@ -8,6 +8,11 @@ from typing import Any
 _OPTIONS = ("num_warps", "num_ctas", "num_stages", "maxnreg")
 
 
+def hashable(value: Any) -> Any:
+    """A value of a configuration, a list as a tuple."""
+    return tuple(map(hashable, value)) if isinstance(value, list | tuple) else value  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]  # of any items
+
+
 class Config:
     """Values for some constants of a program, and options of its launch.
 
@@ -53,7 +58,8 @@ class Config:
     __repr__ = __str__
 
     def _key(self) -> tuple[Any, ...]:
-        return (*sorted(self.all_kwargs().items(), key=lambda item: item[0]), self.pre_hook)
+        pairs = [(name, hashable(value)) for name, value in self.all_kwargs().items()]
+        return (*sorted(pairs, key=lambda pair: pair[0]), self.pre_hook)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Config) and self._key() == other._key()
