@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gridlane.compute.emission import Emitted, Emitter
+from gridlane.compute.emission import Emitter
+from gridlane.compute.emitted import Emitted
 from gridlane.compute.polyhedra import Polyhedra
 from gridlane.compute.schedules import Order, bounded, in_strips, orders_of
 from gridlane.compute.strides import Rates
@@ -64,7 +65,9 @@ def _in_strips(
 ) -> list[Emitted]:
     """The kernels of the cheapest orders with parallel loops in strips, where those are better."""
     cheap = sorted(found, key=lambda each: each.cost)[:2]
-    orders = [in_strips(polyhedra, each.order, each.strips) for each in cheap if each.strips]
+    orders = [
+        in_strips(polyhedra, each.order, each.strips, each.aligned) for each in cheap if each.strips
+    ]
     return [Emitter(polyhedra, typing, order=each, rates=rates).emitted() for each in orders]
 
 

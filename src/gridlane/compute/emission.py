@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import replace
 
 import islpy as isl
 
+from gridlane.compute.emitted import Emitted, KernelText, Span
 from gridlane.compute.expressions import BLOCK, FOR, IF, USER, python
 from gridlane.compute.polyhedra import Polyhedra
 from gridlane.compute.schedules import SHORT_STRIP, STRIP, Order, text_order
-from gridlane.compute.splitting import Splits, Splitter, SplitText
+from gridlane.compute.splitting import Splits, Splitter
 from gridlane.compute.strides import (
     PROCESSOR,
     Rates,
@@ -32,73 +32,8 @@ from gridlane.compute.transposing import Transposer
 from gridlane.compute.tree import Loop, children, depth_of, users, users_at
 from gridlane.compute.typing import Typing
 from gridlane.compute.walks import Walks
-from gridlane.core.frozen import frozen
 
 MOST_DIMENSIONS = 3
-
-
-@frozen
-class Span:
-    """A parallel loop: the texts of its first and last value, on the host, and its step."""
-
-    name: str
-    first: str
-    last: str
-    step: int
-
-
-@frozen
-class KernelText:
-    """A kernel.
-
-    Attributes:
-        name: of its function.
-        text: of its function, in the dialect of numba.cuda.
-        arguments: names of tensors, cells, parameters and loops of the host.
-        spans: the loops that are threads, x first.
-        loops: names of the loops that are threads, in the function's text.
-        threads: of its only block, where no loops are.
-        is_walk: each block has one thread, whose innermost loops are vectors.
-        splits: kernels of threads that share iterations.
-        is_strided: iterations along x are not next to each other, and those of shared sums are.
-        notes: on what threads share, for ``explain``.
-    """
-
-    name: str
-    text: str
-    arguments: tuple[str, ...]
-    spans: tuple[Span, ...]
-    loops: tuple[str, ...]
-    threads: int = 1
-    is_walk: bool = False
-    splits: tuple[SplitText, ...] = ()
-    is_strided: bool = False
-    notes: tuple[str, ...] = ()
-
-
-@frozen
-class Emitted:
-    """A nest's kernels and its host's function.
-
-    Attributes:
-        host: the text of ``host(launch, ...)``, which calls ``launch(number, spans, arguments)``.
-        cells: variables that several kernels share: one element each.
-        order: that in which iterations run.
-        cost: of the launches and iterations.
-        is_strided: threads next to each other access elements that are not.
-        small: the same for small extents, by a kernel of one block.
-        strips: places of parallel loops in the order, of statements that are better in strips, and
-            iterations of a strip.
-    """
-
-    kernels: tuple[KernelText, ...]
-    host: str
-    cells: tuple[str, ...]
-    order: Order
-    cost: float
-    is_strided: bool
-    small: Emitted | None = None
-    strips: Mapping[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
 
 
 class Emitter:
@@ -127,6 +62,7 @@ class Emitter:
         self.strides = Strides(polyhedra, self.order)
         self.cost, self.is_strided = 0.0, False
         self.strips: dict[str, tuple[int, int]] = {}
+        self.aligned = ""
         self.tiled: dict[str, float] = {}  # the costs of statements in tiles
         self.polyhedra, self.typing, self.plain = polyhedra, typing, plain
         self.nest = polyhedra.nest
@@ -154,7 +90,7 @@ class Emitter:
             self._host(tree)
         if self.is_block:
             self._finish_block()
-        names = (*self.nest.arguments, *self.nest.extents)
+        names = (*self.nest.arguments, *self.nest.extents, *self.order.parameters)
         cells = [f"{name}__cell" for name in self.cells]
         known = dict.fromkeys((*names, *cells))
         head = f"def host({self.launch}, {', '.join(known)}):"
@@ -166,6 +102,7 @@ class Emitter:
             self.cost,
             self.is_strided,
             strips=self.strips,
+            aligned=self.aligned,
         )
 
     def _tree(self) -> isl.AstNode:
@@ -244,6 +181,8 @@ class Emitter:
         ):
             place = self._dimension(x.name), SHORT_STRIP if self.outer else STRIP
             self.strips |= dict.fromkeys(inside, place)
+            hosts = {*map(self._dimension, self.outer)}
+            self.aligned = self.aligned or self.strides.walked(place[0], inside, hosts)
 
     def _siblings(self, nodes: list[isl.AstNode]) -> None:
         """Emit nodes in order: those next to each other that are a thread's are one kernel."""
@@ -390,7 +329,8 @@ class Emitter:
         """The arguments of a kernel of a text."""
         words = {*WORD.findall(text)}
         cells = [f"{each}__cell" for each in self.nest.variables]
-        known = [*self.nest.tensors, *cells, *self.nest.scalars, *self.nest.extents, *self.outer]
+        known = [*self.nest.tensors, *cells, *self.nest.scalars, *self.nest.extents]
+        known += [*self.order.parameters, *self.outer]
         known += [f"{span.name}__first" for span in spans]
         return tuple(dict.fromkeys(each for each in known if each in words))
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import islpy as isl
 
-from gridlane.compute.emission import Emitted
+from gridlane.compute.emitted import Emitted
 from gridlane.compute.model import LoopName, Statement
 from gridlane.compute.polyhedra import Polyhedra
 from gridlane.compute.schedules import Order

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import islpy as isl
 
-from gridlane.compute.emission import Emitted, Emitter
+from gridlane.compute.emission import Emitter
+from gridlane.compute.emitted import Emitted
 from gridlane.compute.expressions import BLOCK, FOR, IF
 from gridlane.compute.hints import Hints
 from gridlane.compute.polyhedra import Polyhedra
@@ -125,4 +126,5 @@ def _split(
         unrolled.append(len(moved) - 1)
     text = f"{{ [{', '.join(names)}] -> [{', '.join(moved)}] }}"
     whole = order.map.apply_range(isl.UnionMap.from_map(polyhedra.map(text)))
-    return Order(f"{order.name}, by hints", whole, len(moved)), tuple(unrolled)
+    name, own = f"{order.name}, by hints", (order.shift, order.aligned)
+    return Order(name, whole, len(moved), 0, frozenset(), *own), tuple(unrolled)

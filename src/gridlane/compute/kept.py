@@ -16,7 +16,7 @@ from gridlane.compiler.cache import default_cache, make_key
 from gridlane.compiler.cache_key import source_digest
 from gridlane.compute.choosing import choose
 from gridlane.compute.cooperating import Way
-from gridlane.compute.emission import Emitted, KernelText, Span
+from gridlane.compute.emitted import Emitted, KernelText, Span
 from gridlane.compute.polyhedra import Polyhedra
 from gridlane.compute.schedules import Order
 from gridlane.compute.splitting import SplitText
@@ -98,6 +98,7 @@ def _fields(emitted: Emitted) -> dict[str, Any]:
         "host": emitted.host,
         "cells": emitted.cells,
         "order": [order.name, str(order.map), order.count, order.tiles, sorted(order.strips)],
+        "aligned": [emitted.aligned, order.shift, order.aligned],
         "cost": emitted.cost,
         "is_strided": emitted.is_strided,
         "strips": dict(emitted.strips),
@@ -131,7 +132,9 @@ def _emitted(fields: dict[str, Any]) -> Emitted:
         )  # fmt: skip
     name, map_, count, tiles, strips = fields["order"]
     places = frozenset([_whole(each) for each in strips])
-    order = Order(_text(name), isl.UnionMap(_text(map_)), _whole(count), _whole(tiles), places)
+    aligned, *shift = _texts(fields["aligned"])
+    whole = isl.UnionMap(_text(map_))
+    order = Order(_text(name), whole, _whole(count), _whole(tiles), places, *shift)
     small = fields["small"]
     return Emitted(
         tuple(kernels),
@@ -142,6 +145,7 @@ def _emitted(fields: dict[str, Any]) -> Emitted:
         bool(fields["is_strided"]),
         None if small is None else _emitted(small),
         {_text(each): (_whole(n), _whole(size)) for each, (n, size) in fields["strips"].items()},
+        aligned,
     )
 
 

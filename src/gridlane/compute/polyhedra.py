@@ -46,9 +46,10 @@ class Polyhedra:
         """A set of isl's text without its parameters."""
         return isl.Set(self._head + text)
 
-    def map(self, text: str) -> isl.Map:
-        """A relation of isl's text without its parameters."""
-        return isl.Map(self._head + text)
+    def map(self, text: str, *more: str) -> isl.Map:
+        """A relation of isl's text without its parameters, and more parameters."""
+        names = ", ".join((*self.nest.parameters, *more))
+        return isl.Map(f"[{names}] -> {text}")
 
     @cached_property
     def context(self) -> isl.Set:

@@ -10,20 +10,24 @@ import numpy as np
 
 from gridlane import cuda
 from gridlane.compute.choosing import SMALL
-from gridlane.compute.emission import Emitted, KernelText
+from gridlane.compute.emitted import Emitted, KernelText
 from gridlane.compute.known import Steps
 from gridlane.compute.metadata import Metadata
 from gridlane.compute.model import Nest
 from gridlane.compute.splitting import SplitText, pick, second_of
 from gridlane.compute.typing import CONVERSIONS, NAMES, Typing
 from gridlane.core.generated_text import function_of
+from gridlane.cuda.arrays.devicearray import DeviceNDArray
 from gridlane.launch import current
+from gridlane.launch.geometry import address_of
 
 _MOST_BLOCKS = 65535
 """Blocks along y and z that every device has."""
 _THREADS = 256
 _MOST_WITH_ARRAYS = 256
 """Launches that are kept with arrays of their own."""
+_LINE = 64
+"""Bytes of a line of the processor's caches."""
 _RESIDENT = 2048
 """Threads that a multiprocessor has at once."""
 _SCOPE = {"cuda": cuda, "math": math, **CONVERSIONS}
@@ -76,6 +80,9 @@ class Program:
         for name in self.emitted.cells:
             kind = CONVERSIONS[NAMES[str(self.typing.type_of(name))]]
             values[f"{name}__cell"] = cuda.to_device(np.zeros(1, kind))
+        order = self.emitted.order
+        if order.shift:
+            values[order.shift] = elements_behind_line(given[order.aligned])
         if steps is not None and self.emitted.cells:
             steps.refuse()  # the cells are of one call
         self.host(partial(self._launch, steps), **{**values, **extents})
@@ -177,6 +184,25 @@ class Program:
             x = min(x, 32)
             others[0] = min(most // x, 1 << (counts[1] - 1).bit_length())
         return (x, *others)
+
+
+def elements_behind_line(array: Any) -> int:
+    """How many elements in front of an array its line of memory has, of an array all of whose rows
+    begin so; 0 for any other.
+
+    >>> elements_behind_line(np.zeros((4, 3)))
+    0
+    """
+    if type(array) is np.ndarray:
+        address = address_of(array)
+    elif type(array) is DeviceNDArray:
+        address = array.address
+    else:
+        return 0
+    size, strides = array.dtype.itemsize, array.strides
+    if strides[-1] != size or any(step % _LINE for step in strides[:-1]) or address % size:
+        return 0
+    return address % _LINE // size
 
 
 def _split(

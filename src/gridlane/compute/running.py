@@ -17,7 +17,8 @@ from gridlane.compute.alone import alone
 from gridlane.compute.checking import Bounds, require_numbers, shared_names
 from gridlane.compute.copying import on_device
 from gridlane.compute.elements import without_copies
-from gridlane.compute.emission import Emitted, Emitter
+from gridlane.compute.emission import Emitter
+from gridlane.compute.emitted import Emitted
 from gridlane.compute.explaining import outline_of
 from gridlane.compute.freedom import Freedom
 from gridlane.compute.hand import HandSchedule, Schedule, schedule_of

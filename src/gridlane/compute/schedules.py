@@ -34,6 +34,8 @@ class Order:
         count: how many.
         tiles: how many of its outermost numbers are of loops over tiles.
         strips: numbers of loops over strips of parallel loops, which are innermost.
+        shift: a parameter that strips begin before multiples of their size, in iterations.
+        aligned: the tensor whose lines of memory strips begin with, by the shift of a launch.
     """
 
     name: str
@@ -41,6 +43,13 @@ class Order:
     count: int
     tiles: int = 0
     strips: frozenset[int] = frozenset()
+    shift: str = ""
+    aligned: str = ""
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """What kernels need of a launch beside what the nest does."""
+        return (self.shift,) if self.shift else ()
 
 
 def text_order(polyhedra: Polyhedra) -> Order:
@@ -48,13 +57,23 @@ def text_order(polyhedra: Polyhedra) -> Order:
     return Order("the text's order", polyhedra.orders, 2 * polyhedra.depth + 1)
 
 
-def in_strips(polyhedra: Polyhedra, order: Order, wanted: Mapping[str, tuple[int, int]]) -> Order:
+def in_strips(
+    polyhedra: Polyhedra,
+    order: Order,
+    wanted: Mapping[str, tuple[int, int]],
+    aligned: str = "",
+) -> Order:
     """An order whose parallel loops are in strips: over strips in their places, and innermost.
 
     Args:
         wanted: the place of a loop, and a strip's iterations, for each statement that has one.
+        aligned: a tensor with whose lines of memory strips are to begin.
     """
     found: isl.UnionMap | None = None
+    shift, names = "shift" if aligned else "", polyhedra.nest.names
+    while shift in names:
+        shift += "_"
+    more, start = ([shift], f" + {shift}") if shift else ([], "")
     for each in polyhedra.nest.statements:
         domain = isl.UnionSet.from_set(polyhedra.domain(each))
         if domain.is_empty():
@@ -64,13 +83,14 @@ def in_strips(polyhedra: Polyhedra, order: Order, wanted: Mapping[str, tuple[int
         outs, last = [*ins], "0"
         if each.name in wanted:
             place, size = wanted[each.name]
-            outs[place], last = f"floor(i{place}'/{size})", f"i{place}'"
+            outs[place], last = f"floor((i{place}'{start})/{size})", f"i{place}'"
         text = f"{{ [{', '.join(ins)}] -> [{', '.join([*outs, last])}] }}"
-        one = isl.UnionMap.from_map(times.apply_range(polyhedra.map(text)))
+        one = isl.UnionMap.from_map(times.apply_range(polyhedra.map(text, *more)))
         found = one if found is None else found.union(one)
     assert found is not None
     places = frozenset([place for place, _ in wanted.values()])
-    return Order(f"{order.name}, in strips", found, order.count + 1, strips=places)
+    name = f"{order.name}, in strips"
+    return Order(name, found, order.count + 1, 0, places, shift, aligned)
 
 
 def orders_of(polyhedra: Polyhedra) -> Iterator[Order]:

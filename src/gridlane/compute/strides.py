@@ -101,6 +101,30 @@ class Strides:
                     found.append(self._stride(statement, access, pairs))
         return found
 
+    def walked(self, dimension: int, inside: set[str], hosts: set[int]) -> str:
+        """The tensor along whose rows a dimension goes: the one that is accessed by the most
+        dimensions, and written. Empty if there is none of several rows.
+
+        Args:
+            inside: the names of statements.
+            hosts: dimensions that do not count.
+        """
+        tensors, found = self.polyhedra.nest.tensors, [(0, False, "")]
+        dimensions = [n for n in range(self.order.count) if n not in hosts]
+        for statement in [s for s in self.polyhedra.nest.statements if s.name in inside]:
+            for place, access in enumerate((statement.write, *statement.reads)):
+                if access.name not in tensors or len(tensors[access.name].extents) < 2:
+                    continue
+                if self._stride_of(statement, access, dimension) is Stride.ONE:
+                    strides = [self._stride_of(statement, access, each) for each in dimensions]
+                    moving = len(strides) - strides.count(Stride.NONE)
+                    found.append((moving, place == 0, access.name))
+        return max(found, key=lambda each: each[:2])[2]
+
+    def _stride_of(self, statement: Statement, access: Access, dimension: int) -> Stride:
+        pairs = self._pairs(statement, dimension, 1)
+        return Stride.NONE if pairs is None else self._stride(statement, access, pairs)
+
     def _pairs(self, statement: Statement, dimension: int, step: int) -> isl.Map | None:
         """Iterations of a statement that are a step of one dimension apart, if there are any."""
         key = statement.name, dimension, step

@@ -16,7 +16,8 @@ import numpy as np
 
 from gridlane import cuda
 from gridlane.compute.choosing import choose
-from gridlane.compute.emission import Emitted, Emitter
+from gridlane.compute.emission import Emitter
+from gridlane.compute.emitted import Emitted
 from gridlane.compute.hand import Schedule
 from gridlane.compute.hinted import hinted
 from gridlane.compute.hints import Hints
