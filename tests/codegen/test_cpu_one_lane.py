@@ -71,3 +71,64 @@ def test_loops_of_one_thread_are_work_for_several_cores():
         pipeline.run(module, backend("cpu"))
         works.append(emit_kernel(module, lay_out(module.kernel)[0], block, MACHINE).work)
     assert works[0] > 3 * works[1]
+
+
+@cuda.jit
+def largest(x, column, out):
+    found = x[0, column]
+    for k in range(1, x.shape[0]):
+        found = max(found, x[k, column] + x[k - 1, column])
+    out[0] = found
+
+
+@pytest.mark.parametrize("columns", [1, 2, 7, 64])
+@pytest.mark.parametrize("rows", [1, 2, 33, 200])
+def test_loops_down_columns(rows, columns):
+    x = np.random.default_rng(rows).integers(-99, 99, (rows, columns)).astype(np.int32)
+    wanted = x[0]
+    for one, other in zip(x[1:], x, strict=False):
+        wanted = np.maximum(wanted, one + other)
+    with gridlane.device("cpu"):
+        for column in range(columns):
+            out = np.zeros(1, np.int32)
+            largest[1, 1](x, column, out)
+            assert out[0] == wanted[column]
+
+
+def test_the_length_of_rows_is_not_tested():
+    """LLVM would have vectors for rows of one element, and scalar code for all others."""
+    body = """var $k: i64
+var $most: i32
+%zero: i64 = const 0
+%none: i32 = const 0
+%one: i64 = const 1
+write $k, %zero
+write $most, %none
+loop {
+  %i: i64 = read $k
+  %ends: b1 = ge %i, %n
+  if %ends { break }
+  %at: i64 = mul %i, %s
+  %from: ptr<i32, global> = offset %r, %at
+  %v: i32 = load %from
+  %m: i32 = read $most
+  %w: i32 = max %m, %v
+  write $most, %w
+} step {
+  %j: i64 = read $k
+  %next: i64 = add %j, %one
+  write $k, %next
+}
+%found: i32 = read $most
+store %r, %found"""
+    head = "kernel @k(%r: ptr<i32, global>, %s: i64, %n: i64) {"
+    texts = []
+    for path in ((), ("shape", 1)):
+        module = parse_module(f"{head}\n{body}\n}}")
+        module.kernel.params[1].path = path
+        verify(module)
+        pipeline.run(module, backend("cpu"))
+        text = emit_kernel(module, lay_out(module.kernel)[0], (1, 1, 1), MACHINE).text
+        texts.append(machine.optimised_text(text, MACHINE, 2))
+    assert ["ident.check" in text for text in texts] == [True, False]
+    assert all("x i32> @llvm.smax" in text for text in texts)

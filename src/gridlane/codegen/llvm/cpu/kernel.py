@@ -39,6 +39,7 @@ from gridlane.codegen.llvm.outline import outlined
 from gridlane.codegen.llvm.text import Body, halves_as_bits, memory_name, scalar_name
 from gridlane.core import cpu_abi as abi
 from gridlane.core.artifact import ParamSlot
+from gridlane.core.dtypes import i64
 from gridlane.core.errors import TargetError
 from gridlane.core.frozen import frozen
 from gridlane.core.source import Loc
@@ -47,7 +48,7 @@ from gridlane.ir.ops.clusters import ALONE
 from gridlane.ir.ops.control import Loop
 from gridlane.ir.ops.floating import flushes
 from gridlane.ir.ops.memory import DynamicShared
-from gridlane.ir.values import Function, Module
+from gridlane.ir.values import Function, Module, Param
 
 FAMILIES = (
     aggregates,
@@ -229,6 +230,11 @@ def _prologue(state: Emission, slots: tuple[ParamSlot, ...]) -> None:
     for axis, offset in zip("xyz", abi.GRID_OFFSETS, strict=True):
         where = body.op(f"getelementptr i8, ptr %context, i64 {offset}")
         known[f"grid.{axis}"] = body.op(f"load i32, ptr {where}, !invariant.load !0", "grid")
+    one = ""
+    if state.layout.lanes == 1 and any(map(_is_row, state.shapes.function.params)):
+        # LLVM makes vectors for a step of 1 between rows, and scalar code for any other one. It
+        # does not test the step if that is a product.
+        one = body.op('call i64 asm "", "=r,0"(i64 1)')
     for param, slot in zip(state.shapes.function.params, slots, strict=True):
         where = body.op(f"getelementptr i8, ptr %params, i64 {slot.offset}")
         type_ = param.value.type
@@ -238,8 +244,15 @@ def _prologue(state: Emission, slots: tuple[ParamSlot, ...]) -> None:
         name = body.op(f"load {memory_name(type_)}, ptr {where}, !invariant.load !0", "param")
         if scalar_name(type_) == "i1":
             name = body.op(f"icmp ne i8 {name}, 0")
+        if state.layout.lanes == 1 and _is_row(param):
+            name = body.op(f"mul i64 {name}, {one}")
         state.set(param.value, Uniform(name))
     _lay_out_shared(state)
+
+
+def _is_row(param: Param) -> bool:
+    """Whether a parameter is the length of an array's rows."""
+    return param.path[-2:-1] == ("shape",) and param.path[-1] != 0 and param.value.type is i64
 
 
 def _lay_out_shared(state: Emission) -> None:
