@@ -152,7 +152,7 @@ def test_what_is_kept_is_bounded():
         steps = Steps(["a"])
         for _ in range(1000):
             steps.add(None, ("a", "c0"), (None, number))
-        known.keep((number,), steps)
+        known.keep((number,), steps, (None,))
     assert sum(map(len, known._steps.values())) <= 16_384
     assert known.get((39,)) is not None and known.get((0,)) is None
     for _ in range(4097):

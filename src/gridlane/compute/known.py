@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import nullcontext
 from operator import itemgetter
@@ -12,6 +13,7 @@ import numpy as np
 from gridlane.compute.ordering import in_order_of, side_stream_of_tensors
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
 from gridlane.cuda.interop.dlpack_read import IS_TENSOR, host_view
+from gridlane.cuda.kernels.batches import Repetition, repetition
 from gridlane.launch import geometry, launcher
 from gridlane.launch.geometry import address_of
 from gridlane.runtime.protocol import Device
@@ -86,13 +88,17 @@ def on_host(args: tuple[Any, ...]) -> tuple[Any, ...]:
     return args if own is None else tuple(own)
 
 
+_FLOAT = struct.Struct("=d").pack
+
+
 class Repeatable:
     """A launch, or a call that may be one, which is made again natively once it has been seen to be
     a native launch: with the same bytes, without a look at its arguments."""
 
-    __slots__ = ("_count", "_ready")
+    __slots__ = ("_count", "_ready", "together")
 
     def __init__(self) -> None:
+        self.together: Together | None = None  # with the launches behind it
         self._ready: Any = None
         self._count = 0
 
@@ -147,12 +153,50 @@ class Step(Repeatable):
         if self._pick is not None:
             self._kernel(*self._pick(args))
             return
+        self._kernel(*self.launched(args)[1])
+
+    def launched(self, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+        """What it launches, and the arguments of that."""
         pairs = zip(self._places, self._values)
-        self._kernel(*[value if place < 0 else args[place] for place, value in pairs])
+        return self._kernel, tuple([v if place < 0 else args[place] for place, v in pairs])
 
     def _suits(self, ready: Any, args: tuple[Any, ...]) -> bool:
         # The values of floats are no part of a call's key.
         return not any(place >= 0 and args[place].__class__ is float for place in self._places)
+
+
+class Together:
+    """The launches of a call on a device of the host, which one call of C makes where the floats of
+    the call are those of the call before.
+
+    Args:
+        steps: the launches.
+        args: of the call.
+    """
+
+    __slots__ = ("_floats", "_is_alone", "_last", "_repetition", "_steps")
+
+    def __init__(self, steps: Sequence[Step], args: tuple[Any, ...]) -> None:
+        self._steps = tuple(steps)
+        self._floats = tuple([n for n, each in enumerate(args) if each.__class__ is float])
+        self._last: bytes | None = None
+        self._is_alone = False
+        self._repetition: Repetition | None = None
+
+    def has_run(self, args: tuple[Any, ...]) -> bool:
+        """Make the launches with the arguments of a call of the same key, or return that each is
+        to be made alone. Hot."""
+        if self._is_alone:
+            return False
+        bits = b"".join([_FLOAT(args[place]) for place in self._floats])
+        if bits != self._last:
+            self._repetition, self._last = None, bits
+            return False
+        if self._repetition is None:
+            self._repetition = repetition([each.launched(args) for each in self._steps])
+            self._is_alone = self._repetition is None
+        repeated = self._repetition
+        return repeated is not None and repeated.has_run()
 
 
 class LibraryCall(Repeatable):
@@ -253,8 +297,10 @@ class Known:
         """The launches of a call, if it is known."""
         return None if key is None else self._steps.get(key)
 
-    def keep(self, key: tuple[Hashable, ...], steps: Steps) -> None:
-        """Keep the launches of a call."""
+    def keep(self, key: tuple[Hashable, ...], steps: Steps, args: tuple[Any, ...]) -> None:
+        """Keep the launches of a call with arguments."""
+        if steps.is_whole and steps.steps:
+            steps.steps[0].together = Together(steps.steps, args)
         if steps.is_whole:
             self._keep(key, tuple(steps.steps))
 

@@ -278,6 +278,9 @@ class Compute:
         if key and key[-1].__class__ is SideStream:
             run_in_order(key[-1], device, steps, args)
             return
+        together = steps[0].together if steps and device.host_visible else None
+        if together is not None and together.has_run(args):
+            return
         for step in steps:
             step.run(args)
 
@@ -414,7 +417,7 @@ class Compute:
             steps = Steps(nest.arguments)
             with in_order(args, is_ordered):
                 program.run(given, extents, steps)
-            self._known.keep(key, steps)
+            self._known.keep(key, steps, args)
             return None
 
     def _is_for(self, library: Library, given: dict[str, Any], extents: dict[str, int]) -> bool:

@@ -5,12 +5,17 @@ from __future__ import annotations
 import os
 import sys
 import uuid
-from collections.abc import Callable
-from typing import Literal, NoReturn, Self
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Literal, NoReturn, Self
 
 from gridlane.core import dlpack_abi, epochs
 from gridlane.core.artifact import Artifact
-from gridlane.core.device_errors import INVALID_HANDLE, INVALID_VALUE, NOT_SUPPORTED, fail
+from gridlane.core.device_errors import (
+    INVALID_HANDLE,
+    INVALID_VALUE,
+    NOT_SUPPORTED,
+    fail,
+)
 from gridlane.core.frozen import frozen
 from gridlane.core.options import Target
 from gridlane.memory.device_memory import DeviceMemory
@@ -27,6 +32,9 @@ from gridlane.runtime.queues.host_stream import (
     live_streams,
     wait_for_all,
 )
+
+if TYPE_CHECKING:
+    from gridlane.runtime.batches import Batch, GridLaunch
 
 
 class HostDevice:
@@ -134,6 +142,10 @@ class HostDevice:
         return os.sysconf("SC_AVPHYS_PAGES") * page, total * page
 
     # --- queues ---
+
+    def batch(self, launches: Sequence[GridLaunch]) -> Batch | None:
+        """Launches that are made together; None where each is made alone."""
+        return None
 
     def new_stream(self) -> OwnHostStream:
         """Create a stream with a thread of its own."""

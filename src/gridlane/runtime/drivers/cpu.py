@@ -7,6 +7,7 @@ import itertools
 import math
 import platform
 import sys
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
@@ -44,6 +45,7 @@ from gridlane.runtime.protocol import Limits
 from gridlane.runtime.queues.host_stream import together
 
 if TYPE_CHECKING:
+    from gridlane.runtime.batches import Batch, GridLaunch
     from gridlane.runtime.tensor_maps import TensorMaps
 
 _names = itertools.count()
@@ -127,6 +129,11 @@ class CpuKernel(HostKernel):
         if self._blocks > 1:
             return None
         return MachineCode(self._pool.address_of_launch, self._plan_address, self._fail_in_c)
+
+    @property
+    def is_batched(self) -> bool:
+        """Whether one call of C may make its launches among others."""
+        return self._maps is None
 
     def _fail_in_c(self, code: int, report: int, gx: int, gy: int) -> NoReturn:
         self._fail(code, _Report.from_address(report), gx, gy)
@@ -229,6 +236,15 @@ class CpuDevice(HostDevice):
         """Link an artifact's object code."""
         return CpuKernel(artifact, self._allocations)
 
+    def batch(self, launches: Sequence[GridLaunch]) -> Batch | None:
+        """Launches that one call of C makes, if it can."""
+        from gridlane.runtime.drivers.cpu_batch import CpuBatch  # few programs repeat launches
+
+        kernels = [each.kernel for each in launches]
+        if not all(isinstance(each, CpuKernel) and each.is_batched for each in kernels):
+            return None
+        return CpuBatch(launches, lambda: CpuKernel.launch is _own_launch)
+
     def stop_thread(self, thread: int, wish: bool) -> None:
         """Request that the launch of a thread ends early, or withdraw the request."""
         pool().stop(thread, wish)
@@ -242,6 +258,7 @@ class CpuDevice(HostDevice):
         }
 
 
+_own_launch = CpuKernel.launch
 seam(CpuKernel, "launch", launch_on_caller)
 for _name in ("upload", "download", "copy", "fill"):
     seam(CpuDevice, _name, copy_on_caller(*COPIES[_name]))

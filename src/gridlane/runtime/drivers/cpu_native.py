@@ -138,6 +138,7 @@ class Pool:
     """The worker threads, and the native launch function.
 
     ``launch(plan, params, gx, gy, gz, shared, report)`` returns the error code, 0 for none.
+    ``launch_all(launches, count, report)`` makes several launches.
     ``stop(thread, wish)`` asks the launch of a thread to stop; a wish of 0 withdraws the request.
 
     Attributes:
@@ -145,7 +146,8 @@ class Pool:
     """
 
     def __init__(self, threads: int) -> None:
-        symbols = ("gridlane_launch", "gridlane_start", "gridlane_stop", "gridlane_python")
+        names = "launch", "launch_all", "start", "stop", "python"
+        symbols = tuple([f"gridlane_{name}" for name in names])
         self.object = object_of(cpu_pool.text(platform.machine(), config().timeout))
         self.code = Linked("gridlane.pool", self.object, symbols)
         size = cpu_pool.POOL_BYTES + cpu_shares.RANGE_BYTES * threads
@@ -162,6 +164,8 @@ class Pool:
             table[place] = ctypes.cast(getattr(ctypes.pythonapi, name), pointer)
         self.address_of_launch = self.code["gridlane_launch"]
         self.launch = launch(self.address_of_launch)
+        launch_all = ctypes.CFUNCTYPE(number, pointer, number, pointer)
+        self.launch_all = launch_all(self.code["gridlane_launch_all"])
         self.stop = stop(self.code["gridlane_stop"])
         self._start = start(self.code["gridlane_start"])
         self.threads = threads

@@ -408,6 +408,42 @@ tell:
 out:
   ret i32 %code
 }
+; Make launches one after the other: plan, parameters, grid and shared memory, in 32 bytes each. The
+; error code of the first one that fails, whose number is behind its report.
+define i32 @gridlane_launch_all(ptr %launches, i32 %count, ptr %report) {
+entry:
+  br label %next
+next:
+  %number = phi i32 [ 0, %entry ], [ %following, %fine ]
+  %wide = zext i32 %number to i64
+  %offset = mul i64 %wide, 32
+  %launch = getelementptr i8, ptr %launches, i64 %offset
+  %params.p = getelementptr i8, ptr %launch, i64 8
+  %gx.p = getelementptr i8, ptr %launch, i64 16
+  %gy.p = getelementptr i8, ptr %launch, i64 20
+  %gz.p = getelementptr i8, ptr %launch, i64 24
+  %shared.p = getelementptr i8, ptr %launch, i64 28
+  %plan = load ptr, ptr %launch
+  %params = load ptr, ptr %params.p
+  %gx = load i32, ptr %gx.p
+  %gy = load i32, ptr %gy.p
+  %gz = load i32, ptr %gz.p
+  %shared = load i32, ptr %shared.p
+  %code = call i32 @gridlane_launch(ptr %plan, ptr %params, i32 %gx, i32 %gy, i32 %gz, i32 %shared,
+                                    ptr %report)
+  %good = icmp eq i32 %code, 0
+  br i1 %good, label %fine, label %bad
+bad:
+  %number.p = getelementptr i8, ptr %report, i64 $REPORT_BYTES
+  store i64 %wide, ptr %number.p
+  ret i32 %code
+fine:
+  %following = add i32 %number, 1
+  %more = icmp ult i32 %following, %count
+  br i1 %more, label %next, label %out
+out:
+  ret i32 0
+}
 """
 
 
@@ -426,6 +462,7 @@ def text(machine: str, limit: float) -> str:
         ("$CONTEXT_BYTES", abi.CONTEXT_BYTES),
         ("$FAIL", abi.FAIL_OFFSET),
         ("$FIND", abi.FIND_OFFSET),
+        ("$REPORT_BYTES", 8 * abi.REPORT),
         ("$REPORTED", 24 + 8 * abi.NUMBERS),
     ):
         replaced = replaced.replace(name, str(number))
