@@ -10,7 +10,10 @@ counted. ``launches`` is 200 launches with three arrays and a number, beside as 
 ``cuda.jit``; the cases behind it have no argument, and 19 (five arrays, nine numbers and five
 constants) with arrays of the device, of NumPy and of torch, and with a function as grid. Products
 of 16 bits and of bytes are those of the library, beside torch's; bytes are ``torch._int_mm``'s.
+``loops`` are those of a loop nest, ``compute(kernel="matmul", fastmath=True)``.
 """
+
+# ruff: noqa: F821, UP037  # extents are names that annotations define
 
 from __future__ import annotations
 
@@ -31,6 +34,7 @@ from rich.table import Table
 import results
 from arrays import Run, disagreeing, ratio
 from gridlane import cuda, tiles
+from gridlane.compute import Tensor, compute, f32, grid
 from gridlane.tiles import kernels
 from tile_programs import add, attention, layer_norm, product, softmax
 from timing import machine, milliseconds
@@ -121,7 +125,8 @@ def cases(part: int) -> dict[str, Callable[[], dict[str, Run]]]:
         **{f"launches, {name}": partial(launches_of, name) for name in LAUNCHED},
     }
     for extent in (side, 2 * side, 4 * side):
-        made[f"product {extent}"] = lambda extent=extent: products(rng, extent)
+        made[f"product {extent}"] = partial(products, rng, extent, by_tiles)
+        made[f"product {extent}, loops"] = partial(products, rng, extent, product_of_loops)
     for dtype in ("bfloat16", "float16", "int8"):
         for extent in (side, 2 * side):
             made[f"product {extent}, {dtype}"] = partial(narrow_products, rng, extent, dtype)
@@ -187,14 +192,33 @@ def layer_norms(rng: np.random.Generator, rows: int, columns: int) -> dict[str, 
     return with_torch({"gridlane": run, "numpy": by_numpy}, by_torch)
 
 
-def products(rng: np.random.Generator, side: int) -> dict[str, Run]:
-    a, b = rng.random((2, side, side), dtype=np.float32)
-    c, other = np.zeros((2, side, side), np.float32)
+def by_tiles(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
+    """The product by the tile program of the tests."""
+    side = len(out)
     block = 512 if side > 2048 else 256, 256, 128
     grid = tiles.cdiv(side, block[0]), tiles.cdiv(side, block[1])
+    product[grid](a, b, out, side, side, side, *block)
+
+
+@compute(kernel="matmul", fastmath=True)
+def product_of_loops(
+    a: Tensor[f32, "M", "K"], b: Tensor[f32, "K", "N"], out: Tensor[f32, "M", "N"]
+):
+    for i, j in grid(M, N):
+        s = 0.0
+        for k in range(K):
+            s += a[i, k] * b[k, j]
+        out[i, j] = s
+
+
+def products(
+    rng: np.random.Generator, side: int, multiply: Callable[..., object]
+) -> dict[str, Run]:
+    a, b = rng.random((2, side, side), dtype=np.float32)
+    c, other = np.zeros((2, side, side), np.float32)
 
     def run() -> np.ndarray:
-        product[grid](a, b, c, side, side, side, *block)
+        multiply(a, b, c)
         return c
 
     def by_torch(torch: Any) -> Run:
