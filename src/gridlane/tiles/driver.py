@@ -39,17 +39,18 @@ class Utilities:
 
     def get_device_properties(self, ordinal: int | None) -> dict[str, int]:
         """The limits of a device of the current kind, by Triton's names; None, which torch's CPU
-        has as its number, is the thread's own."""
+        has as its number, is the thread's own. Clocks, in kHz, and the width of the memory's bus
+        are 0 where no driver has them."""
         device: Device = current.device() if ordinal is None else current.numbered(ordinal)
-        limits = device.limits
+        limits, facts = device.limits, device.attributes()
         return {
             "max_shared_mem": limits.max_dynamic_shared,
             "max_num_regs": 65536,
             "multiprocessor_count": limits.multiprocessors,
             "warpSize": limits.warp_size,
-            "sm_clock_rate": 0,
-            "mem_clock_rate": 0,
-            "mem_bus_width": 0,
+            "sm_clock_rate": facts.get("CLOCK_RATE", 0),
+            "mem_clock_rate": facts.get("MEMORY_CLOCK_RATE", 0),
+            "mem_bus_width": facts.get("GLOBAL_MEMORY_BUS_WIDTH", 0),
         }
 
 

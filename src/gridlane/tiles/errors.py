@@ -17,6 +17,7 @@ __all__ = [
     "InterpreterError",
     "OutOfResources",
     "TritonError",
+    "UnsupportedDtype",
     "UnsupportedLanguageConstruct",
     "WrongOption",
     "WrongTuning",
@@ -43,6 +44,10 @@ class AutotunerError(WrongTuning):
 
 class WrongOption(ArgumentError, AssertionError):
     """An option of a launch has a value that no block can have."""
+
+
+class UnsupportedDtype(ArgumentError, RuntimeError):
+    """Nothing is known of a dtype on a GPU."""
 
 
 InterpreterError = KernelError

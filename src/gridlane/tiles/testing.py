@@ -13,7 +13,26 @@ import numpy as np
 from gridlane.launch import current
 from gridlane.runtime.protocol import Event
 from gridlane.tiles import knobs
+from gridlane.tiles.rates import (
+    get_dram_gbps,
+    get_max_simd_tflops,
+    get_max_tensorcore_tflops,
+    nvsmi,
+)
 from gridlane.tuning.measuring import milliseconds, summarised
+
+__all__ = [
+    "Benchmark",
+    "Mark",
+    "assert_close",
+    "do_bench",
+    "do_bench_cudagraph",
+    "get_dram_gbps",
+    "get_max_simd_tflops",
+    "get_max_tensorcore_tflops",
+    "nvsmi",
+    "perf_report",
+]
 
 
 def do_bench(
