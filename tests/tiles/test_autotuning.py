@@ -178,6 +178,44 @@ def test_failing_configurations():
         tuned[(1,)](X, X, out, 64)
 
 
+def by_table(times):
+    """A measurement with the times of a table, by the block of the configuration that runs."""
+
+    def measure(call, quantiles):
+        call()
+        return [times[seen[-1]]] * 3
+
+    return measure
+
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize("bad", [NAN, -1.0, -float("inf")])
+@pytest.mark.parametrize("order", [(16, 32, 64), (32, 16, 64), (64, 32, 16)])
+def test_times_that_no_clock_measures_lose(order, bad):
+    bench = by_table({16: bad, 32: 2.0, 64: 1.0})
+    tuned = tiles.autotune(configs(*order), key=[], do_bench=bench)(programs.add)
+    tuned[(4,)](X, X, np.zeros(64, np.float32), 64)
+    assert tuned.best_config.kwargs == {"BLOCK": 64}
+
+
+@pytest.mark.parametrize("bad", [NAN, -1.0])
+def test_no_time_that_a_clock_measures(bad):
+    bench = by_table({32: bad, 64: NAN})
+    tuned = tiles.autotune(configs(64, 32), key=[], do_bench=bench)(programs.add)
+    for _ in range(2):  # nothing is kept of the first
+        with pytest.raises(ValueError, match=rf"every time of add is NaN or .* nan of .* {bad} of"):
+            tuned[(4,)](X, X, np.zeros(64, np.float32), 64)
+
+
+def test_estimates_that_are_nan_come_last():
+    estimates = {16: NAN, 32: 3.0, 64: -1.0, 128: 2.0}
+    prune = {"perf_model": lambda BLOCK, **named: estimates[BLOCK], "top_k": 2}
+    tuned = tiles.autotune(configs(16, 32, 64, 128), [], prune_configs_by=prune)(programs.add)
+    assert [each.kwargs["BLOCK"] for each in tuned.prune_configs({})] == [64, 128]
+
+
 def test_bad_configurations():
     with pytest.raises(ArgumentError, match="'q' is no parameter"):
         tiles.autotune(configs(64), key=["q"])(programs.add)
@@ -331,6 +369,23 @@ def test_keys_of_later_launches():
     assert tuned.best_config is other
     with pytest.raises(TypeError, match="unhashable"):
         tuned[(2,)](X, X, out, [64])
+
+
+def test_times_that_no_clock_measures_are_not_kept(folder):
+    """A later process has the others, and measures where there are none."""
+    times, calls = [NAN, 1.0], []
+
+    def bench(call, quantiles):
+        call()
+        calls.append(1)
+        return [times[(len(calls) - 1) % len(times)]] * 3
+
+    assert launch(autotuned(bench)) == launch(autotuned(bench)) == 64 and len(calls) == 2
+    times[:] = [NAN]
+    for count in (4, 6):
+        with pytest.raises(ArgumentError, match="every time of add is NaN"):
+            launch(autotuned(bench), n=60)
+        assert len(calls) == count
 
 
 def test_another_device_measures_for_itself(folder):

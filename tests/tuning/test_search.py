@@ -332,6 +332,28 @@ def test_observers_and_wishes(monkeypatch):
     assert not observers
 
 
+@pytest.mark.parametrize("bad", [math.nan, -1.0, math.inf])
+@pytest.mark.parametrize("place", [1, 5, 9])
+def test_times_that_no_clock_measures_lose(monkeypatch, bad, place):
+    made = Made(lambda c: bad if value(c) == place else 20.0 - value(c))
+    tuning = tune(clock(monkeypatch, made), TEN, 300, most=10)
+    assert tuning.best.milliseconds == (11.0 if place != 9 else 12.0)
+    (lost,) = [each for each in tuning.trials if value(each.candidate) == place]
+    assert lost.state is State.FAILED and "every time of made with n=" in lost.reason
+
+
+def test_a_plain_time_that_no_clock_measures(monkeypatch):
+    made = Made(lambda c: math.nan if value(c) == 0 else 1.0)
+    with pytest.raises(TuningError, match="every time of made with n=0 is NaN, infinite or neg"):
+        tune(clock(monkeypatch, made), TEN, 300)
+
+
+def test_estimates_that_are_nan_come_last(monkeypatch):
+    made = Made(lambda c: 1.0, estimate=lambda c: math.nan if value(c) < 8 else value(c))
+    tuning = tune(clock(monkeypatch, made), TEN, 300, most=3)
+    assert [value(each.candidate) for each in tuning.trials] == [0, 8, 9]
+
+
 def test_candidates_that_agree():
     made = Made(lambda c: 1, lambda c: value(c) // 5)
     a, b, c = (TEN.at((n,)) for n in (5, 9, 2))

@@ -168,8 +168,15 @@ class Autotuner(KernelInterface):
         for each in observers:
             each.begins(self.base_fn.__name__, _shown(key), len(configs))
         timings = times if known else self._tune(configs, args, keywords, times, path)
+        best = min(timings, key=lambda config: _order(_first(timings[config])))
+        if not _first(timings[best]) >= 0:
+            times = ", ".join(f"{_first(each)} of {config}" for config, each in timings.items())
+            raise WrongTuning(
+                f"autotune: every time of {self.base_fn.__name__} is NaN or negative, and a "
+                f"measurement returns milliseconds: {times}"
+            )
         self.configs_timings = timings
-        self.cache[key] = min(timings, key=lambda config: _first(timings[config]))
+        self.cache[key] = best
         for each in observers:
             each.ends(self._as_tuning(key, configs, timings, known))
         if knobs.autotuning.listener is not None:
@@ -323,13 +330,23 @@ class Autotuner(KernelInterface):
         times = {
             config: model(**self.nargs, **keywords, **config.all_kwargs()) for config in configs
         }
-        return sorted(times, key=lambda config: times[config])[:count]
+        return sorted(times, key=lambda config: (times[config] != times[config], times[config]))[
+            :count
+        ]
 
 
 def _trial(place: int, config: Config, timing: Any) -> Trial:
     """A configuration as other tunings have their candidates."""
     candidate = Candidate((place,), tuple(config.all_kwargs().items()))
-    return Trial(candidate, State.MEASURED, _first(timing))
+    time = _first(timing)
+    if not time >= 0:
+        return Trial(candidate, State.FAILED, reason=f"its time is {time}")
+    return Trial(candidate, State.MEASURED, time)
+
+
+def _order(time: float) -> tuple[bool, float]:
+    """Orders times: what no clock measures, NaN and negative ones, behind all others."""
+    return not time >= 0, time
 
 
 def _shown(key: Any) -> str:

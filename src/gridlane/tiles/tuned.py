@@ -68,11 +68,13 @@ def _timing(values: Any) -> Timing:
 def store(
     path: Path | None, configs: Sequence[Config], timings: dict[Config, Any], complete: bool
 ) -> None:
-    """Keep times for later processes."""
+    """Keep times for later processes, but for those that no clock measures."""
     pairs: list[tuple[int, list[float]]] = []
     for place, config in enumerate(configs):
         if config in timings:
             times: Any = timings[config]
             items: list[Any] = [*times] if isinstance(times, list | tuple) else [times]
-            pairs.append((place, [float(each) for each in items]))
-    files.keep(path, {"complete": complete, "times": pairs})
+            times = [float(each) for each in items]
+            if all(0 <= each < math.inf for each in times):
+                pairs.append((place, times))
+    files.keep(path, {"complete": complete and bool(pairs), "times": pairs})

@@ -46,7 +46,10 @@ class Ranking:
             if time.monotonic() > end:
                 break
             try:
-                self.estimates[candidate] = max(subject.estimate(candidate), 1e-9)
+                estimate = subject.estimate(candidate)
+                self.estimates[candidate] = (
+                    math.inf if estimate != estimate else max(estimate, 1e-9)
+                )
             except (GridlaneError, ValueError, TypeError, ArithmeticError):
                 self.estimates[candidate] = math.inf  # its trial shows the error
 

@@ -401,13 +401,21 @@ class _Search:
         seconds = min(_SAMPLE_S, max(self.left, 0.0) / 4)
         if once * 1000 > _SLOW * best + 5:
             seconds = 0.0
-        self.samples[candidate] = self._samples(candidate, seconds)
+        samples = self._samples(candidate, seconds)
+        if not samples:
+            raise TuningError(
+                f"tune: every time of {self.subject.name} with {candidate} is NaN, infinite or "
+                f"negative by the clock of {self.device.name}"
+            )
+        self.samples[candidate] = samples
         return self._trial(candidate, estimate)
 
     def _samples(self, candidate: Candidate, seconds: float, most: int = 30) -> list[float]:
+        """The times of launches, without those that no clock measures."""
         call: Callable[[], None] = partial(self.subject.launch, candidate)
         with limited(self.device, max(self.left, 0.0) + _LEAST_S):
-            return sampled(call, seconds, self.saved.restore, self.clear, most)
+            samples = sampled(call, seconds, self.saved.restore, self.clear, most)
+        return [each for each in samples if 0 <= each < math.inf]
 
     def _trial(self, candidate: Candidate, estimate: float) -> Trial:
         return Trial(candidate, State.MEASURED, typical(self.samples[candidate]), "", estimate)
@@ -424,9 +432,9 @@ class _Search:
             for each in close:
                 if self.left > 0:
                     new = self._samples(each.candidate, seconds, 5)
-                    self.samples.setdefault(each.candidate, []).extend(new)
+                    self.samples[each.candidate] = self.samples.get(each.candidate, []) + new
         for each in close:
-            if each.candidate in self.samples:
+            if self.samples.get(each.candidate):
                 place = self.trials.index(each)
                 self.trials[place] = self._trial(each.candidate, each.estimate)
 
