@@ -119,7 +119,7 @@ def test_larger_clusters_where_a_program_allows_them(has):
     if not has:
         assert name(result) == CLUSTERLESS
     elif result[0]:
-        assert name(result) == WRONG  # a GPU, of which gridlane does not ask it
+        assert name(result) == WRONG  # a GPU whose clusters have eight blocks
     else:
         got = host_array(out, np.zeros(16, np.uint32))
         assert got.tolist() == [1600 + (n ^ 1) for n in range(16)]

@@ -56,6 +56,7 @@ WHOLE = Artifact(
     extra_threads=32,
     cooperative=True,
     requires_cluster=True,
+    non_portable=True,
     cluster=(2, 1, 1),
     coarse=4,
     kernel="<locals>.scale",

@@ -28,6 +28,7 @@ PLAIN: dict[str, type] = {
     "uses_dynamic_shared": bool,
     "cooperative": bool,
     "requires_cluster": bool,
+    "non_portable": bool,
     "untraced": bool,
     "asks_host": bool,
     "kernel": str,

@@ -107,6 +107,7 @@ class Artifact:
         cluster: how many blocks of the grid, along each axis, run at once and reach each other's
             shared memory.
         requires_cluster: the code itself requires these of every launch.
+        non_portable: the program allows clusters of more blocks than every device has.
         kernel: its name in the source; "": the symbol.
         buffers: for each pointer of ``params``, the place of its buffer among those that the code
             binds as memory; (): all are in the first buffer of the device. See ``shader_abi``.
@@ -139,6 +140,7 @@ class Artifact:
     cooperative: bool = False
     cluster: tuple[int, int, int] = (1, 1, 1)
     requires_cluster: bool = False
+    non_portable: bool = False
     coarse: int = 1
     needs: tuple[str, ...] = ()
     kernel: str = ""

@@ -137,7 +137,8 @@ class Plan:
         check_shape(name, grid, self.block, limits, bounds)
         artifact = self.kernel.artifact
         # Of more blocks is only code that was compiled for them, where the program allowed it.
-        most = LARGEST_NON_PORTABLE if artifact.requires_cluster else LARGEST_CLUSTER
+        allowed = artifact.requires_cluster or artifact.non_portable
+        most = LARGEST_NON_PORTABLE if allowed else LARGEST_CLUSTER
         check_cluster(name, grid, artifact.cluster, self.device, most)
         check_shared(name, artifact.static_shared, artifact.own_dynamic + shared, limits)
         if stream.device is not self.device:

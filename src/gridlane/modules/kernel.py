@@ -46,7 +46,13 @@ def _launched(cooperative: bool, cluster: Dim3, is_required: bool) -> Callable[[
             artifact = compile(*args)
             waits = artifact.cooperative or cooperative
             required = artifact.requires_cluster or is_required
-            return replace(artifact, cooperative=waits, cluster=cluster, requires_cluster=required)
+            return replace(
+                artifact,
+                cooperative=waits,
+                cluster=cluster,
+                requires_cluster=required,
+                non_portable=math.prod(cluster) > LARGEST_CLUSTER,  # what ``plan`` has checked
+            )
 
         return made
 

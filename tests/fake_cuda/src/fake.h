@@ -116,7 +116,7 @@ typedef struct {
     char name[256];
     size_t count, size; /* of parameters; bytes of all */
     size_t offsets[256], sizes[256];
-    int static_shared, dynamic_shared;
+    int static_shared, dynamic_shared, non_portable;
 } Function;
 
 /* A launch as tests read it; tests/fake_cuda/library.py has the same layout. */

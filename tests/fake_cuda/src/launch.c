@@ -147,8 +147,9 @@ CUresult cuLaunchKernel(Function *function, unsigned gx, unsigned gy, unsigned g
     return done(launched(function, &launch, params, extra));
 }
 
-/* Clusters as they are on a device of 9.0: eight blocks at most, of which the grid consists. */
-static CUresult take_attributes(const Config *config, Launch *launch)
+/* Clusters as they are on a device of 9.0: eight blocks at most, or 16 where the program allows it
+   for the function, of which the grid consists. */
+static CUresult take_attributes(const Config *config, const Function *function, Launch *launch)
 {
     for (unsigned n = 0; n < config->count; n++) {
         const Attribute *each = &config->attributes[n];
@@ -162,7 +163,7 @@ static CUresult take_attributes(const Config *config, Launch *launch)
     unsigned *cluster = launch->cluster;
     if (!devices[current()->device].attributes[CLUSTER_LAUNCH])
         return NOT_SUPPORTED;
-    if (cluster[0] * cluster[1] * cluster[2] > 8)
+    if (cluster[0] * cluster[1] * cluster[2] > (function->non_portable ? 16u : 8u))
         return INVALID_CLUSTER;
     for (int n = 0; n < 3; n++)
         if (!cluster[n] || launch->grid[n] % cluster[n])
@@ -176,7 +177,9 @@ CUresult cuLaunchKernelEx(const Config *config, Function *function, void **param
     const unsigned *size = config->size;
     Launch launch = {.grid = {size[0], size[1], size[2]}, .block = {size[3], size[4], size[5]},
                      .shared = config->shared, .stream = config->stream};
-    CUresult code = take_attributes(config, &launch);
+    if (!alive(FUNCTION, function))
+        return done(INVALID_HANDLE);
+    CUresult code = take_attributes(config, function, &launch);
     return done(code ? code : launched(function, &launch, params, extra));
 }
 
@@ -188,7 +191,7 @@ CUresult cuOccupancyMaxActiveClusters(int *count, Function *function, const Conf
     Launch launch = {.grid = {size[0], size[1], size[2]}};
     if (!alive(FUNCTION, function))
         return done(INVALID_HANDLE);
-    CUresult code = take_attributes(config, &launch);
+    CUresult code = take_attributes(config, function, &launch);
     int blocks = attributes[MULTIPROCESSORS] * (attributes[39] / (int)size[3]);
     *count = code ? 0 : blocks / (int)(launch.cluster[0] * launch.cluster[1] * launch.cluster[2]);
     return done(code);

@@ -218,6 +218,7 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr *pointer, size_t *size, Module *module
 /* ---- what is known of a function */
 
 enum { MOST_THREADS, STATIC_SHARED, CONSTANT, LOCAL, REGISTERS, DYNAMIC_SHARED = 8 };
+enum { NON_PORTABLE = 14 };
 enum { OPTIN = 97, PER_MULTIPROCESSOR = 39, THREADS_PER_BLOCK = 1 };
 
 CUresult cuFuncGetAttribute(int *value, int attribute, Function *function)
@@ -242,6 +243,10 @@ CUresult cuFuncSetAttribute(Function *function, int attribute, int value)
     BEGIN("cuFuncSetAttribute", CURRENT, "%p, %d, %d", (void *)function, attribute, value);
     if (!alive(FUNCTION, function))
         return done(INVALID_HANDLE);
+    if (attribute == NON_PORTABLE && (value == 0 || value == 1)) {
+        function->non_portable = value;
+        return done(SUCCESS);
+    }
     int most = devices[current()->device].attributes[OPTIN] - function->static_shared;
     if (attribute != DYNAMIC_SHARED || value < 0 || value > most)
         return done(INVALID_VALUE);

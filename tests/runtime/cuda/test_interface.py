@@ -51,6 +51,43 @@ def test_clusters_are_the_drivers(begun):
     assert len([each for each in begun.launches if each.name == "whole"]) == 1
 
 
+def test_larger_clusters_where_a_program_allows_them(begun):
+    """The driver is told of it; without it such a launch is refused, and 17 blocks always."""
+    text = HEAD.encode() + b".visible .entry whole(.param .align 4 .b8 x[12]) { ret; }\0"
+    whole = good(cu.cuModuleGetFunction(good(cu.cuModuleLoadData(text)), b"whole"))
+    params = ((ctypes.c_uint32 * 3)(1, 2, 3),), (None,)
+    number = cu.CUfunction_attribute.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
+    assert good(cu.cuOccupancyMaxPotentialClusterSize(whole, clustered(16, 16))) == 8
+    for allowed, wanted in ((0, 0), (1, 1), (0, 1)):
+        good(cu.cuFuncSetAttribute(whole, number, allowed))
+        result = cu.cuLaunchKernelEx(clustered(32, 16), whole, params, 0)
+        good(cu.cuCtxSynchronize())
+        assert allowed or name(result) == "CUDA_ERROR_INVALID_CLUSTER_SIZE"
+        assert len([each for each in begun.launches if each.name == "whole"]) == wanted
+    (launch,) = [each for each in begun.launches if each.name == "whole"]
+    assert (launch.cluster, launch.grid) == ((16, 1, 1), (32, 1, 1))
+    assert sum(line.startswith("cuFuncSetAttribute") for line in begun.log) == 1
+    good(cu.cuFuncSetAttribute(whole, number, 1))
+    assert good(cu.cuOccupancyMaxPotentialClusterSize(whole, clustered(16, 16))) == 16
+    held = good(cu.cuOccupancyMaxActiveClusters(whole, clustered(16, 16)))
+    assert held == 4 * (2048 // 32) // 16
+    result = cu.cuLaunchKernelEx(clustered(34, 17), whole, params, 0)
+    assert name(result) == "CUDA_ERROR_INVALID_CLUSTER_SIZE"
+
+
+def test_larger_clusters_of_code(begun):
+    text = HEAD.encode() + b".visible .entry wide() .reqnctapercluster 16, 1, 1 { ret; }\0"
+    wide = good(cu.cuModuleGetFunction(good(cu.cuModuleLoadData(text)), b"wide"))
+    result = cu.cuLaunchKernel(wide, 16, 1, 1, 1, 1, 1, 0, 0, ((), ()), 0)
+    assert name(result) == "CUDA_ERROR_INVALID_CLUSTER_SIZE"
+    number = cu.CUfunction_attribute.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
+    good(cu.cuFuncSetAttribute(wide, number, 1))
+    good(cu.cuLaunchKernel(wide, 16, 1, 1, 1, 1, 1, 0, 0, ((), ()), 0))
+    good(cu.cuCtxSynchronize())
+    assert "wide" in [each.name for each in begun.launches]
+    assert sum(line.startswith("cuFuncSetAttribute") for line in begun.log) == 1
+
+
 def clustered(grid, size):
     """A configuration of a grid of clusters."""
     config, attribute = cu.CUlaunchConfig(), cu.CUlaunchAttribute()

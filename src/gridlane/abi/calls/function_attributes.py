@@ -11,7 +11,6 @@ from gridlane.abi.table import enums
 from gridlane.core import epochs
 from gridlane.launch.dimensions import LARGEST_CLUSTER, LARGEST_NON_PORTABLE
 from gridlane.modules import ModuleKernel
-from gridlane.modules.native import compiles_ptx
 from gridlane.runtime.protocol import Device, Figures
 
 _PREFIX = "CU_FUNC_ATTRIBUTE_"
@@ -197,12 +196,11 @@ def required_cluster(function: Function) -> tuple[int, int, int] | None:
 
 
 def largest_cluster(function: Function) -> int:
-    """The most blocks of a function's clusters: more where the program allows it, on devices whose
-    drivers are gridlane's own."""
+    """The most blocks of a function's clusters: more where the program allows it. A GPU may have
+    fewer, which its driver refuses."""
     known = function.inherited | function.attributes
     allowed = known.get(_NUMBERS["NON_PORTABLE_CLUSTER_SIZE_ALLOWED"], 0)
-    own = not compiles_ptx(function.device)
-    return LARGEST_NON_PORTABLE if allowed and own else LARGEST_CLUSTER
+    return LARGEST_NON_PORTABLE if allowed else LARGEST_CLUSTER
 
 
 def names_clusters(function: Function) -> bool:

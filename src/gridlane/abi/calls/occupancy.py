@@ -7,7 +7,11 @@ import math
 from collections.abc import Callable
 from typing import Any, cast
 
-from gridlane.abi.calls.function_attributes import MAX_DYNAMIC_SHARED, attributes
+from gridlane.abi.calls.function_attributes import (
+    MAX_DYNAMIC_SHARED,
+    attributes,
+    largest_cluster,
+)
 from gridlane.abi.calls.functions import of_runtime
 from gridlane.abi.calls.launch_attributes import cluster_of
 from gridlane.abi.calls.registry import implements
@@ -16,6 +20,7 @@ from gridlane.abi.state import libraries, streams
 from gridlane.abi.state.modules import Function
 from gridlane.abi.struct import Struct
 from gridlane.abi.table import enums
+from gridlane.core.errors import DeviceError, LaunchError
 from gridlane.launch.dimensions import ALONE, LARGEST_CLUSTER
 from gridlane.modules.native import compiles_ptx
 
@@ -149,7 +154,29 @@ def _cluster(function: Function, config: Struct | None) -> int:
     threads, shared = _configured(function, config)
     if not function.device.attributes().get("CLUSTER_LAUNCH"):
         return 1
-    return LARGEST_CLUSTER if blocks(function, threads, shared) else 0
+    most = largest_cluster(function)
+    if most > LARGEST_CLUSTER and compiles_ptx(function.device):
+        most = _largest_that_fits(function, most, threads, shared)
+    return most if blocks(function, threads, shared) else 0
+
+
+def _largest_that_fits(function: Function, most: int, threads: int, shared: int) -> int:
+    """The largest power of two of blocks, not less than any device has, of which a GPU holds a
+    cluster."""
+    while most > LARGEST_CLUSTER:
+        try:
+            _, plan = function.kernel.plan(
+                (threads, 1, 1), function.device, cluster=(most, 1, 1), largest=most
+            )
+            if cast(Any, plan.kernel).kernel.active_clusters(threads, shared):
+                break
+        except LaunchError:  # the code is for other clusters
+            return LARGEST_CLUSTER
+        except DeviceError as error:
+            if error.number != INVALID_CLUSTER_SIZE:
+                raise
+        most //= 2
+    return most
 
 
 @implements("cuOccupancyMaxActiveClusters")
@@ -171,11 +198,11 @@ def _active_clusters(function: Function, threads: int, shared: int, config: Stru
     if size is None or min(size) < 1:
         fail(INVALID_CLUSTER_SIZE, "the configuration does not say how large a cluster is")
     device = function.device
-    most = LARGEST_CLUSTER if device.attributes().get("CLUSTER_LAUNCH") else 1
+    most = largest_cluster(function) if device.attributes().get("CLUSTER_LAUNCH") else 1
     if math.prod(size) > most:
         fail(INVALID_CLUSTER_SIZE, f"clusters of {size} blocks; the largest has {most}")
     if size != ALONE and compiles_ptx(device):
-        _, plan = function.kernel.plan((threads, 1, 1), device, cluster=size)
+        _, plan = function.kernel.plan((threads, 1, 1), device, cluster=size, largest=most)
         return cast(Any, plan.kernel).kernel.active_clusters(threads, shared)
     # Elsewhere a cluster takes the place of a block.
     return blocks(function, threads, shared) * device.limits.multiprocessors

@@ -168,6 +168,8 @@ class CudaKernel:
         if artifact.uses_dynamic_shared:
             own = artifact.static_shared or self._attribute("SHARED_SIZE_BYTES")
             self._set("MAX_DYNAMIC_SHARED_SIZE_BYTES", self.device.limits.max_dynamic_shared - own)
+        if artifact.non_portable:
+            self._set("NON_PORTABLE_CLUSTER_SIZE_ALLOWED", 1)
         self.disconnect()
         if (artifact.errors or artifact.prints) and context.captures:
             fail(NOT_CAPTURED, f"the first launch of {self.name}", "launch it before the capture")
