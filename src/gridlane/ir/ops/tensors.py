@@ -6,6 +6,9 @@ swizzle has, and of each address the bits from 4 on are xored with those from 7 
 ``ir.ops.shared_matrix``. Coordinates are those of the box's first element. Elements outside of the
 tensor are read as 0, or NaN of all ones, and are not written.
 
+An H200 stores whole chunks of 16 bytes: where a line of the tensor ends inside of one, also what
+follows the line there. Here stores end with the line: behind the last one there may be no memory.
+
 The description has as many dimensions as there are coordinates, and elements that a reduction has.
 
 NVIDIA's GPUs end a launch with an illegal instruction where a box that is loaded with a swizzle of
