@@ -26,8 +26,9 @@ if find_spec("islpy") is None:  # at once, and by what to install
         name="islpy",
     )
 
+from gridlane.compute.decorator import compute, grid, parallel
 from gridlane.compute.hints import Hints
-from gridlane.compute.running import Compute, compute, grid, parallel
+from gridlane.compute.running import Compute
 from gridlane.compute.tensors import Dim, Tensor
 from gridlane.core.dtypes import (
     b1,

@@ -14,6 +14,7 @@ from typing import Any
 
 from gridlane.core.frozen import frozen
 from gridlane.launch import current
+from gridlane.launch.fusion.redirecting import redirecting
 from gridlane.runtime.protocol import Device
 from gridlane.tiles.streams import handles_of, torchs_handles
 
@@ -31,7 +32,9 @@ class SideStream:
 
 def side_stream(device: Device, args: Iterable[Any]) -> SideStream | None:
     """torch's current stream, if a tensor of torch's on a GPU is among arguments and the stream is
-    not the default one."""
+    not the default one; None on a stream of the caller's."""
+    if redirecting():
+        return None
     handles = handles_of(args, device)
     handle = handles() if handles is not None else 0
     return SideStream(handle) if handle else None
@@ -39,6 +42,8 @@ def side_stream(device: Device, args: Iterable[Any]) -> SideStream | None:
 
 def side_stream_of_tensors(device: Device) -> SideStream | None:
     """The same where a tensor of torch's on the GPU is known to be among them. Hot."""
+    if redirecting():
+        return None
     torch = sys.modules["torch"]
     raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)
     ordinal = device.ordinal

@@ -77,6 +77,8 @@ class Program:
             self.small.run(given, extents, steps)
             return
         values = dict(given)
+        if self.emitted.cells:
+            current.submit_delayed()  # each call fills them: a capture refuses that
         for name in self.emitted.cells:
             kind = CONVERSIONS[NAMES[str(self.typing.type_of(name))]]
             values[f"{name}__cell"] = cuda.to_device(np.zeros(1, kind))

@@ -467,7 +467,7 @@ _NUMBERS = "math", "numpy", None, ""
 _WORDS: dict[str, tuple[str | None, ...]] = {
     **dict.fromkeys(("range", "min", "max", "int", "bool", "float", "round"), ("builtins",)),
     **dict.fromkeys(("abs", "pow"), ("builtins", *_NUMBERS)),
-    **dict.fromkeys(("grid", "parallel"), ("gridlane.compute.running",)),
+    **dict.fromkeys(("grid", "parallel"), ("gridlane.compute.decorator",)),
     **dict.fromkeys([n for n in dir(math) if callable(getattr(math, n)) and n != "pow"], _NUMBERS),
 }  # fmt: skip
 """Names that loop nests know, and the modules of what they mean."""

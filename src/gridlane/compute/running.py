@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import cached_property, partial, update_wrapper
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from gridlane.compute.known import Known, LibraryCall, Steps, key_of, on_host, r
 from gridlane.compute.libraries import Library, library_of
 from gridlane.compute.metadata import Metadata, check_device, metadata_of
 from gridlane.compute.model import Nest
+from gridlane.compute.on_stream import OnStream, refuse_captured
 from gridlane.compute.ordering import SideStream, in_order
 from gridlane.compute.polyhedra import Polyhedra
 from gridlane.compute.programs import Program
@@ -42,7 +43,7 @@ from gridlane.compute.tensors import bind
 from gridlane.compute.tuning import shapes_of, tuned
 from gridlane.compute.typing import Typing
 from gridlane.compute.webs import apart
-from gridlane.core.errors import ArgumentError, LaunchError
+from gridlane.core.errors import ArgumentError
 from gridlane.core.source import Loc
 from gridlane.launch import current
 from gridlane.profiler.peaks import peaks
@@ -244,15 +245,43 @@ class Compute:
 
         Raises:
             ArgumentError: the arguments are not those of the function's types.
+            DeviceError: NOT_CAPTURED, this thread captures a stream; see ``on``.
         """
+        refuse_captured(self.nest.name)
         if keywords:
             args = self._bound(args, keywords)
-        if self._tuned:
-            made = self._measured(args)
-            if made is not None:
-                made._run_untuned(args)
-                return
-        self._run_known(args)
+        self._run_fastest(args)
+
+    def on(self, stream: Any) -> OnStream:
+        """The function whose launches are on a stream, and recorded while that is captured.
+
+        >>> import numpy as np
+        >>> from gridlane import cuda
+        >>> from gridlane.compute import Tensor, compute, f64, grid
+        >>> @compute
+        ... def double(x: Tensor[f64, "N"]):
+        ...     for i in grid(N):
+        ...         x[i] = 2.0 * x[i]
+        >>> stream, x = cuda.stream(), cuda.to_device(np.ones(2))
+        >>> with cuda.capture(stream) as graph:
+        ...     double.on(stream)(x)
+        >>> graph.instantiate().launch(stream)
+        >>> stream.synchronize()
+        >>> x.copy_to_host().tolist()
+        [2.0, 2.0]
+
+        Args:
+            stream: any that ``cuda.jit`` takes.
+        """
+        return OnStream(self.nest.name, self._bound, self._run_fastest, self.device, stream)
+
+    def _run_fastest(self, args: tuple[Any, ...]) -> None:
+        """Compute by the schedule that was measured to be the fastest."""
+        made = self._measured(args) if self._tuned else None
+        if made is None:
+            self._run_known(args)
+        else:
+            made._run_untuned(args)
 
     def _run_untuned(self, args: tuple[Any, ...]) -> None:
         self._run_known(args)
@@ -319,6 +348,7 @@ class Compute:
             TuningError: there is no time; arrays share memory; the function is heterogeneous.
             ArgumentError: the arguments are not those of the function's types.
         """
+        refuse_captured(self.nest.name)
         if self.threshold is not None:
             raise TuningError(
                 f"tune: {self.nest.name} is heterogeneous, and measures which device is faster; "
@@ -345,6 +375,7 @@ class Compute:
 
     def plain(self, *args: Any) -> None:
         """Compute by one thread, which runs the loops in the order of the text."""
+        refuse_captured(self.nest.name)
         self._run(args, plain=True)
 
     def _values(self, args: tuple[Any, ...]) -> dict[str, int]:
@@ -547,49 +578,3 @@ def _rates(compute: Compute) -> Rates:
     if not current.device().host_visible:
         return replace(GPU, sums=compute.fastmath)
     return replace(PROCESSOR, sums=compute.fastmath)
-
-
-@overload
-def compute(function: Callable[..., Any], /) -> Compute: ...
-@overload
-def compute(
-    function: None = None,
-    /,
-    *,
-    kernel: str | None = None,
-    device: str = "auto",
-    workgroup: tuple[int, ...] | None = None,
-    fastmath: bool = False,
-    hints: Hints | Mapping[str, Any] | None = None,
-    launch_bounds: int | tuple[int, ...] | None = None,
-    max_registers: int | None = None,
-    shared_bytes: int = 0,
-    compile_target: str = "device",
-) -> Callable[[Callable[..., Any]], Compute]: ...
-def compute(function: Any = None, /, **options: Any) -> Any:
-    """Compile a function of loops for devices; see ``Compute``.
-
-    >>> import numpy as np
-    >>> from gridlane.compute import Tensor, compute, f64, grid
-    >>> @compute
-    ... def scaled(x: Tensor[f64, "N"], out: Tensor[f64, "N"], by: float):
-    ...     for i in grid(N):
-    ...         out[i] = by * x[i]
-    >>> out = np.zeros(3)
-    >>> scaled(np.arange(3.0), out, 2.0)
-    >>> out
-    array([0., 2., 4.])
-    """
-    if function is None:
-        return lambda given: Compute(given, **options)
-    return Compute(function)
-
-
-def grid(*extents: int) -> Any:
-    """Loops of a nest over all extents; only functions of ``compute`` have it."""
-    raise LaunchError("grid() is a loop of a function of gridlane.compute")
-
-
-def parallel(*extents: int) -> Any:
-    """Such loops, with the user's word that their iterations do not depend on each other."""
-    raise LaunchError("parallel() is a loop of a function of gridlane.compute")

@@ -13,7 +13,7 @@ from gridlane.core.config import config
 from gridlane.core.device_errors import INVALID_DEVICE, fail
 from gridlane.launch import launcher
 from gridlane.launch.devices import device_count, family, get_device, kind_of
-from gridlane.runtime.protocol import Device
+from gridlane.runtime.protocol import Device, Stream
 
 
 class _Thread(threading.local):
@@ -21,6 +21,7 @@ class _Thread(threading.local):
 
     device: Device | None = None
     delays: Delays | None = None
+    captured: tuple[Stream, ...] = ()
 
 
 _thread = _Thread()
@@ -180,6 +181,24 @@ def submit_delayed() -> None:
     by = delays()
     if by is not None:
         by.flush()
+
+
+def note_capture(stream: Stream) -> None:
+    """Note that this thread began the capture of a stream."""
+    forget_captures()
+    _thread.captured = (*_thread.captured, stream)
+
+
+def forget_captures() -> None:
+    """Drop the captures that have ended, on any thread. Never raises."""
+    _thread.captured = tuple([each for each in _thread.captured if each.capturing])
+
+
+def captures() -> bool:
+    """Whether a stream is captured whose capture this thread began. Hot."""
+    if _thread.captured:
+        forget_captures()
+    return bool(_thread.captured)
 
 
 class Using(ContextDecorator):

@@ -25,6 +25,7 @@ from gridlane.core.device_errors import ILLEGAL_STATE, fail
 from gridlane.core.errors import DeviceError
 from gridlane.core.process_bound import ProcessBound
 from gridlane.cuda.host.native_streams import native_stream
+from gridlane.launch import current
 from gridlane.runtime import protocol
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ def capture(stream: Any, fused: bool = False) -> Generator[Graph]:
     native = native_stream(stream)
     graph = Graph()
     native.begin_capture()
+    current.note_capture(native)
     try:
         if fused:
             from gridlane.launch import fusion  # most captures fuse nothing
@@ -112,7 +114,10 @@ def capture(stream: Any, fused: bool = False) -> Generator[Graph]:
     except BaseException:
         _drop(native)
         raise
-    graph._native = native.end_capture()  # pyright: ignore[reportPrivateUsage]
+    try:
+        graph._native = native.end_capture()  # pyright: ignore[reportPrivateUsage]
+    finally:
+        current.forget_captures()
 
 
 def _drop(native: protocol.Stream) -> None:
@@ -121,3 +126,5 @@ def _drop(native: protocol.Stream) -> None:
         native.end_capture()
     except DeviceError:
         return
+    finally:
+        current.forget_captures()

@@ -47,11 +47,16 @@ class AnyStream(NativeStream):
 
     def begin_capture(self) -> None:
         """Record later work in a graph; it does not execute. See ``cuda.capture``."""
-        self.native.begin_capture()
+        native = self.native
+        native.begin_capture()
+        current.note_capture(native)
 
     def end_capture(self) -> Graph:
         """End the recording and return it as a graph."""
-        return Graph(self.native.end_capture())
+        try:
+            return Graph(self.native.end_capture())
+        finally:
+            current.forget_captures()
 
     def __int__(self) -> int:
         return self.handle
