@@ -75,6 +75,23 @@ def test_larger_clusters_where_a_program_allows_them(begun):
     assert name(result) == "CUDA_ERROR_INVALID_CLUSTER_SIZE"
 
 
+def test_a_gpu_without_larger_clusters(begun):
+    """Its driver refuses them; the context lives."""
+    text = HEAD.encode() + b".visible .entry whole(.param .align 4 .b8 x[12]) { ret; }\0"
+    whole = good(cu.cuModuleGetFunction(good(cu.cuModuleLoadData(text)), b"whole"))
+    params = ((ctypes.c_uint32 * 3)(1, 2, 3),), (None,)
+    number = cu.CUfunction_attribute.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
+    good(cu.cuFuncSetAttribute(whole, number, 1))
+    begun.fail("cuOccupancyMaxActiveClusters", 912)
+    assert good(cu.cuOccupancyMaxPotentialClusterSize(whole, clustered(16, 16))) == 8
+    begun.fail("cuLaunchKernelEx", 912)
+    result = cu.cuLaunchKernelEx(clustered(16, 16), whole, params, 0)
+    assert name(result) == "CUDA_ERROR_INVALID_CLUSTER_SIZE"
+    good(cu.cuLaunchKernelEx(clustered(16, 8), whole, params, 0))
+    good(cu.cuCtxSynchronize())
+    assert [each.cluster for each in begun.launches if each.name == "whole"] == [(8, 1, 1)]
+
+
 def test_larger_clusters_of_code(begun):
     text = HEAD.encode() + b".visible .entry wide() .reqnctapercluster 16, 1, 1 { ret; }\0"
     wide = good(cu.cuModuleGetFunction(good(cu.cuModuleLoadData(text)), b"wide"))
