@@ -13,7 +13,7 @@ from scipy.signal import correlate
 from tests.devices import DEVICES
 
 import gridlane
-from gridlane import cuda
+from gridlane import cuda, xp
 from gridlane.compute import Tensor, attending, compute, f32, fused, grid, i32, i64, scanning
 from gridlane.core.errors import ArgumentError, DeviceError
 
@@ -379,3 +379,15 @@ def test_bad_input():
         twice.on(stream)(x)
     with pytest.raises(ArgumentError, match="N is"):
         twice.on(stream)(x, cuda.to_device(np.ones(N + 1, FLOATS)))
+
+
+def test_arrays_of_xp():
+    """On a device of the host they are memory of NumPy's; others do not show theirs."""
+    x, out, stream = xp.ones(N, dtype=xp.float32), xp.zeros(N, dtype=xp.float32), cuda.stream()
+    twice.on(stream)(x, out)
+    assert (np.asarray(out) == 2).all()
+    with on("interp"):
+        x, out = xp.ones(N, dtype=xp.float32), xp.zeros(N, dtype=xp.float32)
+        for way in (twice, twice.on(cuda.stream())):
+            with pytest.raises(ArgumentError, match="the Array does not show its memory"):
+                way(x, out)

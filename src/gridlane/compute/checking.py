@@ -158,6 +158,11 @@ class _Place:
         if interface is not None:
             start = interface["data"][0]
             strides = interface.get("strides")
+        elif not hasattr(array, "data_ptr"):
+            raise ArgumentError(
+                f"the {type(array).__name__} does not show its memory on this device: pass an "
+                "array of NumPy's, or of cuda.to_device"
+            )
         else:
             start = array.data_ptr()
             strides = tuple([size * each for each in array.stride()])

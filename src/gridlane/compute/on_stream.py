@@ -7,6 +7,8 @@ from contextlib import nullcontext
 from numbers import Number
 from typing import Any
 
+import numpy as np
+
 import gridlane
 from gridlane.compute.ordering import SideStream, in_order_of
 from gridlane.core.device_errors import INVALID_HANDLE, NOT_CAPTURED, fail
@@ -104,6 +106,6 @@ def _check_device(stream: Stream, name: str) -> None:
 
 
 def _is_of_device(value: Any) -> bool:
-    if isinstance(value, Number | DeviceNDArray):
+    if isinstance(value, Number | np.generic | DeviceNDArray):
         return True
     return hasattr(value, "__cuda_array_interface__")
