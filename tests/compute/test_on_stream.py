@@ -385,6 +385,7 @@ def test_arrays_of_xp():
     """On a device of the host they are memory of NumPy's; others do not show theirs."""
     x, out, stream = xp.ones(N, dtype=xp.float32), xp.zeros(N, dtype=xp.float32), cuda.stream()
     twice.on(stream)(x, out)
+    stream.synchronize()
     assert (np.asarray(out) == 2).all()
     with on("interp"):
         x, out = xp.ones(N, dtype=xp.float32), xp.zeros(N, dtype=xp.float32)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import gridlane
-from gridlane.compute.ordering import SideStream, in_order_of
+from gridlane.compute.ordering import SideStream, in_order_of, side_stream
 from gridlane.core.device_errors import INVALID_HANDLE, NOT_CAPTURED, fail
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
 from gridlane.cuda.host.native_streams import native_stream
@@ -67,13 +67,16 @@ class OnStream:
             self._record(stream, args)
         elif stream is device.default_stream:
             refuse_captured(self._name)
-            self._run(args)
+            is_other = side_stream(device, args) is not None  # torch's current one
+            with redirected(stream, self._name) if is_other else nullcontext():
+                self._run(args)
         elif not all(map(_is_of_device, args)):
             stream.synchronize()
             self._run(args)
             device.default_stream.synchronize()
         elif getattr(stream, "apart", False):  # memory is allocated and freed on the default stream
-            with in_order_of(SideStream(stream.handle), device):
+            side, default = SideStream(stream.handle), device.default_stream
+            with in_order_of(side, device), redirected(default, self._name):
                 self._run(args)
         else:
             with redirected(stream, self._name):

@@ -118,6 +118,20 @@ def test_the_stream_comes_before_torchs(machine, device, torch, loops):
         assert log(machine) == ["launch"]
 
 
+@pytest.mark.parametrize("loops", [doubled, product])
+def test_torchs_stream_is_another_one(machine, device, torch, loops):
+    """Calls on the default stream, and on one that does not wait for it, are not on torch's."""
+    shape = (64, 64) if loops is product else N
+    nest, stream, theirs = compute(loops), device.new_stream(True), device.new_stream(True)
+    x, out = OfTorch(np.ones(shape, np.float32)), OfTorch(np.zeros(shape, np.float32))
+    torch.handle = theirs.handle
+    for number in range(12):
+        on = cuda.external_stream(stream.handle) if number % 2 else 0
+        launches = made(machine, nest.on(on), x, out)
+        assert {each.stream for each in launches} == {0}
+        assert log(machine) == (ORDERED if number % 2 else ["launch"])
+
+
 def test_a_capture_has_all_launches(machine, device, case):
     """Those of a call like one before, in its temporary memory; arrays live with the graph."""
     nest, x, out = case
