@@ -79,6 +79,17 @@ def test_scales_views_and_results(device, rng):
     near(kernels.attention(large, large, v, scale=2.0), exact.attention(large, large, v, scale=2.0))
 
 
+@pytest.mark.parametrize("softcap", [None, 1.5])
+def test_scales_of_float64(device, rng, softcap):
+    """Scales are float32, but nothing else is."""
+    parts = arrays(rng)
+    scales = rng.uniform(0.5, 2, 3).astype(np.float32)
+    names = dict(zip(("q_scale", "k_scale", "v_scale"), map(np.array, scales), strict=True))
+    wide = [each * float(scale) for each, scale in zip(parts, scales, strict=True)]
+    got = kernels.attention(*parts, softcap=softcap, **names)
+    near(got, exact.attention(*wide, softcap=softcap))
+
+
 def test_queries_that_see_no_key(device, rng):
     q, k, v = arrays(rng, (1, 1), (5, 2))
     got, logs = kernels.attention(q, k, v, causal=True, return_logs=True)

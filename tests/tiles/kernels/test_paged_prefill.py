@@ -248,6 +248,16 @@ def test_new_tokens_go_to_the_cache(device, rng, cached):
     np.testing.assert_array_equal(exact.wide(values), wanted[1])
 
 
+def test_new_tokens_of_float64(device, rng):
+    """Scales are float32, but nothing else is."""
+    _, k, v, keys, values, tables = case(rng, np.float64)
+    words = {"k_scale": np.array(3, "f4"), "v_scale": np.array([0.5, 0.7], "f4")}
+    kernels.append_paged(k, v, keys, values, tables, LENGTHS, STARTS, **words)
+    last = tables[2, 0]  # of a sequence that had no tokens
+    np.testing.assert_array_equal(keys[last, 0], k[3] / 3)
+    np.testing.assert_array_equal(values[last, 0], v[3] / exact.wide(words["v_scale"])[:, None])
+
+
 def test_tokens_behind_the_last_page(device, rng):
     _, k, v, keys, values, tables = case(rng)
     before = keys.copy()

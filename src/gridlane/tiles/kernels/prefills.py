@@ -117,7 +117,7 @@ def append_paged(
         k: of packed tokens, of shape (tokens, heads, width), float16, bfloat16, float32 or float64.
         v: of shape (tokens, heads, width of values) and k's dtype.
         keys: the cache, of shape (pages, tokens of a page, heads, width), of k's dtype or of floats
-            of 8 bits, which take the nearest number that they have.
+            of 8 bits, which take the nearest number that they have, of float64 that of its float32.
         values: of shape (pages, tokens of a page, heads, width of values) and keys' dtype.
         tables, lengths: as of ``paged_attention``; the lengths are those before.
         starts: as of ``packed_positions``.
@@ -170,7 +170,8 @@ def _append(
         value_width, fresh[0].strides, fresh[1].strides, cache[0].strides, cache[1].strides,
         tables.strides, lengths.strides[0], None if none else tuple(map(value_of, scales)), steps,
         M=_TOKENS, WIDTH=power_of_2(width), VALUES=power_of_2(value_width),
-        LIMIT=_LIMITS.get(cache[0].dtype, 0.0), INDEX=index_type(*fresh, *cache, tables),
+        LIMIT=_LIMITS.get(cache[0].dtype, 0.0), SUM=sum_type(fresh[0].dtype),
+        INDEX=index_type(*fresh, *cache, tables),
     )  # fmt: skip
 
 

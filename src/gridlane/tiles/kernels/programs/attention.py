@@ -106,7 +106,7 @@ def scaled_scores(
     """Scores of products, in units of log(2).
 
     Args:
-        factor: of the products besides, or None.
+        factor: of the products besides, of their dtype, or None.
     """
     if SOFTCAP is None:
         if factor is not None:
@@ -118,19 +118,20 @@ def scaled_scores(
 
 
 @jit
-def scale_factors(scales, steps, batch, head):
-    """The factor of products of queries and keys, and that of values; None for 1."""
+def scale_factors(scales, steps, batch, head, SUM: tl.constexpr):
+    """The factor of products of queries and keys, and that of values, in the type of sums; None
+    for 1."""
     if scales is None:
         return None, None
     q_scale, k_scale, v_scale = scales
     factor, values = None, None
     if q_scale is not None:
-        factor = tl.load(q_scale + batch * steps[0][0] + head * steps[0][1])
+        factor = tl.load(q_scale + batch * steps[0][0] + head * steps[0][1]).to(SUM)
     if k_scale is not None:
-        other = tl.load(k_scale + batch * steps[1][0] + head * steps[1][1])
+        other = tl.load(k_scale + batch * steps[1][0] + head * steps[1][1]).to(SUM)
         factor = other if factor is None else factor * other
     if v_scale is not None:
-        values = tl.load(v_scale + batch * steps[2][0] + head * steps[2][1])
+        values = tl.load(v_scale + batch * steps[2][0] + head * steps[2][1]).to(SUM)
     return factor, values
 
 
@@ -189,7 +190,7 @@ def attention_tiles(
         v += k_begin.to(INDEX) * v_steps[2]
     if first < queries:
         far = (head // group).to(INDEX)
-        factor, value_factor = scale_factors(scales, scale_steps, batch, far)
+        factor, value_factor = scale_factors(scales, scale_steps, batch, far, SUM)
         head = head.to(INDEX)
         q += batch * q_steps[0] + head * q_steps[1]
         k += batch * k_steps[0] + far * k_steps[1]

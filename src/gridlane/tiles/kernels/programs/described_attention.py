@@ -74,7 +74,9 @@ def described_attention_tile(
     come first: their programs take longest."""
     block, head, batch = tile % blocks, tile // blocks % heads, tile // blocks // heads
     far = head // group
-    factor, value_factor = scale_factors(scales, scale_steps, batch.to(INDEX), far.to(INDEX))
+    factor, value_factor = scale_factors(
+        scales, scale_steps, batch.to(INDEX), far.to(INDEX), tl.float32
+    )
     if CAUSAL:
         block = blocks - 1 - block
     first = block * M

@@ -73,7 +73,7 @@ def described_prefill_tiles(
         far = head // group
         cached = tl.minimum(tl.maximum(tl.load(lengths + batch * length_step), 0), most)
         keys = cached.to(tl.int32) + count
-        factor, value_factor = scale_factors(scales, scale_steps, batch, far.to(INDEX))
+        factor, value_factor = scale_factors(scales, scale_steps, batch, far.to(INDEX), tl.float32)
         table = tables + batch * table_steps[0]
         mine = q.load([head, begin + first, 0]).reshape(M, WIDTH)
         i = first + tl.arange(0, M)

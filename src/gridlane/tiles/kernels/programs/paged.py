@@ -175,15 +175,15 @@ def token_places(starts, lengths, out, tokens, sequences, length_step, BLOCK: tl
 @jit
 def store_paged(
     base, tile, page, slot, seen, page_step, slot_step, step, width, scale,
-    LIMIT: tl.constexpr, WIDTH: tl.constexpr, INDEX: tl.constexpr,
+    LIMIT: tl.constexpr, WIDTH: tl.constexpr, SUM: tl.constexpr, INDEX: tl.constexpr,
 ):  # fmt: skip
     """Rows to pages, divided by a scale; of numbers within a limit, if there is one."""
     d = tl.arange(0, WIDTH).to(INDEX)
     where = base + (page * page_step + slot * slot_step)[:, None] + d[None, :] * step
     if scale is not None:
-        tile = tile.to(tl.float32) / scale
+        tile = tile.to(SUM) / scale.to(SUM)
     if LIMIT > 0.0:
-        tile = tl.maximum(tile.to(tl.float32), -LIMIT, propagate_nan=tl.PropagateNan.ALL)
+        tile = tl.maximum(tile.to(SUM), -LIMIT, propagate_nan=tl.PropagateNan.ALL)
         tile = tl.minimum(tile, LIMIT, propagate_nan=tl.PropagateNan.ALL)
     tl.store(where, tile.to(base.dtype.element_ty), mask=seen[:, None] & (d[None, :] < width))
 
@@ -193,7 +193,7 @@ def append_tiles(
     k, v, keys, values, tables, lengths, starts, tokens, sequences, pages, page, most, heads, width,
     value_width, k_steps, v_steps, key_steps, value_steps, table_steps, length_step, scales,
     scale_steps, M: tl.constexpr, WIDTH: tl.constexpr, VALUES: tl.constexpr, LIMIT: tl.constexpr,
-    INDEX: tl.constexpr,
+    SUM: tl.constexpr, INDEX: tl.constexpr,
 ):  # fmt: skip
     """Some packed tokens of one head to the pages of their sequences, behind what these have."""
     head = (tl.program_id(0) % heads).to(INDEX)
@@ -219,11 +219,11 @@ def append_tiles(
             value_scale = tl.load(scales[1] + head * scale_steps[1])
     store_paged(
         keys + head * key_steps[2], key, which, slot, seen, key_steps[0], key_steps[1],
-        key_steps[3], width, key_scale, LIMIT, WIDTH, INDEX,
+        key_steps[3], width, key_scale, LIMIT, WIDTH, SUM, INDEX,
     )  # fmt: skip
     store_paged(
         values + head * value_steps[2], value, which, slot, seen, value_steps[0], value_steps[1],
-        value_steps[3], value_width, value_scale, LIMIT, VALUES, INDEX,
+        value_steps[3], value_width, value_scale, LIMIT, VALUES, SUM, INDEX,
     )  # fmt: skip
 
 
@@ -334,7 +334,7 @@ def paged_prefill_tiles(
         far = (head // group).to(INDEX)
         cached = tl.minimum(tl.maximum(tl.load(lengths + batch * length_step), 0), most)
         cached = cached.to(tl.int32)
-        factor, value_factor = scale_factors(scales, scale_steps, batch, far)
+        factor, value_factor = scale_factors(scales, scale_steps, batch, far, SUM)
         shift = begin.to(INDEX)
         q += shift * q_steps[0] + head.to(INDEX) * q_steps[1]
         out += shift * out_steps[0] + head.to(INDEX) * out_steps[1]
