@@ -84,6 +84,17 @@ def test_a_program_is_the_same_without_python(room, mode):
     assert plain.stderr == WITH
 
 
+def test_the_pool_stays_in_its_memory(room, tmp_path):
+    """The pages behind what C allocates for it are out of bounds."""
+    guard, cache, threads = tmp_path / "guard.so", tmp_path / "cache", {"GRIDLANE_THREADS": "4"}
+    command = ["cc", "-shared", "-fPIC", "-O1", str(HERE / "guarded.c"), "-o", str(guard)]
+    subprocess.run(command, check=True, timeout=300)
+    plain = run(room, cache=cache, **threads)
+    assert plain.stderr == WITH
+    found = run(room, cache=cache, LD_PRELOAD=str(guard), **threads)
+    assert (found.returncode, found.stdout, found.stderr) == (0, plain.stdout, WITHOUT)
+
+
 def test_a_fault_is_told_the_same(room):
     ahead = run(room, "fault")
     assert "fault: 7" in ahead.stdout, ahead.stdout

@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { POOL = 512, KERNEL_WORDS = 8, MOST_BYTES = 4096 };
+enum { KERNEL_WORDS = 8, MOST_BYTES = 4096 };
 
 /* The beginning of files, behind their headers; see ready.py. */
 struct device_file {
-    uint32_t kind, devices, threads, code;
+    uint32_t kind, devices, threads, pool, code; /* the last two in bytes */
 };
 struct kernel_file {
     uint32_t kind, parameters, pieces, bytes, most_grid[3], most_shared, entry, code;
@@ -73,7 +73,7 @@ static int open_device(void)
     const void *head = gl_ready_take(&device, sizeof told);
     if (head)
         memcpy(&told, head, sizeof told);
-    if (!head || told.kind != DEVICE_FILE || !told.devices || !told.threads ||
+    if (!head || told.kind != DEVICE_FILE || !told.devices || !told.threads || !told.pool ||
         device.size - device.next != told.code) {
         gl_ready_close(&device);
         return 0;
@@ -155,7 +155,7 @@ static int begin_pool(void)
     if (!device.bytes || !gl_ready_load(device.bytes + device.next, told.code, names, found, 2))
         return 0;
     gl_ready_close(&device);
-    void *made = aligned_alloc(64, POOL);
+    void *made = aligned_alloc(64, told.pool);
     if (!made)
         return 0;
     /* Signal safety: the pool handles signals of no main thread; the program's handlers stay. */

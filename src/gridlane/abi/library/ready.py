@@ -33,7 +33,7 @@ AHEAD = (1 << 64) - 2
 """GL_AHEAD."""
 _PACKAGE = Path(__file__).parents[2]
 _START = struct.Struct("<8sI")
-_DEVICE = struct.Struct("<4I")
+_DEVICE = struct.Struct("<5I")
 _KERNEL = struct.Struct("<10I4q")
 _DEVICE_FILE, _KERNEL_FILE = 1, 2
 _VARIABLES = "GRIDLANE_", "CUDA_"
@@ -87,9 +87,11 @@ def keep(
 
 
 def _device_data() -> bytes:
-    """The content of the device's file: its number of devices and threads, and the pool's code."""
-    code = pool().object
-    return _DEVICE.pack(_DEVICE_FILE, devices.count(), pool().threads, len(code)) + code
+    """The content of the device's file: how many devices and threads, the pool's size and code."""
+    known = pool()
+    code = known.object
+    head = _DEVICE.pack(_DEVICE_FILE, devices.count(), known.threads, known.size, len(code))
+    return head + code
 
 
 def _kernel_data(
@@ -118,7 +120,7 @@ def _kernel_data(
 
 def encode(key: bytes, data: bytes) -> bytes:
     """The bytes of a file."""
-    return _START.pack(b"gl-ready", 2) + sha256(key + data).digest() + data
+    return _START.pack(b"gl-ready", 3) + sha256(key + data).digest() + data
 
 
 def _is_plain(number: int, function: Function, bound: CpuKernel) -> bool:

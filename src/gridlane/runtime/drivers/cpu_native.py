@@ -143,6 +143,7 @@ class Pool:
 
     Attributes:
         object: its object code.
+        size: the bytes of the pool with its threads' ranges.
     """
 
     def __init__(self, threads: int) -> None:
@@ -150,8 +151,8 @@ class Pool:
         symbols = tuple([f"gridlane_{name}" for name in names])
         self.object = object_of(cpu_pool.text(platform.machine(), config().timeout))
         self.code = Linked("gridlane.pool", self.object, symbols)
-        size = cpu_pool.POOL_BYTES + cpu_shares.RANGE_BYTES * threads
-        self.memory = ctypes.create_string_buffer(size + 64)
+        self.size = cpu_pool.POOL_BYTES + cpu_shares.RANGE_BYTES * threads
+        self.memory = ctypes.create_string_buffer(self.size + 64)
         self.address = -(-ctypes.addressof(self.memory) // 64) * 64
         pointer, number = ctypes.c_void_p, ctypes.c_int32
         launch = ctypes.CFUNCTYPE(
