@@ -1,13 +1,15 @@
 """Runs kernels of the CPU target on AArch64: many linked into one program, which qemu runs.
 
-A file of launches has for each: nine i64 (which entry, the grid's three sizes, bytes of dynamic
-shared memory, bytes of other working memory, work of a block, bytes of parameters, pointers among
-them), the parameter block, and for each pointer its offset in the block, the array's size in bytes
-and the array. The file of results has for each launch an i64, the error's code, and the arrays.
+A file of launches has for each: ten i64 (which entry, the grid's three sizes, bytes of dynamic
+shared memory, bytes of other working memory, work of a cluster, its blocks, bytes of parameters,
+pointers among them), the parameter block, and for each pointer its offset in the block, the array's
+size in bytes and the array. The file of results has for each launch an i64, the error's code, and
+the arrays.
 """
 
 from __future__ import annotations
 
+import math
 import shutil
 import struct
 import subprocess
@@ -23,13 +25,18 @@ from gridlane.compiler import generate
 from gridlane.compiler.generation import copied
 from gridlane.conformance.cases import Case
 from gridlane.conformance.module_runner import Outcome, octets_of
+from gridlane.core import cpu_abi
 from gridlane.core.artifact import Artifact
 from gridlane.core.options import KernelOptions, Target
-from gridlane.runtime.drivers import cpu_pool
+from gridlane.runtime.drivers import cpu_pool, cpu_shares
 
 COMPILER, EMULATOR = "aarch64-linux-gnu-gcc", "qemu-aarch64"
 ROOT = "/usr/aarch64-linux-gnu"
 MAIN = Path(__file__).with_name("program.c")
+WORKERS = 1
+POOL_BYTES = cpu_pool.POOL_BYTES + cpu_shares.RANGE_BYTES * (WORKERS + 1)
+SIZES = (f"-DWORKERS={WORKERS}", f"-DPOOL_BYTES={POOL_BYTES}", f"-DREPORT={cpu_abi.REPORT}")
+"""What program.c has to know of the pool."""
 
 
 def missing() -> str:
@@ -105,7 +112,8 @@ def _linked(launches: list[Launch], processor: str, folder: Path) -> Path:
     table.write_text(f"{declared}void *entries[] = {{{entries}}};\n")
     program, listed = folder / "program", folder / "objects"
     listed.write_text("\n".join(map(str, objects)))
-    command = [COMPILER, "-O1", MAIN, table, f"@{listed}", "-lm", "-lpthread", "-o", program]
+    sources = [MAIN, table, f"@{listed}"]
+    command = [COMPILER, "-O1", *SIZES, *sources, "-lm", "-lpthread", "-o", program]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr[:4000]
     return program
@@ -115,8 +123,10 @@ def _described(launch: Launch, entry: int) -> bytes:
     """A launch, as the program reads it."""
     case, code = launch.case, launch.artifact
     fixed = code.scratch + code.static_shared
-    sizes = (entry, *case.grid, case.shared, fixed, code.work, code.param_bytes, len(case.arrays))
-    parts = [struct.pack("<9q", *sizes), bytes(code.param_bytes)]
+    blocks = math.prod(code.cluster)
+    sizes = (entry, *case.grid, case.shared, fixed, code.work * blocks, blocks)
+    sizes += (code.param_bytes, len(case.arrays))
+    parts = [struct.pack("<10q", *sizes), bytes(code.param_bytes)]
     for slot, array in zip(code.params, case.arrays, strict=True):
         parts += [struct.pack("<2q", slot.offset, array.nbytes), bytes(octets_of(np.array(array)))]
     return b"".join(parts)

@@ -1,19 +1,19 @@
 /* Runs kernels that are linked in, as the CPU device does: by the thread pool, which is linked in as
  * well. Reads launches from one file and writes what they leave in the arrays to another; the
- * layout of both is in aarch64_machine.py. */
+ * layout of both is in aarch64_machine.py, which defines WORKERS, POOL_BYTES and REPORT. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct {
-    int64_t entry, grid[3], shared, fixed, work, param_bytes, pointers;
+    int64_t entry, grid[3], shared, fixed, work, cluster, param_bytes, pointers;
 } Launch;
 
 extern void *entries[];
 extern int32_t gridlane_launch(void *plan, void *params, int32_t gx, int32_t gy, int32_t gz,
                                int32_t shared, void *report);
-extern int32_t gridlane_start(void *pool, int32_t workers);
+extern int32_t gridlane_start(void *pool, int32_t workers, int64_t main);
 
 static FILE *input, *output;
 
@@ -63,8 +63,8 @@ static void run(const Launch *launch, void *pool) {
         memcpy(params + offset, &arrays[n], 8);
     }
     int64_t plan[8] = {(int64_t)entries[launch->entry], (int64_t)pool, launch->fixed,
-                       launch->work, (int64_t)entries};
-    int64_t report[15] = {0}; /* REPORT of core/cpu_abi.py */
+                       launch->work, (int64_t)entries, 0, 0, launch->cluster};
+    int64_t report[REPORT] = {0};
     int64_t code = gridlane_launch(plan, params, launch->grid[0], launch->grid[1],
                                    launch->grid[2], launch->shared, report);
     fwrite(&code, 8, 1, output);
@@ -79,12 +79,12 @@ static void run(const Launch *launch, void *pool) {
 
 int main(int count, char **words) {
     provide_python();
-    static _Alignas(64) char pool[512];
+    static _Alignas(64) char pool[POOL_BYTES];
     if (count != 3 || !(input = fopen(words[1], "rb")) || !(output = fopen(words[2], "wb"))) {
         fprintf(stderr, "usage: program LAUNCHES RESULTS\n");
         return 2;
     }
-    gridlane_start(pool, 1);
+    gridlane_start(pool, WORKERS, 0);
     Launch launch;
     while (fread(&launch, sizeof launch, 1, input) == 1) {
         run(&launch, pool);
