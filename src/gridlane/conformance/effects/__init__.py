@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gridlane.conformance.cases import Case
 from gridlane.conformance.effects.atomics import atomics
-from gridlane.conformance.effects.clusters import of_one_block
+from gridlane.conformance.effects.clusters import of_clusters
 from gridlane.conformance.effects.control import branches, calls, ends
 from gridlane.conformance.effects.making import case, out
 from gridlane.conformance.effects.matrices import registers
@@ -42,7 +42,7 @@ FAMILIES = (
     queries,
     barriers,
     grids,
-    of_one_block,
+    of_clusters,
     asynchronous,
     shuffles,
     votes,

@@ -1,8 +1,8 @@
-"""Cases of clusters, each of one block, as shaders have no larger ones."""
+"""Cases of clusters: of one block, and of two where one block cannot show a wrong answer."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -11,11 +11,12 @@ from gridlane.conformance.effects.making import THREADS, case, out
 from gridlane.conformance.kernels import Kernel
 from gridlane.core.dtypes import b1, i32, u32, u64
 from gridlane.ir.ops import clusters, grid, mbarriers, memory
+from gridlane.ir.ops.tensors import counted
 from gridlane.ir.types import Space, pointer
-from gridlane.ir.values import Global
+from gridlane.ir.values import Global, Value
 
 
-def of_one_block() -> Iterator[Case]:
+def of_clusters() -> Iterator[Case]:
     for op, cls in (
         ("cluster_rank", clusters.ClusterRank),
         ("cluster_size", clusters.ClusterSize),
@@ -26,24 +27,24 @@ def of_one_block() -> Iterator[Case]:
             return [out(i32)]
 
         yield case(op, "", ask)
+        yield _of_two_blocks(op, ask)
 
     def met(kernel: Kernel) -> list[np.ndarray]:
         """Each thread reads what another one has written before the barrier."""
         b = kernel.builder
-        kernel.module.globals["tile"] = Global("tile", i32, THREADS, Space.SHARED)
-        tile = b.value(memory.GlobalAddress("tile", pointer(i32, Space.SHARED)))
+        tile = _tile(kernel)
         b.store(b.offset(tile, kernel.local), kernel.thread)
         b.emit(clusters.ClusterSync())
         kernel.store(b.load(b.offset(tile, b.sub(b.const(THREADS - 1, i32), kernel.local))))
         return [out(i32)]
 
     yield case("cluster_sync", "", met)
+    yield _of_two_blocks("cluster_sync", _exchanged)
 
     def came(kernel: Kernel) -> list[np.ndarray]:
         """The same, with work between the arrival and the wait."""
         b = kernel.builder
-        kernel.module.globals["tile"] = Global("tile", i32, THREADS, Space.SHARED)
-        tile = b.value(memory.GlobalAddress("tile", pointer(i32, Space.SHARED)))
+        tile = _tile(kernel)
         b.store(b.offset(tile, kernel.local), kernel.thread)
         b.emit(clusters.ClusterArrive())
         kernel.store(b.mul(kernel.thread, b.const(3, i32)))
@@ -54,14 +55,13 @@ def of_one_block() -> Iterator[Case]:
         return [out(i32), out(i32)]
 
     yield case("cluster_arrive", "", came)
-    yield case("cluster_wait", "", came)
+    yield case("cluster_wait", "", _in_iterations)
 
     def across(kernel: Kernel) -> list[np.ndarray]:
         """Each thread writes by the address of a peer, and reads what another thread has
         written."""
         b = kernel.builder
-        kernel.module.globals["tile"] = Global("tile", i32, THREADS, Space.SHARED)
-        tile = b.value(memory.GlobalAddress("tile", pointer(i32, Space.SHARED)))
+        tile = _tile(kernel)
         zero = b.const(0, u32)
         there = b.value(clusters.PeerAddress(b.offset(tile, kernel.local), zero))
         b.store(b.value(memory.FromAddress(there, pointer(i32, Space.GENERIC))), kernel.thread)
@@ -78,6 +78,56 @@ def of_one_block() -> Iterator[Case]:
     yield case("mbarrier_arrive_peer", "", _arrived)
     yield case("mbarrier_expect_peer", "", _transferred)
     yield case("mbarrier_complete_peer", "", _transferred)
+
+
+def _of_two_blocks(op: str, fill: Callable[[Kernel], list[np.ndarray]]) -> Case:
+    """A case whose two blocks are one cluster."""
+    made = case(op, "of-two", fill)
+    made.module.cluster = 2, 1, 1
+    return made
+
+
+def _tile(kernel: Kernel, count: int = THREADS) -> Value:
+    """The start of an i32 array in shared memory."""
+    kernel.module.globals["tile"] = Global("tile", i32, count, Space.SHARED)
+    return kernel.builder.value(memory.GlobalAddress("tile", pointer(i32, Space.SHARED)))
+
+
+def _exchanged(kernel: Kernel) -> list[np.ndarray]:
+    """Each thread reads what one of the other block has written before the barrier. The blocks end
+    behind a second barrier, after which nobody reads their memory."""
+    b = kernel.builder
+    tile, one = _tile(kernel), b.const(1, i32)
+    b.store(b.offset(tile, kernel.local), b.add(kernel.thread, one))
+    b.emit(clusters.ClusterSync())
+    other = b.cast(b.sub(one, b.value(clusters.ClusterRank())), u32)
+    place = b.offset(tile, b.sub(b.const(THREADS - 1, i32), kernel.local))
+    kernel.store(b.load(clusters.peer(b, place, other)))
+    b.emit(clusters.ClusterSync())
+    return [out(i32)]
+
+
+def _in_iterations(kernel: Kernel) -> list[np.ndarray]:
+    """Each iteration waits for the arrivals of the one before, reads what another thread has
+    written there, writes to its own part of the array, and arrives."""
+    b, last = kernel.builder, 2
+    tile = _tile(kernel, last * THREADS)
+    total = b.variable("total", i32)
+    b.write(total, b.const(0, i32))
+    with counted(b, b.const(last + 1, u32)) as number:
+        step = b.cast(number, i32)
+        start = b.offset(tile, b.mul(step, b.const(THREADS, i32)))
+        with b.if_(b.lt(b.const(0, i32), step)):
+            b.emit(clusters.ClusterWait())
+            other = b.sub(b.const(-1, i32), kernel.local)
+            value = b.load(b.offset(start, other))
+            b.write(total, b.add(b.mul(b.read(total), b.const(5, i32)), value))
+        with b.if_(b.lt(step, b.const(last, i32))):
+            mixed = b.add(b.mul(kernel.thread, b.add(step, b.const(3, i32))), b.const(1, i32))
+            b.store(b.offset(start, kernel.local), mixed)
+            b.emit(clusters.ClusterArrive())
+    kernel.store(b.read(total))
+    return [out(i32)]
 
 
 def _arrived(kernel: Kernel) -> list[np.ndarray]:
