@@ -180,8 +180,11 @@ def test_bytes_of_types(type_: str, size: int) -> None:
 # ---- kernels in pieces
 
 
-# Kernels whose warps take turns are not split.
-@pytest.mark.parametrize("op", [op for op in by_op() if op not in ("run_others", "barrier_arrive")])
+IN_TURNS = {"run_others", "barrier_arrive", "cluster_arrive", "cluster_wait", "cluster_sync"}
+"""Ops of kernels whose warps take turns, which are not split."""
+
+
+@pytest.mark.parametrize("op", [op for op in by_op() if op not in IN_TURNS])
 def test_split_ops_and_the_types_of_values(op: str, small_pieces: None, texts: list[str]) -> None:
     """A case of each op gives the interpreter's bits; the types are those that LLVM knows."""
     case = by_op()[op][0]
