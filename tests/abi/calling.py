@@ -12,7 +12,7 @@ import pytest
 
 from gridlane.abi.calls.registry import calls
 from gridlane.abi.errors import called
-from gridlane.abi.table.functions import Api, functions
+from gridlane.core.cuda_table.functions import Api, functions
 
 # With NVIDIA's own bindings the same calls come through libcuda; see test_library.py.
 NVIDIA = os.environ.get("GRIDLANE_TEST_BINDINGS") == "nvidia"

@@ -2,7 +2,7 @@
 
 from gridlane.abi import errors
 from gridlane.abi.calls.registry import calls
-from gridlane.abi.table import functions
+from gridlane.core.cuda_table import functions
 from gridlane.cuda import runtime as rt
 
 OK = rt.cudaError_t.cudaSuccess

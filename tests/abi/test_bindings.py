@@ -9,7 +9,7 @@ import pytest
 from tests.abi.toolkits import toolkits
 
 from gridlane.abi.python.functions import names_of, resolve
-from gridlane.abi.table import ctype, enums, functions, layout
+from gridlane.core.cuda_table import ctype, enums, functions, layout
 
 APIS = ["driver", "runtime", "nvrtc"]
 apis = pytest.mark.parametrize("api", APIS)

@@ -6,7 +6,7 @@ import pytest
 
 from gridlane.abi.calls import registry
 from gridlane.abi.calls.registry import calls
-from gridlane.abi.table import functions
+from gridlane.core.cuda_table import functions
 
 APIS = ["driver", "runtime", "nvrtc"]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from gridlane.abi.calls.registry import calls
 from gridlane.abi.coverage import page
-from gridlane.abi.table import functions
+from gridlane.core.cuda_table import functions
 
 PAGE = Path(__file__).parents[2] / "docs" / "cuda-api.md"
 

@@ -19,7 +19,7 @@ from tests.effort import examples
 
 from gridlane.abi.python import functions
 from gridlane.abi.python.values import Handle, class_of
-from gridlane.abi.table import ctype
+from gridlane.core.cuda_table import ctype
 from gridlane.cuda import driver as cu
 
 VALUES = np.arange(32, dtype=np.uint32)

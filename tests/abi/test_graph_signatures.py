@@ -6,7 +6,7 @@ import pytest
 
 from gridlane.abi.calls.registry import calls
 from gridlane.abi.python.functions import resolve
-from gridlane.abi.table.functions import functions
+from gridlane.core.cuda_table.functions import functions
 
 FAMILIES = "graphs", "capture"
 

@@ -22,7 +22,7 @@ from tests.abi.graphing import (
 
 from gridlane.abi.calls.registry import calls
 from gridlane.abi.errors import called
-from gridlane.abi.table.functions import functions
+from gridlane.core.cuda_table.functions import functions
 from gridlane.cuda import driver as cu
 
 N = 100

@@ -11,7 +11,7 @@ from gridlane.abi.calls.registry import calls
 from gridlane.abi.failure import Failure
 from gridlane.abi.library import entry
 from gridlane.abi.struct import Struct
-from gridlane.abi.table import ctype, functions, layout
+from gridlane.core.cuda_table import ctype, functions, layout
 from gridlane.cuda import driver as cu
 
 UNHARMED = {"cuGetProcAddress", "cuGetProcAddress_v2"}

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tests.abi.calling import BAD, OK, REFUSED, by_row, good, host_function, uploaded
 
-from gridlane.abi.table import layout
+from gridlane.core.cuda_table import layout
 from gridlane.cuda import driver as cu
 from gridlane.cuda import runtime as rt
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gridlane.abi.calls.registry import calls
-from gridlane.abi.table.functions import functions
+from gridlane.core.cuda_table.functions import functions
 
 DONE = "arrays", "peers", "pointers", "pools", "stream memory", "tensor maps", "textures"
 

@@ -8,7 +8,7 @@ import pytest
 from tests.abi.graphing import TYPES, device_array, host_array, host_function, kernel, new_stream
 
 from gridlane.abi.calls import runtime_graphs
-from gridlane.abi.table import enums, layout
+from gridlane.core.cuda_table import enums, layout
 from gridlane.cuda import runtime as rt
 
 N = 100

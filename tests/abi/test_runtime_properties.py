@@ -6,7 +6,7 @@ import pytest
 from tests.abi.runtime import called, error, good
 
 from gridlane.abi.struct import members
-from gridlane.abi.table import enums, layout
+from gridlane.core.cuda_table import enums, layout
 from gridlane.cuda import driver as cu
 from gridlane.cuda import runtime as rt
 

@@ -11,9 +11,9 @@ from tests.abi.runtime import OK, called, error, good
 from tests.waiting import until
 
 from gridlane.abi.state import devices
-from gridlane.abi.table import enums
 from gridlane.core import trace
 from gridlane.core.config import read
+from gridlane.core.cuda_table import enums
 from gridlane.cuda import driver as cu
 from gridlane.cuda import runtime as rt
 from gridlane.launch import current

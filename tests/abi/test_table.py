@@ -7,9 +7,9 @@ import subprocess
 import pytest
 from tests.abi.toolkits import Toolkit, toolkits
 
-from gridlane.abi.table import constants, ctype, enums, functions, layout
-from gridlane.abi.table.functions import Function
-from gridlane.abi.table.structs import structs
+from gridlane.core.cuda_table import constants, ctype, enums, functions, layout
+from gridlane.core.cuda_table.functions import Function
+from gridlane.core.cuda_table.structs import structs
 
 COUNTS = re.compile(r".*(_MAX|Max|Count|_NUM_OPTIONS|_LIGHTWEIGHT_FLAGS)$")
 """Enumerators that count the others, or stand for all flags: they grow with versions."""

@@ -10,8 +10,8 @@ import pytest
 from tests.abi.test_library import compiled, library  # noqa: F401  # the fixture
 
 from gridlane.abi import tracing
-from gridlane.abi.table.functions import functions
 from gridlane.core import trace
+from gridlane.core.cuda_table.functions import functions
 
 
 @pytest.fixture(scope="module")

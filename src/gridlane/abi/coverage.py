@@ -9,8 +9,8 @@ import sys
 from collections.abc import Iterable, Iterator
 
 from gridlane.abi.calls.registry import calls
-from gridlane.abi.table import Function, functions
-from gridlane.abi.table.functions import Api
+from gridlane.core.cuda_table import Function, functions
+from gridlane.core.cuda_table.functions import Api
 
 _TITLES: dict[Api, str] = {
     "driver": "The driver: libcuda, `gridlane.cuda.driver`",

@@ -9,9 +9,9 @@ from typing import Any, NoReturn
 from gridlane.abi.calls.registry import Call
 from gridlane.abi.failure import NOT_SUPPORTED, UNKNOWN, Failure, failure_of
 from gridlane.abi.state import captures, contexts, devices, notices, threads
-from gridlane.abi.table import enums
-from gridlane.abi.table.functions import Function
 from gridlane.core import trace
+from gridlane.core.cuda_table import enums
+from gridlane.core.cuda_table.functions import Function
 from gridlane.core.errors import GridlaneError
 
 UNDONE = "gridlane does not have it"

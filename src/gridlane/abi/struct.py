@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gridlane.abi import raw
-from gridlane.abi.table.layout import Field, Layout, layout
+from gridlane.core.cuda_table.layout import Field, Layout, layout
 
 _CODES = {("int", 1): "bB", ("int", 2): "hH", ("int", 4): "iI", ("int", 8): "qQ"}
 

@@ -14,10 +14,10 @@ from typing import Any
 
 from gridlane.abi import raw
 from gridlane.abi.struct import Struct
-from gridlane.abi.table import CType, aliases, ctype, enums, layout
-from gridlane.abi.table.functions import Api, Function, Parameter
-from gridlane.abi.table.layout import Field, Layout
 from gridlane.core import trace
+from gridlane.core.cuda_table import CType, aliases, ctype, enums, layout
+from gridlane.core.cuda_table.functions import Api, Function, Parameter
+from gridlane.core.cuda_table.layout import Field, Layout
 
 _MOST_TEXT, _MOST_ITEMS = 64, 8
 ERRORS: dict[Api, str] = {"driver": "CUresult", "runtime": "cudaError_t", "nvrtc": "nvrtcResult"}

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from gridlane.abi.library.stubs import c_type, rows, words_of
-from gridlane.abi.table import CType, ctype, layout
-from gridlane.abi.table.functions import Function, Parameter
-from gridlane.abi.table.layout import Layout
+from gridlane.core.cuda_table import CType, ctype, layout
+from gridlane.core.cuda_table.functions import Function, Parameter
+from gridlane.core.cuda_table.layout import Layout
 
 ROOM = 1 << 16
 """Bytes of memory of the host behind each pointer."""

@@ -10,7 +10,7 @@ from gridlane.abi.failure import INVALID_VALUE, NOT_SUPPORTED, fail
 from gridlane.abi.state import arrays, contexts, devices
 from gridlane.abi.state.arrays import Array, Mipmapped
 from gridlane.abi.struct import Struct
-from gridlane.abi.table import constants
+from gridlane.core.cuda_table import constants
 
 _LAYERED, _CUBE = 1, 4
 _KNOWN = 0xF

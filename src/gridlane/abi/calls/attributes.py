@@ -8,7 +8,7 @@ from gridlane.abi.failure import INVALID_VALUE, NOT_SUPPORTED, fail
 from gridlane.abi.state import streams
 from gridlane.abi.state.streams import Stream
 from gridlane.abi.struct import Struct
-from gridlane.abi.table import enums
+from gridlane.core.cuda_table import enums
 
 _IDS = enums()["CUlaunchAttributeID"].values
 _WINDOW, _WAITING, _PRIORITY, _DOMAINS, _DOMAIN = (

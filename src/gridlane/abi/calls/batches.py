@@ -12,7 +12,7 @@ from gridlane.abi.failure import INVALID_VALUE, fail
 from gridlane.abi.state import memory, streams
 from gridlane.abi.state.streams import LEGACY, Stream
 from gridlane.abi.struct import Struct
-from gridlane.abi.table import enums, layout
+from gridlane.core.cuda_table import enums, layout
 
 _ORDERS = enums()["CUmemcpySrcAccessOrder"].values
 _DURING = _ORDERS["CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL"]

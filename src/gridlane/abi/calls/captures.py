@@ -10,7 +10,7 @@ from gridlane.abi.state.captures import Place
 from gridlane.abi.state.graphs import graph
 from gridlane.abi.state.streams import LEGACY
 from gridlane.abi.struct import Struct
-from gridlane.abi.table import enums
+from gridlane.core.cuda_table import enums
 
 NONE, ACTIVE, INVALIDATED = enums()["CUstreamCaptureStatus"].values.values()
 _ADD, _SET = enums()["CUstreamUpdateCaptureDependencies_flags"].values.values()

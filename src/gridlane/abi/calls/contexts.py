@@ -13,8 +13,8 @@ from gridlane.abi.failure import (
 from gridlane.abi.state import contexts
 from gridlane.abi.state.contexts import Context, check_flags
 from gridlane.abi.struct import Struct
-from gridlane.abi.table import enums
 from gridlane.core.config import config
+from gridlane.core.cuda_table import enums
 from gridlane.core.errors import ArgumentError
 from gridlane.modules import heap
 

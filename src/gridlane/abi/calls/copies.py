@@ -9,7 +9,7 @@ from gridlane.abi.state.contexts import Context
 from gridlane.abi.state.copying import Fill, Rows, check_device, check_fill, side
 from gridlane.abi.state.streams import Stream
 from gridlane.abi.struct import Struct
-from gridlane.abi.table import enums
+from gridlane.core.cuda_table import enums
 
 _TYPES = enums()["CUmemorytype"].values
 HOST, DEVICE, ARRAY, UNIFIED = (

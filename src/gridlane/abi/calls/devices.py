@@ -8,7 +8,7 @@ from gridlane.abi.calls.registry import implements
 from gridlane.abi.failure import INVALID_DEVICE, INVALID_VALUE, NOT_SUPPORTED, fail
 from gridlane.abi.state import devices
 from gridlane.abi.struct import Struct
-from gridlane.abi.table import enums
+from gridlane.core.cuda_table import enums
 from gridlane.core.errors import GridlaneError
 
 _PREFIX = "CU_DEVICE_ATTRIBUTE_"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from gridlane.abi.calls.registry import implements
 from gridlane.abi.failure import INVALID_VALUE, NOT_FOUND, NOT_SUPPORTED, fail
 from gridlane.abi.state import devices
-from gridlane.abi.table.functions import functions
+from gridlane.core.cuda_table.functions import functions
 
 _NOT_FOUND, _OLDER = 1, 2
 """The numbers of CUdriverProcAddressQueryResult and cudaDriverEntryPointQueryResult."""

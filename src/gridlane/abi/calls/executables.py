@@ -29,7 +29,7 @@ from gridlane.abi.state.graphs import Child, Graph, Node, graph, node
 from gridlane.abi.state.streams import Work
 from gridlane.abi.state.work import Empty, Record, Wait
 from gridlane.abi.struct import Struct
-from gridlane.abi.table import enums
+from gridlane.core.cuda_table import enums
 
 _RESULTS = enums()["CUgraphInstantiateResult"].values
 _, _UPLOAD, _ON_DEVICE, _PRIORITY = enums()["CUgraphInstantiate_flags"].values.values()

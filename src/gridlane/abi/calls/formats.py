@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gridlane.abi.failure import INVALID_VALUE, NOT_SUPPORTED, fail
 from gridlane.abi.struct import Struct
-from gridlane.abi.table import enums
+from gridlane.core.cuda_table import enums
 from gridlane.core.errors import ArgumentError
 from gridlane.core.texture_record import ChannelKind
 from gridlane.textures.formats import ChannelFormatDescriptor

@@ -7,8 +7,8 @@ from functools import cached_property
 
 from gridlane.abi.failure import INVALID_CLUSTER_SIZE, INVALID_VALUE, NOT_PERMITTED, fail
 from gridlane.abi.state.modules import Function
-from gridlane.abi.table import enums
 from gridlane.core import epochs
+from gridlane.core.cuda_table import enums
 from gridlane.launch.dimensions import LARGEST_CLUSTER, LARGEST_NON_PORTABLE
 from gridlane.modules import ModuleKernel
 from gridlane.runtime.protocol import Device, Figures

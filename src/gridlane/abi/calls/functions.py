@@ -8,7 +8,7 @@ from gridlane.abi.failure import INVALID_VALUE, fail
 from gridlane.abi.state import contexts, libraries, registered
 from gridlane.abi.state.modules import Function
 from gridlane.abi.struct import Struct
-from gridlane.abi.table import enums
+from gridlane.core.cuda_table import enums
 
 _CACHES = frozenset(enums()["CUfunc_cache"].values.values())
 _BANKS = frozenset(enums()["CUsharedconfig"].values.values())

@@ -11,7 +11,7 @@ from gridlane.abi.failure import INVALID_VALUE, NOT_SUPPORTED, fail
 from gridlane.abi.state.graphs import node
 from gridlane.abi.state.launching import Launch
 from gridlane.abi.struct import Struct
-from gridlane.abi.table import enums
+from gridlane.core.cuda_table import enums
 from gridlane.launch.dimensions import ALONE
 
 _ATTRIBUTES = {

@@ -36,7 +36,7 @@ from gridlane.abi.state.work import (
     HOST as HOST_CALL,
 )
 from gridlane.abi.struct import Struct
-from gridlane.abi.table import enums
+from gridlane.core.cuda_table import enums
 
 W = TypeVar("W", bound=Work)
 _MOVED = enums()["CUgraphChildGraphNodeOwnership"].values["CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE"]

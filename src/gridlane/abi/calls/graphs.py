@@ -10,7 +10,7 @@ from gridlane.abi.failure import INVALID_VALUE, NOT_SUPPORTED, fail
 from gridlane.abi.state.graphs import Child, Graph, Node, graph, node
 from gridlane.abi.state.user_objects import UserObject, user_object
 from gridlane.abi.struct import Struct
-from gridlane.abi.table import enums, layout
+from gridlane.core.cuda_table import enums, layout
 
 _MOVE = enums()["CUuserObjectRetain_flags"].values["CU_GRAPH_USER_OBJECT_MOVE"]
 _NO_SYNC = enums()["CUuserObject_flags"].values["CU_USER_OBJECT_NO_DESTRUCTOR_SYNC"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gridlane.abi.calls.registry import implements
 from gridlane.abi.failure import INVALID_VALUE, NOT_FOUND, fail
 from gridlane.abi.state import devices
-from gridlane.abi.table import enums
+from gridlane.core.cuda_table import enums
 from gridlane.core.error_table import TABLE
 
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from gridlane.abi import raw
 from gridlane.abi.failure import INVALID_VALUE, NOT_SUPPORTED, Failure, fail, failure_of
-from gridlane.abi.table import enums
+from gridlane.core.cuda_table import enums
 from gridlane.core.errors import GridlaneError
 
 _BY_NAME = enums()["CUjit_option"].values

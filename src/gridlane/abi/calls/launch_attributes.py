@@ -9,7 +9,7 @@ from gridlane.abi.failure import INVALID_VALUE, NOT_SUPPORTED, fail
 from gridlane.abi.state import streams
 from gridlane.abi.state.streams import Event
 from gridlane.abi.struct import Struct
-from gridlane.abi.table import enums, layout
+from gridlane.core.cuda_table import enums, layout
 from gridlane.launch.dimensions import Dim3
 
 _PREFIX = "CU_LAUNCH_ATTRIBUTE_"

@@ -27,8 +27,8 @@ from gridlane.abi.state.launching import Launch
 from gridlane.abi.state.modules import Function
 from gridlane.abi.state.streams import Stream
 from gridlane.abi.struct import Struct
-from gridlane.abi.table import constants
 from gridlane.core import grid_plan
+from gridlane.core.cuda_table import constants
 from gridlane.launch.dimensions import ALONE, Dim3
 from gridlane.modules.native import compiles_ptx
 

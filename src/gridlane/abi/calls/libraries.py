@@ -19,7 +19,7 @@ from gridlane.abi.failure import (
 from gridlane.abi.images import Units
 from gridlane.abi.state import contexts, devices, libraries, modules, registered
 from gridlane.abi.state.libraries import Library, LibraryKernel
-from gridlane.abi.table import enums
+from gridlane.core.cuda_table import enums
 from gridlane.modules.parameters import placed
 
 _OPTIONS = enums()["CUlibraryOption"].values

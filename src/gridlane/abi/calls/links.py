@@ -11,7 +11,7 @@ from gridlane.abi.fatbin.choice import ADVICE
 from gridlane.abi.host_objects import Library, units_of_object
 from gridlane.abi.state import contexts
 from gridlane.abi.state.links import Link, links
-from gridlane.abi.table import enums
+from gridlane.core.cuda_table import enums
 
 _KINDS = {
     number: name.removeprefix("CU_JIT_INPUT_")

@@ -11,7 +11,7 @@ from gridlane.abi.failure import (
 )
 from gridlane.abi.state import contexts, memory
 from gridlane.abi.state.memory import Allocation
-from gridlane.abi.table import constants
+from gridlane.core.cuda_table import constants
 from gridlane.core.errors import DeviceError
 from gridlane.memory.resource import HostMemory
 from gridlane.runtime.host_device import note_shared

@@ -19,7 +19,7 @@ from gridlane.abi.failure import INVALID_CLUSTER_SIZE, INVALID_VALUE, fail
 from gridlane.abi.state import libraries, streams
 from gridlane.abi.state.modules import Function
 from gridlane.abi.struct import Struct
-from gridlane.abi.table import enums
+from gridlane.core.cuda_table import enums
 from gridlane.core.errors import DeviceError, LaunchError
 from gridlane.launch.dimensions import ALONE, LARGEST_CLUSTER
 from gridlane.modules.native import compiles_ptx

@@ -8,7 +8,7 @@ from gridlane.abi import raw
 from gridlane.abi.calls.registry import implements
 from gridlane.abi.failure import INVALID_CONTEXT, INVALID_DEVICE, INVALID_VALUE, fail
 from gridlane.abi.state import contexts, devices
-from gridlane.abi.table import enums
+from gridlane.core.cuda_table import enums
 
 _UNSUPPORTED, _NOT_ENABLED = 217, 705
 """CUDA_ERROR_PEER_ACCESS_UNSUPPORTED and CUDA_ERROR_PEER_ACCESS_NOT_ENABLED."""

@@ -11,8 +11,8 @@ from gridlane.abi.state import contexts, memory
 from gridlane.abi.state.contexts import Context
 from gridlane.abi.state.memory import Allocation
 from gridlane.abi.struct import Struct
-from gridlane.abi.table import enums
 from gridlane.abi.typed import Typed
+from gridlane.core.cuda_table import enums
 
 _PREFIX = "CU_POINTER_ATTRIBUTE_"
 _NUMBERS = enums()["CUpointer_attribute"].values

@@ -10,8 +10,8 @@ from gridlane.abi.state.graph_memory import Allocate, Block, freeing
 from gridlane.abi.state.pools import Pool
 from gridlane.abi.state.streams import Stream
 from gridlane.abi.struct import Struct
-from gridlane.abi.table import enums, layout
 from gridlane.abi.typed import Typed
+from gridlane.core.cuda_table import enums, layout
 from gridlane.runtime.protocol import Device
 
 _DEVICE, _HOST, _NUMA = (

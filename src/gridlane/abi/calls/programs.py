@@ -22,8 +22,8 @@ from gridlane.abi.failure import Failure, fail
 from gridlane.abi.state import devices
 from gridlane.abi.state.handles import Handles
 from gridlane.abi.struct import Struct
-from gridlane.abi.table import enums
 from gridlane.core.artifact import Artifact
+from gridlane.core.cuda_table import enums
 from gridlane.core.errors import CompileError, GridlaneError
 from gridlane.core.options import KernelOptions, Target
 from gridlane.frontends.cuda_cpp import CppSource, choose

@@ -12,8 +12,8 @@ from gridlane.abi.state import contexts, devices, ranges, streams
 from gridlane.abi.state.ranges import HOST, NODES, NOWHERE, place_of
 from gridlane.abi.state.streams import PER_THREAD
 from gridlane.abi.struct import Struct
-from gridlane.abi.table import enums, layout
 from gridlane.abi.typed import Typed
+from gridlane.core.cuda_table import enums, layout
 
 _TYPES = enums()["CUmemLocationType"].values
 _ON_DEVICE, _ON_HOST, _ON_NODE, _ON_OWN_NODE = (

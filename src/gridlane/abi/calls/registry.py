@@ -21,7 +21,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, TypeVar
 
-from gridlane.abi.table.functions import Api, functions
+from gridlane.core.cuda_table.functions import Api, functions
 
 Call = Callable[..., Any]
 F = TypeVar("F", bound=Call)

@@ -17,7 +17,7 @@ from gridlane.abi.state.conditionals import CONDITIONAL
 from gridlane.abi.state.graph_memory import MEM_ALLOC
 from gridlane.abi.state.work import KERNEL, MEMCPY, MEMSET
 from gridlane.abi.struct import Struct
-from gridlane.abi.table import enums
+from gridlane.core.cuda_table import enums
 
 _KINDS = enums()["cudaMemcpyKind"].values
 _ENDS = {

@@ -12,8 +12,8 @@ from gridlane.abi.failure import INVALID_VALUE, NOT_SUPPORTED, fail
 from gridlane.abi.state import memory, streams
 from gridlane.abi.state.streams import Stream
 from gridlane.abi.struct import Struct
-from gridlane.abi.table import enums, layout
 from gridlane.core import endings
+from gridlane.core.cuda_table import enums, layout
 from gridlane.runtime.queues.host_queue import BUSY, HostQueue, own_queue
 
 _FLUSH = 1 << 30

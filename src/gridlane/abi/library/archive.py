@@ -13,8 +13,8 @@ from tempfile import TemporaryDirectory
 
 from gridlane.abi.library.build import archiver, compiler
 from gridlane.abi.library.stubs import c_type, result_of, rows, structs
-from gridlane.abi.table import ctype
-from gridlane.abi.table.functions import Function
+from gridlane.core.cuda_table import ctype
+from gridlane.core.cuda_table.functions import Function
 from gridlane.core.errors import CompileError
 
 _ROOM = Path(__file__).parent

@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 
 from gridlane.abi.library.mark import mark
 from gridlane.abi.library.stubs import stubs
-from gridlane.abi.table.functions import Api
+from gridlane.core.cuda_table.functions import Api
 from gridlane.core.errors import CompileError
 from gridlane.core.extras import install
 

@@ -27,10 +27,10 @@ from gridlane.abi.library import (
 from gridlane.abi.library.mark import mark as own_mark
 from gridlane.abi.state import threads
 from gridlane.abi.struct import Struct
-from gridlane.abi.table import CType, ctype, functions
-from gridlane.abi.table.functions import Function, Parameter
 from gridlane.abi.typed import Typed
 from gridlane.core import trace
+from gridlane.core.cuda_table import CType, ctype, functions
+from gridlane.core.cuda_table.functions import Function, Parameter
 from gridlane.core.embedding import enter
 from gridlane.core.errors import GridlaneError
 

@@ -7,9 +7,9 @@ from functools import cache
 
 from gridlane.abi.calls.runtime.properties import OLD_MEMBERS
 from gridlane.abi.library.stubs import rows
-from gridlane.abi.table import aliases, callbacks, constants, enums
-from gridlane.abi.table.functions import Api
-from gridlane.abi.table.structs import Node, nodes
+from gridlane.core.cuda_table import aliases, callbacks, constants, enums
+from gridlane.core.cuda_table.functions import Api
+from gridlane.core.cuda_table.structs import Node, nodes
 
 _ERRORS = {"driver": "CUresult", "runtime": "cudaError_t", "nvrtc": "nvrtcResult"}
 _VERSIONS = {"driver": "CUDA_VERSION", "runtime": "CUDART_VERSION"}

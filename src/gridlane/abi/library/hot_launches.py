@@ -24,9 +24,9 @@ from gridlane.abi.library.hot_marks import Marks
 from gridlane.abi.state import contexts, libraries, registered, streams
 from gridlane.abi.state.contexts import Context
 from gridlane.abi.state.modules import Function
-from gridlane.abi.table import functions
-from gridlane.abi.table.functions import Api
 from gridlane.core import epochs
+from gridlane.core.cuda_table import functions
+from gridlane.core.cuda_table.functions import Api
 from gridlane.core.device_errors import KernelEnded, KernelStop
 from gridlane.core.errors import DeviceError, KernelError
 from gridlane.launch.dimensions import Dim3

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from gridlane.abi import tracing
 from gridlane.abi.calls.initialisation import meaning
-from gridlane.abi.table import CType, ctype, enums, functions, layout
-from gridlane.abi.table.functions import Api, Function
+from gridlane.core.cuda_table import CType, ctype, enums, functions, layout
+from gridlane.core.cuda_table.functions import Api, Function
 
 _INTEGERS = {1: "int8_t", 2: "int16_t", 4: "int32_t", 8: "int64_t"}
 HOT = {

@@ -23,11 +23,11 @@ from gridlane.abi.python.values import (
 )
 from gridlane.abi.state.devices import VERSION
 from gridlane.abi.struct import Struct
-from gridlane.abi.table import CType, aliases, callbacks, constants, ctype, enums, functions
-from gridlane.abi.table.functions import Api, Function, Parameter
-from gridlane.abi.table.structs import nodes
 from gridlane.abi.typed import Typed
 from gridlane.core import trace
+from gridlane.core.cuda_table import CType, aliases, callbacks, constants, ctype, enums, functions
+from gridlane.core.cuda_table.functions import Api, Function, Parameter
+from gridlane.core.cuda_table.structs import nodes
 
 _ERRORS: dict[Api, str] = {"driver": "CUresult", "runtime": "cudaError_t", "nvrtc": "nvrtcResult"}
 _PREFIXES: dict[Api, tuple[str, ...]] = {

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from gridlane.abi.struct import Struct, members
-from gridlane.abi.table import CType, aliases, callbacks, ctype, enums, layout
-from gridlane.abi.table.layout import Field
-from gridlane.abi.table.structs import is_struct
+from gridlane.core.cuda_table import CType, aliases, callbacks, ctype, enums, layout
+from gridlane.core.cuda_table.layout import Field
+from gridlane.core.cuda_table.structs import is_struct
 
 _FUNCTION: type = type(ctypes.CFUNCTYPE(None)()).__mro__[1]
 """The base of ctypes' functions, which has no public name."""

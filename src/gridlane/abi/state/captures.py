@@ -26,8 +26,8 @@ from gridlane.abi.failure import (
 from gridlane.abi.state.contexts import Context, refuse_all
 from gridlane.abi.state.graphs import Graph, Node
 from gridlane.abi.state.streams import LEGACY, NON_BLOCKING, Event, Stream, Work, close_lane
-from gridlane.abi.table import enums
 from gridlane.core import epochs
+from gridlane.core.cuda_table import enums
 
 GLOBAL, THREAD_LOCAL, RELAXED = enums()["CUstreamCaptureMode"].values.values()
 

@@ -14,7 +14,7 @@ from gridlane.abi.failure import INVALID_VALUE, fail
 from gridlane.abi.state import memory, streams
 from gridlane.abi.state.contexts import Context
 from gridlane.abi.state.streams import Stream
-from gridlane.abi.table import enums
+from gridlane.core.cuda_table import enums
 from gridlane.core.errors import GridlaneError
 from gridlane.memory.resource import Buffer
 

@@ -16,7 +16,7 @@ from gridlane.abi.state.handles import Handles
 from gridlane.abi.state.launching import Launch
 from gridlane.abi.state.streams import Stream, Work
 from gridlane.abi.state.work import KERNEL, MEMCPY, MEMSET, Empty
-from gridlane.abi.table import enums
+from gridlane.core.cuda_table import enums
 from gridlane.core.errors import GridlaneError
 from gridlane.runtime import protocol
 from gridlane.runtime.queues.host_stream import together

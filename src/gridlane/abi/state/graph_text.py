@@ -9,7 +9,7 @@ from gridlane.abi.state.graphs import Child, Graph, Node
 from gridlane.abi.state.launching import Launch
 from gridlane.abi.state.streams import Work
 from gridlane.abi.state.work import TYPES, HostCall, Record, Wait
-from gridlane.abi.table import enums
+from gridlane.core.cuda_table import enums
 
 _FLAGS = {
     name.removeprefix("CU_GRAPH_DEBUG_DOT_FLAGS_"): number

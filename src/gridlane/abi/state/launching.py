@@ -12,7 +12,7 @@ from gridlane.abi.state import streams
 from gridlane.abi.state.contexts import Context
 from gridlane.abi.state.modules import Function
 from gridlane.abi.state.streams import Stream
-from gridlane.abi.table import enums
+from gridlane.core.cuda_table import enums
 from gridlane.core.device_errors import KernelEnded
 from gridlane.core.errors import DeviceError, KernelError
 from gridlane.launch.dimensions import LARGEST_CLUSTER, Dim3

@@ -13,7 +13,7 @@ from gridlane.abi.failure import INVALID_CONTEXT, fail, failure_of
 from gridlane.abi.state import contexts
 from gridlane.abi.state.contexts import Context
 from gridlane.abi.state.handles import Handles
-from gridlane.abi.table import enums
+from gridlane.core.cuda_table import enums
 from gridlane.core.errors import GridlaneError
 from gridlane.runtime import protocol
 from gridlane.runtime.queues.host_event import HostEvent

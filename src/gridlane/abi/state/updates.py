@@ -8,7 +8,7 @@ from gridlane.abi.state.executables import check_work, put, unordered
 from gridlane.abi.state.graphs import Child, Graph, Node
 from gridlane.abi.state.launching import Launch
 from gridlane.abi.state.streams import Work
-from gridlane.abi.table import enums
+from gridlane.core.cuda_table import enums
 
 SUCCESS, ERROR, TOPOLOGY, TYPE, _, PARAMETERS, NOT_SUPPORTED, FUNCTION, ATTRIBUTES = enums()[
     "CUgraphExecUpdateResult"

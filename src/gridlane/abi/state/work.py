@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from gridlane.abi.state.streams import Event, Stream
-from gridlane.abi.table import enums
+from gridlane.core.cuda_table import enums
 
 TYPES = enums()["CUgraphNodeType"].values
 """The kinds of nodes by their names."""

@@ -7,7 +7,7 @@ from gridlane.abi.calls import contexts as driver
 from gridlane.abi.calls.registry import implements
 from gridlane.abi.failure import INVALID_DEVICE, INVALID_VALUE, fail
 from gridlane.abi.state import contexts, devices, threads
-from gridlane.abi.table import constants
+from gridlane.core.cuda_table import constants
 
 _FLAGS = constants()["cudaDeviceMask"]
 _MAPPED = constants()["cudaDeviceMapHost"]

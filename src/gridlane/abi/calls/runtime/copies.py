@@ -9,7 +9,7 @@ from gridlane.abi.state import contexts, copying, memory, streams
 from gridlane.abi.state.contexts import Context
 from gridlane.abi.state.copying import Rows
 from gridlane.abi.state.streams import Stream
-from gridlane.abi.table import enums
+from gridlane.core.cuda_table import enums
 
 INVALID_MEMCPY_DIRECTION = enums()["cudaError_t"].values["cudaErrorInvalidMemcpyDirection"]
 INVALID_PITCH = enums()["cudaError_t"].values["cudaErrorInvalidPitchValue"]

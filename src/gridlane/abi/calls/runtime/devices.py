@@ -8,7 +8,7 @@ from gridlane.abi.calls.runtime.properties import FIELDS, OLD_FIELDS, OLD_MEMBER
 from gridlane.abi.failure import INVALID_VALUE, NO_DEVICE, fail
 from gridlane.abi.state import devices
 from gridlane.abi.struct import Struct
-from gridlane.abi.table import enums
+from gridlane.core.cuda_table import enums
 
 _ATTRIBUTES = enums()["CUdevice_attribute"].values
 

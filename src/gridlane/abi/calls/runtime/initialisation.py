@@ -5,7 +5,7 @@ from __future__ import annotations
 from gridlane.abi.calls import initialisation
 from gridlane.abi.calls.registry import implements
 from gridlane.abi.state import devices, threads
-from gridlane.abi.table import enums
+from gridlane.core.cuda_table import enums
 
 UNKNOWN = b"unrecognized error code"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gridlane.abi.table import layout
+from gridlane.core.cuda_table import layout
 
 _ALL = {
     "sharedMemPerBlock": "MAX_SHARED_MEMORY_PER_BLOCK",

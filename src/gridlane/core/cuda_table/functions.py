@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
 
-from gridlane.abi.table.reading import declared, lines, split_outside
+from gridlane.core.cuda_table.reading import declared, lines, split_outside
 
 Api = Literal["driver", "runtime", "nvrtc"]
 _ROW = re.compile(

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from gridlane.abi.table.names import aliases, callbacks, enums
-from gridlane.abi.table.structs import is_struct
+from gridlane.core.cuda_table.names import aliases, callbacks, enums
+from gridlane.core.cuda_table.structs import is_struct
 
 Kind = Literal["int", "float", "pointer", "handle", "enum", "struct", "void"]
 

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from gridlane.abi.table.names import aliases
-from gridlane.abi.table.reading import declared
-from gridlane.abi.table.structs import Node, is_struct, nodes
-from gridlane.abi.table.types import CType, ctype
+from gridlane.core.cuda_table.names import aliases
+from gridlane.core.cuda_table.reading import declared
+from gridlane.core.cuda_table.structs import Node, is_struct, nodes
+from gridlane.core.cuda_table.types import CType, ctype
 
 
 @dataclass(frozen=True, slots=True)
