@@ -113,3 +113,24 @@ def test_wrappers_make_others_of_their_type():
     assert wrapper.data == "data"
     wrapper.data = "other"
     assert (wrapper.data, wrapper.base.data) == ("other", "data")
+
+
+@tiles.jit
+def round_doubles(source, out, ROUNDING: tl.constexpr):
+    at = tl.arange(0, 64)
+    code = tl.load(source + at).to(tl.float8e4nv, fp_downcast_rounding=ROUNDING)
+    tl.store(out + at, code.to(tl.uint8, bitcast=True))
+
+
+def test_doubles_are_rounded_once(device):
+    """Beside ties of 4 bits, which float32 rounds to the tie; below numbers, to the number."""
+    ties = (8 + np.arange(8) + 0.5) / 8
+    near = np.concatenate([ties * (1 + 2.0**-40), ties * (1 - 2.0**-40)])
+    below = (8 + np.arange(8)) / 8 * (1 - 2.0**-40)
+    source = np.resize(np.concatenate([near, below]), 64)
+    out = np.zeros(64, np.uint8)
+    round_doubles[(1,)](source, out, ROUNDING="rtne")
+    steps = 0x38 + np.arange(8)
+    assert (out == np.resize([*(steps + 1), *steps, *steps], 64)).all()
+    round_doubles[(1,)](source, out, ROUNDING="rtz")
+    assert (out == np.resize([*steps, *steps, *(steps - 1)], 64)).all()

@@ -8,6 +8,7 @@ import pytest
 from tests.frontends.triton.running import jit, run
 
 import gridlane.frontends.triton.language as tl
+from gridlane.frontends.triton.narrow import FORMATS as FORMATS_OF
 
 RNG = np.random.default_rng(3)
 
@@ -163,3 +164,94 @@ def test_scaled_products(left_format, right_format):
     if has_other:
         others = others * np.repeat(2.0 ** (other.astype("f8") - 127), 32, axis=1).T
     np.testing.assert_allclose(out, factors @ others, rtol=1e-5, atol=1e-4)
+
+
+def codes_of(values: np.ndarray, numbers: np.ndarray, towards_zero: bool) -> np.ndarray:
+    """The codes without signs. Numbers ascend by their codes; numbers between two are exact."""
+    sizes = np.minimum(np.abs(values), numbers[-1])
+    below = np.searchsorted(numbers, sizes, side="right") - 1
+    above = np.minimum(below + 1, len(numbers) - 1)
+    middle = (numbers[below] + numbers[above]) / 2
+    up = (sizes > middle) | ((sizes == middle) & (below % 2 == 1))
+    return np.where(up & (not towards_zero), above, below)
+
+
+def doubles_beside(numbers: np.ndarray) -> np.ndarray:
+    """float64 at numbers and at ties between them, and so near that float32 is one of these."""
+    places = np.concatenate([numbers, (numbers[:-1] + numbers[1:]) / 2])
+    near = [
+        places * (1 + side) for size in (24, 26, 40, 52) for side in (2.0**-size, -(2.0**-size))
+    ]
+    every = np.concatenate([places, *near, [1e300, 1e-300, 5e-324]])
+    return np.concatenate([every, -every])
+
+
+@jit
+def encode(source, out, KIND: tl.constexpr, ROUNDING: tl.constexpr, SIZE: tl.constexpr):
+    at = tl.arange(0, SIZE)
+    code = tl.load(source + at).to(KIND, fp_downcast_rounding=ROUNDING)
+    tl.store(out + at, code.to(tl.uint8, bitcast=True))
+
+
+@pytest.mark.parametrize("rounding", ["rtne", "rtz"])
+@pytest.mark.parametrize("kind", [*(each[0] for each in KINDS), tl.float8e4b15])
+def test_doubles_are_rounded_once(kind, rounding):
+    numbers = np.array([FORMATS_OF[kind.name].number(code) for code in finite_codes(kind.name)])
+    source = np.resize(doubles_beside(numbers), 8192)
+    out = np.zeros(8192, np.uint8)
+    run(encode, source, out, KIND=kind, ROUNDING=rounding, SIZE=8192)
+    expected = codes_of(source, numbers, rounding == "rtz")
+    signs = np.where(np.signbit(source), 0x80, 0)
+    if FORMATS_OF[kind.name].is_unsigned_zero:
+        signs = np.where(expected == 0, 0, signs)
+    np.testing.assert_array_equal(out, expected | signs)
+    with np.errstate(over="ignore"):
+        rounded = source.astype("f4").astype("f8")
+    by_float32 = codes_of(rounded, numbers, rounding == "rtz")
+    assert (by_float32 != expected).any()
+
+
+def finite_codes(name: str) -> range:
+    return range(FORMATS_OF[name].largest + 1)
+
+
+@pytest.mark.parametrize(("kind", "rounding"), [(tl.float16, 10), (tl.bfloat16, 7)])
+def test_doubles_are_halves_by_one_rounding(kind, rounding):
+    """Beside ties of 11 and 8 bits, at which float32 rounds to the tie."""
+    ties = 1 + (2 * np.arange(64) + 1) * 2.0 ** -(rounding + 1)
+    source = np.concatenate([ties * (1 + 2.0**-40), ties * (1 - 2.0**-40)])
+    out = np.zeros(128, np.uint16)
+    run(as_bits, source, out, KIND=kind)
+    one = {10: 0x3C00, 7: 0x3F80}[rounding]
+    np.testing.assert_array_equal(out, one + np.concatenate([np.arange(1, 65), np.arange(64)]))
+
+
+@jit
+def as_bits(source, out, KIND: tl.constexpr):
+    at = tl.arange(0, 128)
+    tl.store(out + at, tl.load(source + at).to(KIND).to(tl.uint16, bitcast=True))
+
+
+@pytest.mark.parametrize("kind", [*(each[0] for each in KINDS), tl.float8e4b15])
+def test_codes_of_constants(kind):
+    """As the device's, which the tests above compare."""
+    form = FORMATS_OF[kind.name]
+    numbers = [form.number(code) for code in finite_codes(kind.name)]
+    source = np.resize(doubles_beside(np.array(numbers)), 8192)
+    source[:6] = [np.nan, np.inf, -np.inf, -0.0, 0.0, -1e-9]
+    out = np.zeros(8192, np.uint8)
+    run(encode, source, out, KIND=kind, ROUNDING="rtne", SIZE=8192)
+    assert [form.code(number) for number in source.tolist()] == out.tolist()
+
+
+@jit
+def filled(out, KIND: tl.constexpr):
+    at = tl.arange(0, 16)
+    number = tl.full((16,), 1.0625 + 2.0**-30, KIND)
+    tl.store(out + at, number.to(tl.uint8, bitcast=True))
+
+
+def test_constants_are_rounded_once():
+    out = np.zeros(16, np.uint8)
+    run(filled, out, KIND=tl.float8e4nv)
+    assert (out == 0x39).all()  # 1.125; float32 has 1.0625, whose even neighbour is 1

@@ -10,7 +10,14 @@ from gridlane.frontends.triton.context import builtin
 from gridlane.frontends.triton.elementwise import apply
 from gridlane.frontends.triton.narrow import FORMATS, decoded, encoded
 from gridlane.frontends.triton.numbers import constant, to_tensor
-from gridlane.frontends.triton.types import dtype, dtype_of, float32, pointer_type, scalar_ir
+from gridlane.frontends.triton.types import (
+    dtype,
+    dtype_of,
+    float32,
+    float64,
+    pointer_type,
+    scalar_ir,
+)
 from gridlane.frontends.triton.values import define, member, tensor
 from gridlane.ir.builder import Builder
 from gridlane.ir.ops import arith, memory
@@ -54,14 +61,14 @@ def converted(value: tensor, kind: dtype, rounding: str | None = None) -> tensor
 
 
 def _narrow(value: tensor, target: dtype, rounding: str | None) -> tensor:
-    """Casts from and to floats of 8 bits, by float32."""
+    """Casts from and to floats of 8 bits: of float64 as it is, of others by float32."""
     source = FORMATS.get(value.dtype.name)
     if source is not None:
         wide = apply(f"decode.{value.dtype}", lambda b, x: decoded(b, x, source), [value], float32)
         return converted(wide, target)
     form, cuts = FORMATS[target.name], rounding == "rtz"
     name = f"encode{'_rtz' if cuts else ''}.{target}"
-    wide = converted(value, float32)
+    wide = value if value.dtype == float64 else converted(value, float32)
     return apply(name, lambda b, x: encoded(b, x, form, cuts), [wide], target)
 
 

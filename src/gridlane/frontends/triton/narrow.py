@@ -8,7 +8,9 @@ float16's numbers below 2; 1.75 is the largest that others are converted to.
 
 from __future__ import annotations
 
-from gridlane.core.dtypes import f32, u8, u32
+from math import copysign, frexp, isnan, ldexp
+
+from gridlane.core.dtypes import f32, f64, u8, u32
 from gridlane.core.frozen import frozen
 from gridlane.ir.builder import Builder
 from gridlane.ir.ops import arith, math
@@ -47,6 +49,18 @@ class NarrowFormat:
         exponent, rest = code >> self.fraction, code & ((1 << self.fraction) - 1)
         whole = rest | (1 << self.fraction) if exponent else rest
         return whole * 2.0 ** (max(exponent, 1) - self.bias - self.fraction)
+
+    def code(self, number: float) -> int:
+        """What ``encoded`` makes of a number, which is rounded once."""
+        if isnan(number):
+            return self.nan or self.largest
+        size, least = min(abs(number), self.number(self.largest)), 1 - self.bias
+        exponent = max(frexp(size)[1] - 1, least) if size else least
+        steps = round(ldexp(size, self.fraction - exponent))
+        code = steps + (exponent - least << self.fraction)
+        if copysign(1.0, number) > 0 or (self.is_unsigned_zero and not code):
+            return code
+        return code | self.sign
 
 
 FORMATS = {
@@ -89,9 +103,23 @@ def decoded(b: Builder, code: Value, form: NarrowFormat) -> Value:
     return value
 
 
+def _to_odd(b: Builder, value: Value) -> Value:
+    """A float64 as float32: what has no float32 is the neighbour with an odd last bit, which no
+    format of fewer bits has. Another rounding is then as one of the float64."""
+    near, size = b.cast(value, f32), b.unary(arith.Abs, value)
+    back = b.unary(arith.Abs, b.cast(near, f64))
+    bits, one = b.bitcast(near, u32), b.const(1, u32)
+    is_above = b.binary(arith.Gt, back, size)
+    below = b.select(is_above, b.sub(bits, one), bits)
+    odd = b.select(b.or_(is_above, b.lt(back, size)), b.or_(below, one), bits)
+    return b.bitcast(odd, f32)
+
+
 def encoded(b: Builder, value: Value, form: NarrowFormat, towards_zero: bool = False) -> Value:
-    """The code of the nearest number, or of the next one towards zero; beyond the largest number
-    that one's, and of NaN in a format that has none."""
+    """The code of the number nearest to a float32 or float64, or of the next one towards zero;
+    beyond the largest number that one's, and of NaN in a format that has none."""
+    if value.type is f64:
+        value = _to_odd(b, value)
     bits = b.bitcast(value, u32)
     size = b.binary(arith.Min, b.unary(arith.Abs, value), b.const(form.number(form.largest), f32))
     least = 128 - form.bias  # of a normal number, as float32 has it

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any, cast
 
-from gridlane.core.dtypes import f32
+from gridlane.core.dtypes import u8
 from gridlane.frontends.triton.constants import unwrapped
 from gridlane.frontends.triton.context import builder, builtin
-from gridlane.frontends.triton.narrow import FORMATS, encoded
+from gridlane.frontends.triton.narrow import FORMATS
 from gridlane.frontends.triton.types import (
     dtype,
     float32,
@@ -47,8 +47,7 @@ def constant(number: bool | int | float, kind: dtype) -> tensor:
         number = int(number)
     form = FORMATS.get(kind.name)
     if form is not None:
-        b = builder()
-        return tensor(encoded(b, b.const(float(number), f32), form), kind)
+        return tensor(builder().const(form.code(float(number)), u8), kind)
     return tensor(builder().const(number, scalar_ir(kind)), kind)
 
 
