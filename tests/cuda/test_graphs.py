@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
+
 import numpy as np
 import pytest
 
-from gridlane import cuda
+from gridlane import algorithms, cuda
 from gridlane.core.errors import DeviceError
 
 
@@ -65,3 +67,33 @@ def test_the_default_stream_is_refused():
     with pytest.raises(DeviceError, match=r"\(900\).*default stream"):
         with cuda.capture(0):
             pass
+
+
+@pytest.mark.parametrize("name", ["inclusive_scan", "radix_sort"])
+def test_algorithms_have_memory_of_the_graph(name):
+    """Their temporary memory is the graph's own: what is allocated afterwards is apart from it."""
+    stream, rng = cuda.stream(), np.random.default_rng(7)
+    x, out = (cuda.to_device(np.zeros(5000, np.int32)) for _ in range(2))
+    with cuda.capture(stream) as graph:
+        if name == "inclusive_scan":
+            algorithms.inclusive_scan(
+                d_in=x, d_out=out, op=algorithms.OpKind.PLUS, init_value=None, num_items=5000,
+                stream=stream,
+            )  # fmt: skip
+        else:
+            algorithms.radix_sort(
+                d_in_keys=x, d_out_keys=out, d_in_values=None, d_out_values=None, num_items=5000,
+                order=algorithms.SortOrder.ASCENDING, stream=stream,
+            )  # fmt: skip
+    work = graph.instantiate()
+    del graph
+    gc.collect()
+    others = [cuda.to_device(np.full(n, 255, np.uint8)) for n in (1 << 12, 1 << 15, 1 << 18)]
+    for _ in range(3):
+        values = rng.integers(-9, 9, 5000).astype(np.int32)
+        x.copy_to_device(values)
+        work.launch(stream)
+        stream.synchronize()
+        wanted = np.cumsum(values) if name == "inclusive_scan" else np.sort(values)
+        assert (out.copy_to_host() == wanted).all()
+    assert all((each.copy_to_host() == 255).all() for each in others)

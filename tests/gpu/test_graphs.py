@@ -108,7 +108,7 @@ def test_garbage_and_refusals_do_not_break_a_capture(run):
             step[256, 256, stream](x, 1.0)
             waste.clear()
             gc.collect()
-            for work in (stream.synchronize, cuda.synchronize, lambda: cuda.device_array(8),
+            for work in (stream.synchronize, cuda.synchronize, lambda: cuda.to_device([8]),
                          x.copy_to_host, lambda: step[1, 1](x, 1.0), stream.query):
                 try:
                     work()
@@ -121,4 +121,39 @@ def test_garbage_and_refusals_do_not_break_a_capture(run):
         gc.collect()
         stream.synchronize()
         assert (x.copy_to_host() == 2).all()
+    """)
+
+
+@pytest.mark.parametrize("apart", [False, True], ids=["blocking", "apart"])
+def test_memory_of_a_capture(run, apart):
+    run(f"""
+        from gridlane import algorithms
+
+        native = device.new_stream({apart})
+        stream, rng = cuda.external_stream(native.handle), np.random.default_rng(5)
+        x, out = (cuda.to_device(np.zeros(1 << 16, np.int32)) for _ in range(2))
+        with cuda.capture(stream) as graph:
+            between = cuda.device_array(1 << 16, np.int32)
+            algorithms.inclusive_scan(
+                d_in=x, d_out=between, op=algorithms.OpKind.PLUS, num_items=1 << 16, stream=stream
+            )
+            algorithms.radix_sort(
+                d_in_keys=between, d_out_keys=out, num_items=1 << 16,
+                order=algorithms.SortOrder.ASCENDING, stream=stream,
+            )
+        work = graph.instantiate()
+        del graph, between
+        gc.collect()
+        waste = [cuda.to_device(np.full(n, 255, np.uint8)) for n in (1 << 16, 1 << 20, 1 << 24)]
+        for _ in range(3):
+            values = rng.integers(-99, 99, 1 << 16).astype(np.int32)
+            x.copy_to_device(values)
+            work.launch(stream)
+            stream.synchronize()
+            assert (out.copy_to_host() == np.sort(np.cumsum(values))).all()
+        used = device.memory.statistics().used
+        del work
+        gc.collect()
+        assert device.memory.statistics().used < used
+        assert all((each.copy_to_host() == 255).all() for each in waste)
     """)

@@ -53,8 +53,7 @@ class OnStream:
         Raises:
             ArgumentError: the arguments are not those of the function's types.
             DeviceError: NOT_CAPTURED, the stream is captured, and an array is the host's, or the
-                call copies, fills, waits, or on a GPU allocates; INVALID_HANDLE, the stream is none
-                of the device.
+                call copies, fills or waits; INVALID_HANDLE, the stream is none of the device.
         """
         args = self._bound(args, keywords) if keywords else args
         with nullcontext() if self._device == "auto" else gridlane.device(self._device):

@@ -9,15 +9,32 @@
 
 enum { GLOBALLY, BY_THREAD, RELAXED };
 
-/* Calls that a capture in this thread, or a global one in any, does not allow. */
+static _Thread_local int thread_mode = GLOBALLY;
+
+CUresult cuThreadExchangeStreamCaptureMode(int *mode)
+{
+    BEGIN("cuThreadExchangeStreamCaptureMode", STARTED, "%d", *mode);
+    if (*mode < GLOBALLY || *mode > RELAXED)
+        return done(INVALID_VALUE);
+    int before = thread_mode;
+    thread_mode = *mode;
+    *mode = before;
+    return done(SUCCESS);
+}
+
+/* Calls that a capture in this thread, or a global one in any, does not allow, by the thread's own
+   mode. */
 CUresult unsafe_in_capture(void)
 {
     size_t at = 0;
+    if (thread_mode == RELAXED)
+        return SUCCESS;
     for (Stream *stream; (stream = each(STREAM, &at)) != NULL;) {
         Graph *graph = stream->capture;
         if (graph == NULL || graph->mode == RELAXED)
             continue;
-        if (graph->mode == BY_THREAD && graph->thread != thread_number())
+        int is_own = graph->thread == thread_number();
+        if (!is_own && (graph->mode == BY_THREAD || thread_mode == BY_THREAD))
             continue;
         graph->invalid = 1;
         return CAPTURE_UNSUPPORTED;

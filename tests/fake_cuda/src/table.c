@@ -67,6 +67,7 @@
     _(cuStreamBeginCapture, 10010, cuStreamBeginCapture_v2)                                        \
     _(cuStreamEndCapture, 10000, cuStreamEndCapture)                                               \
     _(cuStreamIsCapturing, 10000, cuStreamIsCapturing)                                             \
+    _(cuThreadExchangeStreamCaptureMode, 10010, cuThreadExchangeStreamCaptureMode)                 \
     _(cuLaunchHostFunc, 10000, cuLaunchHostFunc)                                                   \
     _(cuEventCreate, 2000, cuEventCreate)                                                          \
     _(cuEventDestroy, 4000, cuEventDestroy_v2)                                                     \

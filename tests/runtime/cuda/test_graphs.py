@@ -126,7 +126,7 @@ REFUSED = {
     "waiting for the stream": lambda device, stream, memory: stream.synchronize(),
     "asking whether the work is done": lambda device, stream, memory: stream.query(),
     "waiting for the device": lambda device, stream, memory: device.synchronize(),
-    "allocating memory": lambda device, stream, memory: device.allocate(8),
+    "allocating memory": lambda device, stream, memory: device.allocate_host(8, "managed"),
     "pinning memory": lambda device, stream, memory: device.register_host(octets().ctypes.data, 8),
     "a copy of memory that is not pinned": lambda device, stream, memory: stream.upload(
         memory.address, octets().data
@@ -198,6 +198,69 @@ def test_what_dies_during_a_capture_is_given_back_behind_it(machine, device, str
     assert stream.end_capture().size == 0
     device.synchronize()
     assert not machine.blocks("pool") and not machine.blocks("host") and not machine.alive("event")
+
+
+def test_memory_of_a_capture_lives_with_the_graph(machine, device, stream):
+    """It is none of a pool, whose memory is allocated and freed in the default stream's order."""
+    kernel, before = device.load(artifact()).bind((1, 1, 1)), device.memory.statistics().used
+    stream.begin_capture()
+    kept, dropped = device.allocate(8), device.allocate(8)
+    assert machine.blocks("device") == 2 and not machine.blocks("pool")
+    stream.fill(kept.address, 5, 8)
+    stream.launch(kernel, PARAMS, 1, 1, 1, 0, kept)
+    address = kept.address
+    del kept, dropped
+    gc.collect()
+    assert machine.blocks("device") == 2
+    graph = stream.end_capture()
+    work = graph.instantiate()
+    del graph
+    device.synchronize()
+    assert machine.blocks("device") == 1 and device.memory.statistics().used == before + 8
+    for _ in range(2):
+        work.launch(stream)
+        stream.synchronize()
+        host = octets()
+        device.download(host.data, address)
+        assert host.tolist() == [5] * 8
+    del work
+    gc.collect()
+    stream.synchronize()
+    device.synchronize()
+    assert not machine.blocks("device") and device.memory.statistics().used == before
+    memory = device.allocate(8)
+    assert machine.blocks("pool") == 1 and memory.size == 8
+
+
+def test_memory_while_another_library_captures(machine, device, stream):
+    """In the mode that refuses cuMemAlloc to all threads, which is not changed for later calls."""
+    theirs = driver.cuStreamCreate(1)[1]
+    mode = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_GLOBAL
+    driver.cuStreamBeginCapture(theirs, mode)
+    stream.begin_capture()
+    memory = device.allocate(8)
+    assert memory.size == 8 and machine.blocks("device") == 1
+    assert driver.cuThreadExchangeStreamCaptureMode(mode)[1] == mode
+    assert stream.end_capture().size == 0
+    code, graph = driver.cuStreamEndCapture(theirs)
+    assert not code and not driver.cuGraphDestroy(graph)[0]
+    assert not driver.cuStreamDestroy(theirs)[0]
+    del memory
+
+
+def test_no_memory_in_a_capture(machine, device, stream):
+    """What the pool keeps unused makes room."""
+    size = 3 * device.memory_info()[0] // 4
+    memory = device.allocate(size)
+    del memory
+    device.synchronize()
+    assert device.pool.reserved == size
+    stream.begin_capture()
+    memory = device.allocate(size)
+    assert not device.pool.reserved and memory.size == size
+    with pytest.raises(DeviceError, match="OUT_OF_MEMORY"):
+        device.allocate(size)
+    assert stream.end_capture().size == 0
 
 
 def test_a_graph_of_a_lost_context(machine, device, stream):
@@ -275,7 +338,7 @@ def test_a_kernel_may_be_compiled_in_a_capture(machine):
 
 def test_an_error_ends_the_capture(machine):
     kernel, stream = cuda.jit(add_one), cuda.stream()
-    with pytest.raises(DeviceError, match=r"allocating memory(?s:.*)not host arrays"):
+    with pytest.raises(DeviceError, match=r"a copy that the host waits(?s:.*)not host arrays"):
         with cuda.capture(stream):
             kernel[1, 4, stream](np.zeros(4, np.float32))
     with pytest.raises(ZeroDivisionError):

@@ -96,8 +96,8 @@ def capture(stream: Any, fused: bool = False) -> Generator[Graph]:
 
     Raises:
         DeviceError: STREAM_CAPTURE_UNSUPPORTED, the work cannot be recorded: it is the default
-            stream's, it waits, it allocates, it copies memory that is not pinned, or it launches a
-            kernel that can raise on a GPU. Work recorded before the error is dropped.
+            stream's, it waits, it copies memory that is not pinned, or on a GPU it launches a
+            kernel that can raise. Work recorded before the error is dropped.
     """
     native = native_stream(stream)
     graph = Graph()

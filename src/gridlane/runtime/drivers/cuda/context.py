@@ -35,7 +35,6 @@ _NO_FLAGS = bytes(FLAGS)
 # end the capture.
 _WAITING = {
     "cuCtxSynchronize": "waiting for the device",
-    "cuMemAlloc": "allocating memory",
     "cuMemAllocFromPoolAsync": "allocating memory",
     "cuMemAllocManaged": "allocating memory",
     "cuMemHostRegister": "pinning memory",

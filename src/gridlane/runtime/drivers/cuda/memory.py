@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import threading
 import weakref
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any
 
 from gridlane.core import dlpack_abi
@@ -22,6 +24,9 @@ class Pool:
 
     Memory is freed after the work that the default stream, and the streams that wait for it, have
     so far; it stays in the pool for the next allocation.
+
+    While a stream is captured, memory is cuMemAlloc's, which is no work of a stream: it is there
+    before the graph's first launch, and as long as an object of the recorded work keeps it.
     """
 
     def __init__(self, context: Context, supported: bool) -> None:
@@ -31,6 +36,8 @@ class Pool:
         self.epoch = 0
         """Counts allocations; streams that do not wait for the default one catch up with it."""
         self._handle = self._create() if supported else None
+        self._unpooled = set[int]()
+        """The addresses of memory that is cuMemAlloc's although there is a pool."""
 
     def _create(self) -> Any:
         driver = bindings()
@@ -56,7 +63,11 @@ class Pool:
     def _take(self, size: int) -> int:
         what = f"{size} bytes"
         if self._handle is None:
-            return int(self.context.call("cuMemAlloc", size, what=what))
+            return self._take_unpooled(size)
+        if self.context.captures:
+            address = self._take_unpooled(size)
+            self._unpooled.add(address)
+            return address
         stream = bindings().CUstream(0)
         try:
             return int(
@@ -72,10 +83,24 @@ class Pool:
                 self.context.call("cuMemAllocFromPoolAsync", size, self._handle, stream, what=what)
             )
 
+    def _take_unpooled(self, size: int) -> int:
+        """Memory outside of every stream's order. Captures of other libraries, of any thread, would
+        refuse it but in the relaxed mode."""
+        what = f"{size} bytes"
+        with relaxed():
+            try:
+                return int(self.context.call("cuMemAlloc", size, what=what))
+            except DeviceError as error:
+                if error.number != OUT_OF_MEMORY or not self.reserved:
+                    raise
+            self.trim()
+            return int(self.context.call("cuMemAlloc", size, what=what))
+
     def deallocate(self, address: int, size: int) -> None:
         """Free memory; see MemoryResource. Memory of a lost context is already gone."""
         pointer = bindings().CUdeviceptr(address)
-        if self._handle is None:
+        if self._handle is None or address in self._unpooled:
+            self._unpooled.discard(address)
             self.context.give_back(self.generation, ("cuMemFree", pointer))
         else:
             stream = bindings().CUstream(0)
@@ -103,6 +128,17 @@ class Pool:
         access.location.id = ordinal
         access.flags = enum("CUmemAccess_flags", "CU_MEM_ACCESS_FLAGS_PROT_READWRITE")
         self.context.call("cuMemPoolSetAccess", self._handle, [access], 1)
+
+
+@contextmanager
+def relaxed() -> Generator[None]:
+    """Allow this thread calls in a with block that no capture records."""
+    mode = enum("CUstreamCaptureMode", "CU_STREAM_CAPTURE_MODE_RELAXED")
+    before = call("cuThreadExchangeStreamCaptureMode", mode)
+    try:
+        yield
+    finally:
+        call("cuThreadExchangeStreamCaptureMode", before)
 
 
 class PageLocked:
