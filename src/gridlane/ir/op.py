@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from enum import IntFlag
+from operator import attrgetter
 from typing import Any, TypeVar, dataclass_transform
 
 from gridlane.core.frozen import constructor
+from gridlane.ir.types import Type
 from gridlane.ir.values import FieldKind, Op, Region, Scope, Value, Var
 
 # ``Op`` itself is in values.py: a value knows its op, and an op its values.
@@ -24,6 +26,7 @@ __all__ = [
     "Scope",
     "clone_op",
     "clone_region",
+    "family",
     "operation",
 ]
 
@@ -63,14 +66,18 @@ REGISTRY: dict[str, type[Op]] = {}
 
 
 @dataclass_transform(eq_default=False, field_specifiers=(field,))
+def family(cls: type[T]) -> type[T]:
+    """Make a class the base of ops that begin with its fields."""
+    # 150 classes do not need these methods: generating them is a good part of the import.
+    return dataclass(init=False, slots=True, eq=False, repr=False, match_args=False)(cls)
+
+
+@dataclass_transform(eq_default=False, field_specifiers=(field,))
 def operation(name: str) -> Callable[[type[T]], type[T]]:
     """Make a class an op called ``name`` in the text and register it."""
 
     def declare(cls: type[T]) -> type[T]:
-        # 150 classes do not need these methods: generating them is a good part of the import.
-        op_class: Any = dataclass(init=False, slots=True, eq=False, repr=False, match_args=False)(
-            cls
-        )
+        op_class: Any = family(cls)
         if "__init__" not in cls.__dict__:
             op_class.__init__ = constructor(op_class, refuses=False)
         layout = tuple(
@@ -90,10 +97,32 @@ def operation(name: str) -> Callable[[type[T]], type[T]]:
         op_class.REGION_FIELDS = of_kind(FieldKind.REGION)
         op_class.VARIABLE_FIELDS = of_kind(FieldKind.VARIABLE)
         op_class.PLAIN_FIELDS = of_kind(FieldKind.ATTRIBUTE)
+        # Of a class and its bases the nearest one that says what the results are is right.
+        says = ("result_types", "produces")
+        nearest = next(each for each in cls.__mro__ if not vars(each).keys().isdisjoint(says))
+        if "result_types" not in vars(nearest):
+            op_class.result_types = _producer(op_class)
         REGISTRY[name] = op_class
         return op_class
 
     return declare
+
+
+def _producer(cls: type[Op]) -> Callable[[Op], tuple[Type, ...]]:
+    """The ``result_types`` of a class that lists what it produces."""
+    types = tuple([each for each in cls.produces if not isinstance(each, str)])
+    if len(types) == len(cls.produces):
+        return lambda _: types
+
+    def reader(each: Type | str) -> Callable[[Op], Type]:
+        if not isinstance(each, str):
+            return lambda _: each
+        return attrgetter(each if each in cls.PLAIN_FIELDS else f"{each}.type")
+
+    first, *others = [reader(each) for each in cls.produces]
+    if others:
+        return lambda op: (first(op), *[read(op) for read in others])
+    return lambda op: (first(op),)
 
 
 def clone_region(

@@ -121,6 +121,8 @@ class Op:
     """32-bit arithmetic gives the 64-bit result of either sign, where operands and result fit."""
     signatures: ClassVar[tuple[tuple[Type, ...], ...]] = ()
     """The types of the operands, one tuple per signature, where the class lists them."""
+    produces: ClassVar[tuple[Type | str, ...]] = ()
+    """The type of each result, or the field that is or has this type."""
     expands: ClassVar[bool] = False
     """The class has ``expand``."""
 

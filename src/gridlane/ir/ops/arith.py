@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import copysign
 
 from gridlane.core.dtypes import DType, b1
-from gridlane.ir.op import FastMath, Op, Scope, operation
+from gridlane.ir.op import FastMath, Op, Scope, family, operation
 from gridlane.ir.types import PointerType, Type, VectorType
 from gridlane.ir.values import Value
 
@@ -29,14 +29,12 @@ class Const(Op):
     undefined: bool = False
     pure = True
     elementwise = True
+    produces = ("type",)
 
     @property
     def is_negative_zero(self) -> bool:
         """Whether it is the float -0."""
         return self.value == 0 and isinstance(self.value, float) and copysign(1, self.value) < 0
-
-    def result_types(self) -> tuple[Type, ...]:
-        return (self.type,)
 
     def check(self, scope: Scope) -> None:
         kind, value = self.type, self.value
@@ -56,23 +54,28 @@ class Const(Op):
             self.require(type(value) is float, f"{value!r} is not a float")
 
 
+@family
 class Binary(Op):
     """Two operands of one scalar type; the result has that type."""
 
-    __slots__ = ()
     lhs: Value
     rhs: Value
     accepts = "integers and floats"
     pure = True
     elementwise = True
-
-    def result_types(self) -> tuple[Type, ...]:
-        return (self.lhs.type,)
+    produces = ("lhs",)
 
     def check(self, scope: Scope) -> None:
         same = self.lhs.type == self.rhs.type
         self.require(same, f"operands have types {self.lhs.type} and {self.rhs.type}")
         check_accepts(self, self.lhs.type, self.accepts)
+
+
+@family
+class FastBinary(Binary):
+    """``Binary``, with flags of floats."""
+
+    fast: FastMath = FastMath.NONE
 
 
 def is_scalar(type_: Type) -> bool:
@@ -91,59 +94,44 @@ def check_accepts(op: Op, type_: Type, accepts: str) -> None:
 
 
 @operation("add")
-class Add(Binary):
+class Add(FastBinary):
     """lhs + rhs; integers wrap. ``nowrap``: the sum is known not to; wrapping is undefined then."""
 
-    lhs: Value
-    rhs: Value
-    fast: FastMath = FastMath.NONE
     nowrap: bool = False
     commutative = True
     modular = True
 
 
 @operation("sub")
-class Sub(Binary):
+class Sub(FastBinary):
     """lhs - rhs; integers wrap. ``nowrap``: the difference is known not to."""
 
-    lhs: Value
-    rhs: Value
-    fast: FastMath = FastMath.NONE
     nowrap: bool = False
     modular = True
 
 
 @operation("mul")
-class Mul(Binary):
+class Mul(FastBinary):
     """lhs * rhs; integers wrap. ``nowrap``: the product is known not to."""
 
-    lhs: Value
-    rhs: Value
-    fast: FastMath = FastMath.NONE
     nowrap: bool = False
     commutative = True
     modular = True
 
 
 @operation("div")
-class Div(Binary):
+class Div(FastBinary):
     """lhs / rhs. Integers round towards zero; the quotient by zero has all bits set; the most
     negative number by -1 wraps to itself."""
 
-    lhs: Value
-    rhs: Value
-    fast: FastMath = FastMath.NONE
     exact = True
 
 
 @operation("rem")
-class Rem(Binary):
+class Rem(FastBinary):
     """The remainder of ``div``, with the sign of lhs; by zero it is lhs. For floats: C's fmod,
     exact."""
 
-    lhs: Value
-    rhs: Value
-    fast: FastMath = FastMath.NONE
     exact = True
 
 
@@ -151,30 +139,22 @@ class Rem(Binary):
 class MulHi(Binary):
     """The upper half of the double-width product."""
 
-    lhs: Value
-    rhs: Value
     accepts = "integers"
     commutative = True
 
 
 @operation("min")
-class Min(Binary):
+class Min(FastBinary):
     """The smaller. A number takes precedence over a float NaN, and -0 is below +0."""
 
-    lhs: Value
-    rhs: Value
-    fast: FastMath = FastMath.NONE
     commutative = True
     exact = True
 
 
 @operation("max")
-class Max(Binary):
+class Max(FastBinary):
     """The larger. A number takes precedence over a float NaN, and +0 is above -0."""
 
-    lhs: Value
-    rhs: Value
-    fast: FastMath = FastMath.NONE
     commutative = True
     exact = True
 
@@ -183,8 +163,6 @@ class Max(Binary):
 class And(Binary):
     """Bitwise and."""
 
-    lhs: Value
-    rhs: Value
     accepts = "integers and bool"
     commutative = True
     modular = True
@@ -194,8 +172,6 @@ class And(Binary):
 class Or(Binary):
     """Bitwise or."""
 
-    lhs: Value
-    rhs: Value
     accepts = "integers and bool"
     commutative = True
     modular = True
@@ -205,24 +181,20 @@ class Or(Binary):
 class Xor(Binary):
     """Bitwise exclusive or."""
 
-    lhs: Value
-    rhs: Value
     accepts = "integers and bool"
     commutative = True
     modular = True
 
 
+@family
 class Shift(Op):
     """A shift of ``value`` by ``amount``, an integer of any type read as unsigned."""
 
-    __slots__ = ()
     value: Value
     amount: Value
     pure = True
     elementwise = True
-
-    def result_types(self) -> tuple[Type, ...]:
-        return (self.value.type,)
+    produces = ("value",)
 
     def check(self, scope: Scope) -> None:
         check_accepts(self, self.value.type, "integers")
@@ -233,50 +205,45 @@ class Shift(Op):
 class Shl(Shift):
     """Left shift; 0 for an amount of the width or more."""
 
-    value: Value
-    amount: Value
-
 
 @operation("shr")
 class Shr(Shift):
     """Right shift: arithmetic for signed types, logical for unsigned. For an amount of the width or
     more the result is the sign (0 or -1) or 0."""
 
-    value: Value
-    amount: Value
 
-
+@family
 class Unary(Op):
     """One scalar operand; the result has its type."""
 
-    __slots__ = ()
     value: Value
     accepts = "integers and floats"
     pure = True
     elementwise = True
-
-    def result_types(self) -> tuple[Type, ...]:
-        return (self.value.type,)
+    produces = ("value",)
 
     def check(self, scope: Scope) -> None:
         check_accepts(self, self.value.type, self.accepts)
 
 
+@family
+class FastUnary(Unary):
+    """``Unary``, with flags of floats."""
+
+    fast: FastMath = FastMath.NONE
+
+
 @operation("neg")
-class Neg(Unary):
+class Neg(FastUnary):
     """-value; integers wrap, floats flip the sign bit."""
 
-    value: Value
-    fast: FastMath = FastMath.NONE
     modular = True
 
 
 @operation("abs")
-class Abs(Unary):
+class Abs(FastUnary):
     """The magnitude; the most negative integer wraps to itself; floats clear the sign bit."""
 
-    value: Value
-    fast: FastMath = FastMath.NONE
     exact = True
 
 
@@ -284,7 +251,6 @@ class Abs(Unary):
 class Not(Unary):
     """Bitwise complement; logical not for b1."""
 
-    value: Value
     accepts = "integers and bool"
     modular = True
 
@@ -293,7 +259,6 @@ class Not(Unary):
 class Popcount(Unary):
     """The number of one bits, in the operand's type (for i8 it is at most 8, so it fits)."""
 
-    value: Value
     accepts = "integers"
 
 
@@ -301,7 +266,6 @@ class Popcount(Unary):
 class Clz(Unary):
     """The number of leading zero bits; the width for 0."""
 
-    value: Value
     accepts = "integers"
 
 
@@ -309,22 +273,20 @@ class Clz(Unary):
 class Brev(Unary):
     """The bits in reverse order."""
 
-    value: Value
     accepts = "integers"
 
 
+@family
 class Compare(Op):
     """Two operands of one type; the result is b1. A comparison with NaN is false, except ``ne``."""
 
-    __slots__ = ()
     lhs: Value
     rhs: Value
+    fast: FastMath = FastMath.NONE
     accepts = "integers and floats"
     pure = True
     elementwise = True
-
-    def result_types(self) -> tuple[Type, ...]:
-        return (b1,)
+    produces = (b1,)
 
     def check(self, scope: Scope) -> None:
         same = self.lhs.type == self.rhs.type
@@ -337,9 +299,6 @@ class Compare(Op):
 class Eq(Compare):
     """lhs == rhs."""
 
-    lhs: Value
-    rhs: Value
-    fast: FastMath = FastMath.NONE
     accepts = "integers, floats and bool"
     commutative = True
 
@@ -348,9 +307,6 @@ class Eq(Compare):
 class Ne(Compare):
     """lhs != rhs; true when either is NaN."""
 
-    lhs: Value
-    rhs: Value
-    fast: FastMath = FastMath.NONE
     accepts = "integers, floats and bool"
     commutative = True
 
@@ -359,36 +315,20 @@ class Ne(Compare):
 class Lt(Compare):
     """lhs < rhs."""
 
-    lhs: Value
-    rhs: Value
-    fast: FastMath = FastMath.NONE
-
 
 @operation("le")
 class Le(Compare):
     """lhs <= rhs."""
-
-    lhs: Value
-    rhs: Value
-    fast: FastMath = FastMath.NONE
 
 
 @operation("gt")
 class Gt(Compare):
     """lhs > rhs."""
 
-    lhs: Value
-    rhs: Value
-    fast: FastMath = FastMath.NONE
-
 
 @operation("ge")
 class Ge(Compare):
     """lhs >= rhs."""
-
-    lhs: Value
-    rhs: Value
-    fast: FastMath = FastMath.NONE
 
 
 @operation("select")
@@ -400,9 +340,7 @@ class Select(Op):
     on_false: Value
     pure = True
     elementwise = True
-
-    def result_types(self) -> tuple[Type, ...]:
-        return (self.on_true.type,)
+    produces = ("on_true",)
 
     def check(self, scope: Scope) -> None:
         self.require(self.condition.type is b1, "the condition is a b1")
@@ -423,9 +361,7 @@ class Cast(Op):
     type: DType
     pure = True
     elementwise = True
-
-    def result_types(self) -> tuple[Type, ...]:
-        return (self.type,)
+    produces = ("type",)
 
     def check(self, scope: Scope) -> None:
         for type_ in (self.value.type, self.type):
@@ -440,9 +376,7 @@ class Bitcast(Op):
     type: Type
     pure = True
     elementwise = True
-
-    def result_types(self) -> tuple[Type, ...]:
-        return (self.type,)
+    produces = ("type",)
 
     def check(self, scope: Scope) -> None:
         for type_ in (self.value.type, self.type):
@@ -462,9 +396,7 @@ class Fma(Op):
     pure = True
     elementwise = True
     commutative = True
-
-    def result_types(self) -> tuple[Type, ...]:
-        return (self.a.type,)
+    produces = ("a",)
 
     def check(self, scope: Scope) -> None:
         same = self.a.type == self.b.type == self.c.type

@@ -50,9 +50,7 @@ class Atomic(Op):
     value: Value
     order: MemoryOrder = MemoryOrder.RELAXED
     scope: MemoryScope = MemoryScope.DEVICE
-
-    def result_types(self) -> tuple[Type, ...]:
-        return (self.value.type,)
+    produces = ("value",)
 
     def check(self, scope: Scope) -> None:
         check_atomic(self, self.pointer, self.value)
@@ -71,9 +69,7 @@ class AtomicCas(Op):
     desired: Value
     order: MemoryOrder = MemoryOrder.RELAXED
     scope: MemoryScope = MemoryScope.DEVICE
-
-    def result_types(self) -> tuple[Type, ...]:
-        return (self.desired.type,)
+    produces = ("desired",)
 
     def check(self, scope: Scope) -> None:
         check_atomic(self, self.pointer, self.desired)
@@ -93,9 +89,7 @@ class AtomicCasPair(Op):
     desired_high: Value
     order: MemoryOrder = MemoryOrder.RELAXED
     scope: MemoryScope = MemoryScope.DEVICE
-
-    def result_types(self) -> tuple[Type, ...]:
-        return (u64, u64)
+    produces = (u64, u64)
 
     def check(self, scope: Scope) -> None:
         for value in (self.expected_low, self.expected_high, self.desired_low, self.desired_high):

@@ -12,12 +12,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from gridlane.core.dtypes import i32, u32, u64
-from gridlane.ir.op import Op, Scope, operation
+from gridlane.ir.op import Op, Scope, family, operation
 from gridlane.ir.ops import arith, memory
 from gridlane.ir.ops.mbarriers import MbarrierArrive, changed, check_barrier, step
 from gridlane.ir.ops.memory import element_of, space_of
 from gridlane.ir.ops.tensors import TensorLoad, check_box, counted, load_box
-from gridlane.ir.types import PointerType, Space, Type, pointer
+from gridlane.ir.types import PointerType, Space, pointer
 from gridlane.ir.values import Value
 
 if TYPE_CHECKING:
@@ -32,9 +32,7 @@ class ClusterQuery(Op):
 
     __slots__ = ()
     pure = True
-
-    def result_types(self) -> tuple[Type, ...]:
-        return (i32,)
+    produces = (i32,)
 
 
 @operation("cluster_rank")
@@ -91,9 +89,7 @@ class PeerAddress(Op):
     pointer: Value
     rank: Value
     pure = True
-
-    def result_types(self) -> tuple[Type, ...]:
-        return (u64,)
+    produces = (u64,)
 
     def check(self, scope: Scope) -> None:
         element_of(self, self.pointer)
@@ -117,11 +113,11 @@ def each_rank(b: Builder, blocks: Value) -> Generator[Value]:
             yield rank
 
 
+@family
 class _OfPeer(Op):
     """An op of the mbarrier that lies in the cluster's block ``rank`` where ``pointer`` is in this
     block; numbers are u32."""
 
-    __slots__ = ()
     pointer: Value
     rank: Value
 
@@ -144,8 +140,6 @@ class MbarrierArrivePeer(_OfPeer):
     this. PTX: ``mapa.shared::cluster``, ``mbarrier.arrive.shared::cluster``.
     """
 
-    pointer: Value
-    rank: Value
     count: Value
 
     def expand(self, b: Builder) -> tuple[Value, ...]:
@@ -162,8 +156,6 @@ class MbarrierExpectPeer(_OfPeer):
     """Expect ``bytes`` more bytes at the mbarrier of the cluster's block ``rank``. PTX:
     ``mbarrier.expect_tx.shared::cluster``."""
 
-    pointer: Value
-    rank: Value
     bytes: Value
 
     def expand(self, b: Builder) -> tuple[Value, ...]:
@@ -177,8 +169,6 @@ class MbarrierCompletePeer(_OfPeer):
     """Record that ``bytes`` expected bytes have arrived at the mbarrier of the cluster's block
     ``rank``. PTX: ``mbarrier.complete_tx.shared::cluster``."""
 
-    pointer: Value
-    rank: Value
     bytes: Value
 
     def expand(self, b: Builder) -> tuple[Value, ...]:

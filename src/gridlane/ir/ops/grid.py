@@ -5,8 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from gridlane.core.dtypes import b1, i32, u32, u64
-from gridlane.ir.op import Op, Scope, operation
-from gridlane.ir.types import Type
+from gridlane.ir.op import Op, Scope, family, operation
 from gridlane.ir.values import Value
 
 
@@ -37,43 +36,33 @@ class MemoryOrder(Enum):
     SEQ_CST = "seq_cst"
 
 
+@family
 class GridQuery(Op):
     """An i32 of the launch, along one axis."""
 
-    __slots__ = ()
     axis: Axis
     pure = True
-
-    def result_types(self) -> tuple[Type, ...]:
-        return (i32,)
+    produces = (i32,)
 
 
 @operation("thread_idx")
 class ThreadIdx(GridQuery):
     """The thread's index in its block."""
 
-    axis: Axis
-
 
 @operation("block_idx")
 class BlockIdx(GridQuery):
     """The block's index in the grid."""
-
-    axis: Axis
 
 
 @operation("block_dim")
 class BlockDim(GridQuery):
     """Threads in a block."""
 
-    axis: Axis
-
 
 @operation("grid_dim")
 class GridDim(GridQuery):
     """Blocks in the grid."""
-
-    axis: Axis
 
 
 @operation("lane_id")
@@ -81,9 +70,7 @@ class LaneId(Op):
     """The thread's lane in its warp, 0 to 31: thread number mod 32, x fastest."""
 
     pure = True
-
-    def result_types(self) -> tuple[Type, ...]:
-        return (i32,)
+    produces = (i32,)
 
 
 @operation("dynamic_shared_size")
@@ -91,9 +78,7 @@ class DynamicSharedSize(Op):
     """Bytes of the shared memory whose size is given at launch, as i32."""
 
     pure = True
-
-    def result_types(self) -> tuple[Type, ...]:
-        return (i32,)
+    produces = (i32,)
 
 
 class Reading(Enum):
@@ -114,9 +99,7 @@ class Machine(Op):
     1 once a thread of the launch has reported an error; passes for the host's devices emit it."""
 
     kind: Reading
-
-    def result_types(self) -> tuple[Type, ...]:
-        return (u64,)
+    produces = (u64,)
 
 
 @operation("barrier")
@@ -154,9 +137,7 @@ class BarrierReduce(Op):
     kind: Reduction
     predicate: Value
     barrier = True
-
-    def result_types(self) -> tuple[Type, ...]:
-        return (i32,)
+    produces = (i32,)
 
     def check(self, scope: Scope) -> None:
         self.require(self.predicate.type is b1, "the predicate is a b1")
@@ -189,9 +170,7 @@ class BarrierPart(Op):
     aligned: bool = True
     hidden: bool = False
     barrier = True
-
-    def result_types(self) -> tuple[Type, ...]:
-        return (i32,)
+    produces = (i32,)
 
     def check(self, scope: Scope) -> None:
         self.require(self.predicate.type is b1, "the predicate is a b1")
@@ -236,9 +215,7 @@ class RunOthers(Op):
 
     nanoseconds: int = 0
     barrier = True
-
-    def result_types(self) -> tuple[Type, ...]:
-        return (i32,)
+    produces = (i32,)
 
 
 @operation("sync_warp")

@@ -6,7 +6,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from gridlane.core.dtypes import INTEGERS, DType, b1, i32, i64, u32, u64
-from gridlane.ir.op import Op, Scope, operation
+from gridlane.ir.op import Op, Scope, family, operation
 from gridlane.ir.ops.arith import Binary, Const, Min, Ne, Shl, Shr, Xor
 from gridlane.ir.types import Type
 from gridlane.ir.values import Value
@@ -55,8 +55,6 @@ def shown(types: tuple[Type, ...]) -> str:
 class AddSat(Binary):
     """lhs + rhs; saturates. PTX: ``add.sat.s32``."""
 
-    lhs: Value
-    rhs: Value
     accepts = "integers"
     commutative = True
     exact = True
@@ -75,8 +73,6 @@ class AddSat(Binary):
 class SubSat(Binary):
     """lhs - rhs; saturates. PTX: ``sub.sat.s32``."""
 
-    lhs: Value
-    rhs: Value
     accepts = "integers"
 
     def expand(self, b: Builder) -> tuple[Value, ...]:
@@ -89,18 +85,16 @@ class SubSat(Binary):
         return (b.select(b.lt(wrong, b.zero(dtype)), past_the_end(b, lhs), rest),)
 
 
+@family
 class Carrying(Listed):
     """A step of a multiword sum or difference. Words are read as unsigned, whatever their type; the
     second result is the carry."""
 
-    __slots__ = ()
     lhs: Value
     rhs: Value
     carry: Value
     signatures = tuple([(dtype, dtype, b1) for dtype in INTEGERS])
-
-    def result_types(self) -> tuple[Type, ...]:
-        return self.lhs.type, b1
+    produces = ("lhs", b1)
 
     def unsigned(self, b: Builder) -> tuple[Value, Value, Value]:
         """The operands as unsigned integers."""
@@ -113,9 +107,6 @@ class AddCarry(Carrying):
     """lhs + rhs + carry, and whether the exact sum carries out. PTX: ``add.cc`` (the carry is
     false), ``addc.cc``."""
 
-    lhs: Value
-    rhs: Value
-    carry: Value
     commutative = True
 
     def expand(self, b: Builder) -> tuple[Value, ...]:
@@ -131,10 +122,6 @@ class AddCarry(Carrying):
 class SubBorrow(Carrying):
     """lhs - rhs - carry, and whether the exact difference is below 0. PTX: ``sub.cc`` (the carry is
     false), ``subc.cc``."""
-
-    lhs: Value
-    rhs: Value
-    carry: Value
 
     def expand(self, b: Builder) -> tuple[Value, ...]:
         lhs, rhs, carry = self.unsigned(b)

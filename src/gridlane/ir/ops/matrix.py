@@ -93,9 +93,7 @@ class FragmentFill(Op):
 
     value: Value
     type: FragmentType
-
-    def result_types(self) -> tuple[Type, ...]:
-        return (self.type,)
+    produces = ("type",)
 
     def check(self, scope: Scope) -> None:
         fragment = fragment_of(self, self.type)
@@ -112,9 +110,7 @@ class FragmentLoad(Op):
     stride: Value
     type: FragmentType
     by_columns: bool = False
-
-    def result_types(self) -> tuple[Type, ...]:
-        return (self.type,)
+    produces = ("type",)
 
     def check(self, scope: Scope) -> None:
         _check_access(self, fragment_of(self, self.type))
@@ -146,9 +142,7 @@ class FragmentMma(Op):
     a: Value
     b: Value
     c: Value
-
-    def result_types(self) -> tuple[Type, ...]:
-        return (self.c.type,)
+    produces = ("c",)
 
     def check(self, scope: Scope) -> None:
         a, b, c = (fragment_of(self, value.type) for value in (self.a, self.b, self.c))
@@ -167,9 +161,7 @@ class FragmentScale(Op):
 
     fragment: Value
     factor: Value
-
-    def result_types(self) -> tuple[Type, ...]:
-        return (self.fragment.type,)
+    produces = ("fragment",)
 
     def check(self, scope: Scope) -> None:
         fragment = fragment_of(self, self.fragment.type)
@@ -185,9 +177,7 @@ class FragmentConvert(Op):
 
     fragment: Value
     type: FragmentType
-
-    def result_types(self) -> tuple[Type, ...]:
-        return (self.type,)
+    produces = ("type",)
 
     def check(self, scope: Scope) -> None:
         old, new = fragment_of(self, self.fragment.type), fragment_of(self, self.type)

@@ -13,12 +13,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from gridlane.core.dtypes import b1, u32, u64
-from gridlane.ir.op import Op, Scope, operation
+from gridlane.ir.op import Op, Scope, family, operation
 from gridlane.ir.ops import arith
 from gridlane.ir.ops.atomic import AtomicCas
 from gridlane.ir.ops.grid import Fence, MemoryOrder, MemoryScope
 from gridlane.ir.ops.memory import element_of, space_of
-from gridlane.ir.types import Space, Type
+from gridlane.ir.types import Space
 from gridlane.ir.values import Value
 
 if TYPE_CHECKING:
@@ -73,10 +73,10 @@ def check_barrier(op: Op, pointer: Value) -> None:
     op.require(good, f"{pointer.type}: an mbarrier is a u64 in shared memory")
 
 
+@family
 class _OfBarrier(Op):
     """An op of the mbarrier ``pointer``, with numbers in u32."""
 
-    __slots__ = ()
     pointer: Value
 
     def check(self, scope: Scope) -> None:
@@ -89,7 +89,6 @@ class _OfBarrier(Op):
 class MbarrierInit(_OfBarrier):
     """Begin a barrier in phase 0, of ``count`` arrivals. PTX: ``mbarrier.init``."""
 
-    pointer: Value
     count: Value
 
     def expand(self, b: Builder) -> tuple[Value, ...]:
@@ -104,14 +103,11 @@ class MbarrierArrive(_OfBarrier):
     phases that follow expect so many fewer. PTX: ``mbarrier.arrive``, with ``.expect_tx`` if
     ``expects``; ``mbarrier.arrive_drop``."""
 
-    pointer: Value
     count: Value
     bytes: Value
     expects: bool = False
     drops: bool = False
-
-    def result_types(self) -> tuple[Type, ...]:
-        return (u64,)
+    produces = (u64,)
 
     def expand(self, b: Builder) -> tuple[Value, ...]:
         count, bytes_ = b.cast(self.count, u64), b.cast(self.bytes, u64)
@@ -122,7 +118,6 @@ class MbarrierArrive(_OfBarrier):
 class MbarrierExpect(_OfBarrier):
     """Expect ``bytes`` more bytes. PTX: ``mbarrier.expect_tx``."""
 
-    pointer: Value
     bytes: Value
 
     def expand(self, b: Builder) -> tuple[Value, ...]:
@@ -135,7 +130,6 @@ class MbarrierExpect(_OfBarrier):
 class MbarrierComplete(_OfBarrier):
     """Record that ``bytes`` expected bytes have arrived. PTX: ``mbarrier.complete_tx``."""
 
-    pointer: Value
     bytes: Value
 
     def expand(self, b: Builder) -> tuple[Value, ...]:
@@ -155,9 +149,7 @@ class MbarrierPassed(Op):
     state: Value
     by_parity: bool = False
     waits: bool = False
-
-    def result_types(self) -> tuple[Type, ...]:
-        return (b1,)
+    produces = (b1,)
 
     def check(self, scope: Scope) -> None:
         check_barrier(self, self.pointer)
@@ -180,9 +172,7 @@ class MbarrierPending(Op):
     """The arrivals, u32, that were pending in a ``state``. PTX: ``mbarrier.pending_count``."""
 
     state: Value
-
-    def result_types(self) -> tuple[Type, ...]:
-        return (u32,)
+    produces = (u32,)
 
     def check(self, scope: Scope) -> None:
         self.require(self.state.type is u64, "the state is a u64")

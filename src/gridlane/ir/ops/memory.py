@@ -89,9 +89,7 @@ class Offset(Op):
     index: Value
     checked: bool = False
     pure = True
-
-    def result_types(self) -> tuple[Type, ...]:
-        return (self.pointer.type,)
+    produces = ("pointer",)
 
     def check(self, scope: Scope) -> None:
         element_of(self, self.pointer)
@@ -125,9 +123,7 @@ class Recast(Op):
     pointer: Value
     type: PointerType
     pure = True
-
-    def result_types(self) -> tuple[Type, ...]:
-        return (self.type,)
+    produces = ("type",)
 
     def check(self, scope: Scope) -> None:
         element_of(self, self.pointer)
@@ -145,9 +141,7 @@ class Address(Op):
 
     pointer: Value
     pure = True
-
-    def result_types(self) -> tuple[Type, ...]:
-        return (u64,)
+    produces = (u64,)
 
     def check(self, scope: Scope) -> None:
         element_of(self, self.pointer)
@@ -160,9 +154,7 @@ class FromAddress(Op):
     value: Value
     type: PointerType
     pure = True
-
-    def result_types(self) -> tuple[Type, ...]:
-        return (self.type,)
+    produces = ("type",)
 
     def check(self, scope: Scope) -> None:
         self.require(self.value.type is u64, "an address is a u64")
@@ -176,9 +168,7 @@ class GlobalAddress(Op):
     symbol: str
     type: PointerType
     pure = True
-
-    def result_types(self) -> tuple[Type, ...]:
-        return (self.type,)
+    produces = ("type",)
 
     def check(self, scope: Scope) -> None:
         known = scope.module.globals.get(self.symbol)
@@ -196,9 +186,7 @@ class DynamicShared(Op):
     type: PointerType
     align: int = 16
     pure = True
-
-    def result_types(self) -> tuple[Type, ...]:
-        return (self.type,)
+    produces = ("type",)
 
     def check(self, scope: Scope) -> None:
         shared = is_pointer(self.type) and self.type.space is Space.SHARED
@@ -245,9 +233,7 @@ class ReadVar(Op):
     """The current value of a variable."""
 
     var: Var
-
-    def result_types(self) -> tuple[Type, ...]:
-        return (self.var.type,)
+    produces = ("var",)
 
     def check(self, scope: Scope) -> None:
         self.require(self.var in scope.function.variables, f"{self.var} is not declared here")
@@ -273,9 +259,7 @@ class Pack(Op):
     parts: tuple[Value, ...]
     type: StructType | VectorType
     pure = True
-
-    def result_types(self) -> tuple[Type, ...]:
-        return (self.type,)
+    produces = ("type",)
 
     def check(self, scope: Scope) -> None:
         want = part_types(self.type)

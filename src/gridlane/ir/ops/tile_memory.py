@@ -106,9 +106,7 @@ class TileLoadBlock(Op):
     checked: tuple[int, ...] = ()
     padding: Padding = Padding.ZEROS
     cache: str = ""
-
-    def result_types(self) -> tuple[Type, ...]:
-        return (self.type,)
+    produces = ("type",)
 
     def check(self, scope: Scope) -> None:
         self.require(is_tile(self.type), f"{self.type} is not a tile")
@@ -149,9 +147,7 @@ class TileAtomic(Op):
     mask: tuple[Value, ...] = ()
     order: MemoryOrder = MemoryOrder.RELAXED
     scope: MemoryScope = MemoryScope.DEVICE
-
-    def result_types(self) -> tuple[Type, ...]:
-        return (self.value.type,)
+    produces = ("value",)
 
     def check(self, scope: Scope) -> None:
         type_ = target_of(self, self.pointers)
@@ -172,9 +168,7 @@ class TileAtomicCas(Op):
     desired: Value
     order: MemoryOrder = MemoryOrder.RELAXED
     scope: MemoryScope = MemoryScope.DEVICE
-
-    def result_types(self) -> tuple[Type, ...]:
-        return (self.desired.type,)
+    produces = ("desired",)
 
     def check(self, scope: Scope) -> None:
         type_ = target_of(self, self.pointers)

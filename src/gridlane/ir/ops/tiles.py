@@ -14,7 +14,7 @@ from __future__ import annotations
 from enum import Enum
 
 from gridlane.core.dtypes import DType, b1, bf16, f16, f32, f64, i8, i32, u8
-from gridlane.ir.op import Op, Scope, operation
+from gridlane.ir.op import Op, Scope, family, operation
 from gridlane.ir.types import PointerType, TileType, Type, tile
 from gridlane.ir.values import Function, Value
 
@@ -74,9 +74,7 @@ class TileSplat(Op):
     value: Value
     type: TileType
     pure = True
-
-    def result_types(self) -> tuple[Type, ...]:
-        return (self.type,)
+    produces = ("type",)
 
     def check(self, scope: Scope) -> None:
         self.require(is_tile(self.type), f"{self.type} is not a tile")
@@ -91,9 +89,7 @@ class TileIota(Op):
     start: int
     type: TileType
     pure = True
-
-    def result_types(self) -> tuple[Type, ...]:
-        return (self.type,)
+    produces = ("type",)
 
     def check(self, scope: Scope) -> None:
         right = is_tile(self.type) and len(self.type.shape) == 1 and self.type.element is i32
@@ -133,16 +129,20 @@ class TileMap(Op):
 # ---- shapes
 
 
-@operation("tile_broadcast")
-class TileBroadcast(Op):
-    """A tile repeated along the axes where its extent is 1."""
+@family
+class OfTile(Op):
+    """An op of the elements of ``source``, a tile."""
 
     source: Value
-    type: TileType
     pure = True
 
-    def result_types(self) -> tuple[Type, ...]:
-        return (self.type,)
+
+@operation("tile_broadcast")
+class TileBroadcast(OfTile):
+    """A tile repeated along the axes where its extent is 1."""
+
+    type: TileType
+    produces = ("type",)
 
     def check(self, scope: Scope) -> None:
         source = tile_of(self, self.source)
@@ -155,15 +155,11 @@ class TileBroadcast(Op):
 
 
 @operation("tile_reshape")
-class TileReshape(Op):
+class TileReshape(OfTile):
     """The elements in row-major order in another shape."""
 
-    source: Value
     type: TileType
-    pure = True
-
-    def result_types(self) -> tuple[Type, ...]:
-        return (self.type,)
+    produces = ("type",)
 
     def check(self, scope: Scope) -> None:
         source = tile_of(self, self.source)
@@ -173,12 +169,10 @@ class TileReshape(Op):
 
 
 @operation("tile_transpose")
-class TileTranspose(Op):
+class TileTranspose(OfTile):
     """Axis ``n`` of the result is axis ``order[n]`` of the source."""
 
-    source: Value
     order: tuple[int, ...]
-    pure = True
 
     def result_types(self) -> tuple[Type, ...]:
         source = tile_of(self, self.source)
@@ -202,11 +196,8 @@ class TileJoin(Op):
 
 
 @operation("tile_split")
-class TileSplit(Op):
+class TileSplit(OfTile):
     """The two tiles along the last axis, whose extent is 2: the inverse of ``tile_join``."""
-
-    source: Value
-    pure = True
 
     def result_types(self) -> tuple[Type, ...]:
         source = tile_of(self, self.source)
@@ -237,15 +228,13 @@ class TileCat(Op):
 
 
 @operation("tile_gather")
-class TileGather(Op):
+class TileGather(OfTile):
     """For each element of ``index``, i32, the element of ``source`` at that position along
     ``axis``, and at the index's own position along the others. An index beyond the axis is
     undefined."""
 
-    source: Value
     index: Value
     axis: int
-    pure = True
 
     def result_types(self) -> tuple[Type, ...]:
         source, index = tile_of(self, self.source), tile_of(self, self.index)
@@ -261,11 +250,8 @@ class TileGather(Op):
 
 
 @operation("tile_item")
-class TileItem(Op):
+class TileItem(OfTile):
     """The only element of a tile, as a scalar."""
-
-    source: Value
-    pure = True
 
     def result_types(self) -> tuple[Type, ...]:
         source = tile_of(self, self.source)
@@ -276,43 +262,46 @@ class TileItem(Op):
 # ---- along an axis
 
 
-@operation("tile_reduce")
-class TileReduce(Op):
-    """The elements along ``axis`` combined into one by the device function ``callee``, which takes
-    an element of each tile, then of each once more, and returns one of each. It is associative; the
-    left operand is of lower indices. The results have one axis less; those of tiles of one axis are
-    scalars."""
+@family
+class Combining(Op):
+    """An op that combines elements of ``arguments``, tiles of one shape, along ``axis`` by a device
+    function."""
 
     callee: str
     arguments: tuple[Value, ...]
     axis: int
     pure = True
+
+    def check(self, scope: Scope) -> None:
+        target = callee_of(self, scope, self.callee)
+        elements = tuple([tile_of(self, value).element for value in self.arguments])
+        want = tuple([param.value.type for param in target.params])
+        self.require(want == elements * 2, f"@{self.callee} takes {want}, not {elements * 2}")
+        self.require(target.results == elements, f"@{self.callee} returns {target.results}")
+
+
+@operation("tile_reduce")
+class TileReduce(Combining):
+    """The elements along ``axis`` combined into one by the device function ``callee``, which takes
+    an element of each tile, then of each once more, and returns one of each. It is associative; the
+    left operand is of lower indices. The results have one axis less; those of tiles of one axis are
+    scalars."""
 
     def result_types(self) -> tuple[Type, ...]:
         tiles = tiles_along(self, self.arguments, self.axis)
         shape = without(tiles[0].shape, self.axis)
         return tuple([tile(shape, each.element) if shape else each.element for each in tiles])
 
-    def check(self, scope: Scope) -> None:
-        check_combine(self, scope, self.callee, self.arguments)
-
 
 @operation("tile_scan")
-class TileScan(Op):
+class TileScan(Combining):
     """For each position along ``axis`` the elements up to it combined, itself included, as
     ``tile_reduce`` does. ``reverse``: the elements from it on, the last one first."""
 
-    callee: str
-    arguments: tuple[Value, ...]
-    axis: int
     reverse: bool = False
-    pure = True
 
     def result_types(self) -> tuple[Type, ...]:
         return tuple(tiles_along(self, self.arguments, self.axis))
-
-    def check(self, scope: Scope) -> None:
-        check_combine(self, scope, self.callee, self.arguments)
 
 
 def tiles_along(op: Op, arguments: tuple[Value, ...], axis: int) -> list[TileType]:
@@ -324,25 +313,14 @@ def tiles_along(op: Op, arguments: tuple[Value, ...], axis: int) -> list[TileTyp
     return tiles
 
 
-def check_combine(op: Op, scope: Scope, callee: str, arguments: tuple[Value, ...]) -> None:
-    """Check that a function combines the elements of tiles."""
-    target = callee_of(op, scope, callee)
-    elements = tuple([tile_of(op, value).element for value in arguments])
-    want = tuple([param.value.type for param in target.params])
-    op.require(want == elements * 2, f"@{callee} takes {want}, not {elements * 2}")
-    op.require(target.results == elements, f"@{callee} returns {target.results}")
-
-
 @operation("tile_sort")
-class TileSort(Op):
+class TileSort(OfTile):
     """The elements of each line along ``axis`` in order, NaNs behind all others; the order is
     reversed if ``descending``. ``count``: only the first of them, or all where it is 0."""
 
-    source: Value
     axis: int
     descending: bool = False
     count: int = 0
-    pure = True
 
     def result_types(self) -> tuple[Type, ...]:
         source = tile_of(self, self.source)
@@ -355,14 +333,12 @@ class TileSort(Op):
 
 
 @operation("tile_histogram")
-class TileHistogram(Op):
+class TileHistogram(OfTile):
     """How many elements have each value from 0 to ``bins`` - 1, as i32. Others are not counted.
     ``mask``: at most one tile of b1, of the elements that count."""
 
-    source: Value
     mask: tuple[Value, ...]
     bins: int
-    pure = True
 
     def result_types(self) -> tuple[Type, ...]:
         self.require(self.bins > 0, "one bin or more")
@@ -423,9 +399,7 @@ class TileDot(Op):
     fused: bool = True
     loose: bool = False
     pure = True
-
-    def result_types(self) -> tuple[Type, ...]:
-        return (self.acc.type,)
+    produces = ("acc",)
 
     def check(self, scope: Scope) -> None:
         lhs, rhs = tile_of(self, self.lhs), tile_of(self, self.rhs)

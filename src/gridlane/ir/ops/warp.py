@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import Enum
 
 from gridlane.core.dtypes import DType, b1, i32, u32
-from gridlane.ir.op import Op, Scope, operation
+from gridlane.ir.op import Op, Scope, family, operation
 from gridlane.ir.types import Type
 from gridlane.ir.values import Value
 
@@ -41,9 +41,7 @@ class Shuffle(Op):
     lane: Value
     width: Value
     cross_lane = True
-
-    def result_types(self) -> tuple[Type, ...]:
-        return (self.value.type, b1)
+    produces = ("value", b1)
 
     def check(self, scope: Scope) -> None:
         self.require(self.mask.type is u32, "the mask is a u32")
@@ -78,36 +76,31 @@ class Vote(Op):
         self.require(self.predicate.type is b1, "the predicate is a b1")
 
 
-@operation("match_any")
-class MatchAny(Op):
-    """The u32 of the active lanes in ``mask`` whose value is bitwise equal to the lane's own."""
+@family
+class Matching(Op):
+    """A comparison of ``value`` between the active lanes in ``mask``."""
 
     mask: Value
     value: Value
     cross_lane = True
 
-    def result_types(self) -> tuple[Type, ...]:
-        return (u32,)
-
     def check(self, scope: Scope) -> None:
         self.require(self.mask.type is u32, "the mask is a u32")
         self.require(isinstance(self.value.type, DType), f"{self.value.type} is not a scalar")
+
+
+@operation("match_any")
+class MatchAny(Matching):
+    """The u32 of the active lanes in ``mask`` whose value is bitwise equal to the lane's own."""
+
+    produces = (u32,)
 
 
 @operation("match_all")
-class MatchAll(Op):
+class MatchAll(Matching):
     """(active lanes in ``mask``, True) when their values are bitwise equal, else (0, False)."""
 
-    mask: Value
-    value: Value
-    cross_lane = True
-
-    def result_types(self) -> tuple[Type, ...]:
-        return (u32, b1)
-
-    def check(self, scope: Scope) -> None:
-        self.require(self.mask.type is u32, "the mask is a u32")
-        self.require(isinstance(self.value.type, DType), f"{self.value.type} is not a scalar")
+    produces = (u32, b1)
 
 
 @operation("active_mask")
@@ -115,9 +108,7 @@ class ActiveMask(Op):
     """The u32 of the lanes that run this op together."""
 
     cross_lane = True
-
-    def result_types(self) -> tuple[Type, ...]:
-        return (u32,)
+    produces = (u32,)
 
 
 class WarpReduction(Enum):
@@ -139,9 +130,7 @@ class WarpReduce(Op):
     mask: Value
     value: Value
     cross_lane = True
-
-    def result_types(self) -> tuple[Type, ...]:
-        return (self.value.type,)
+    produces = ("value",)
 
     def check(self, scope: Scope) -> None:
         self.require(self.mask.type is u32, "the mask is a u32")
