@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from gridlane.core.dtypes import b1, i32, u32
-from gridlane.frontends.ptx.forms.integer import unary
-from gridlane.frontends.ptx.forms.table import Match, form
+from gridlane.frontends.ptx.forms.table import Match, form, rows
 from gridlane.frontends.ptx.operands import Number, Operand
 from gridlane.frontends.ptx.types import unsigned
 from gridlane.frontends.ptx.values import Values
@@ -15,22 +14,13 @@ from gridlane.ir.values import Value
 Operands = tuple[Operand, ...]
 
 
-@form("popc .b32|b64", "d, a")
-def popc(t: Values, m: Match, o: Operands) -> None:
-    """The number of ones."""
-    t.write(o[0], t.b.cast(t.b.unary(arith.Popcount, t.read(o[1], m.type)), u32))
-
-
-@form("clz .b32|b64", "d, a")
-def clz(t: Values, m: Match, o: Operands) -> None:
-    """The number of leading zeros."""
-    t.write(o[0], t.b.cast(t.b.unary(arith.Clz, t.read(o[1], m.type)), u32))
-
-
-@form("brev .b32|b64", "d, a")
-def brev(t: Values, m: Match, o: Operands) -> None:
-    """The bits in reverse."""
-    unary(t, m, o, arith.Brev)
+rows(
+    ("popc .b32|b64", "d u32, a", arith.Popcount),
+    ("clz .b32|b64", "d u32, a", arith.Clz),
+    ("brev .b32|b64", "d, a", arith.Brev),
+    ("bfe .u32|s32|u64|s64", "d, a, b u32, c u32", integer.Bfe),
+    ("bfi .b32|b64", "d, a, b, c u32, e u32", integer.Bfi),
+)
 
 
 @form("bfind [.shiftamt] .u32|s32|u64|s64", "d, a")
@@ -43,19 +33,6 @@ def bfind(t: Values, m: Match, o: Operands) -> None:
     zeros = b.cast(b.unary(arith.Clz, word), u32)
     bit_number = zeros if m.has("shiftamt") else b.sub(b.const(m.type.bits - 1, u32), zeros)
     t.write(o[0], b.select(b.eq(word, b.zero(word.type)), b.const(u32.max, u32), bit_number))
-
-
-@form("bfe .u32|s32|u64|s64", "d, a, b, c")
-def bfe(t: Values, m: Match, o: Operands) -> None:
-    """A field of bits."""
-    t.write(o[0], t.emit(integer.Bfe(t.read(o[1], m.type), t.read(o[2], u32), t.read(o[3], u32))))
-
-
-@form("bfi .b32|b64", "d, a, b, c, e")
-def bfi(t: Values, m: Match, o: Operands) -> None:
-    """A word with a field replaced."""
-    parts = t.read(o[1], m.type), t.read(o[2], m.type), t.read(o[3], u32), t.read(o[4], u32)
-    t.write(o[0], t.emit(integer.Bfi(*parts)))
 
 
 @form("bmsk .clamp|wrap .b32", "d, a, b")

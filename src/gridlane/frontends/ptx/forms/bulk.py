@@ -12,7 +12,7 @@ from collections.abc import Callable
 from gridlane.core.dtypes import DType, u16, u32, u64
 from gridlane.frontends.ptx.forms.atomics import KINDS
 from gridlane.frontends.ptx.forms.mbarrier import publish, transferred
-from gridlane.frontends.ptx.forms.table import Match, form
+from gridlane.frontends.ptx.forms.table import Match, form, rows
 from gridlane.frontends.ptx.operands import Number, Operand
 from gridlane.frontends.ptx.values import Values
 from gridlane.ir.ops.arith import Ne
@@ -115,10 +115,10 @@ def reduce_out(t: Values, m: Match, o: Operands) -> None:
     _each(t, b.div(size, b.const(kind.size, u32)), step)
 
 
-@form("cp .async .bulk .commit_group")
-def commit(t: Values, m: Match, o: Operands) -> None:
-    """Make a group."""
-    t.b.emit(BulkCommit())
+rows(
+    ("cp .async .bulk .commit_group", "", BulkCommit),
+    (f"cp .async .bulk .prefetch .L2 .global {_HINT}", "a, size, policy?", None),
+)
 
 
 @form("cp .async .bulk .wait_group [.read]", "n")
@@ -127,11 +127,6 @@ def wait(t: Values, m: Match, o: Operands) -> None:
     if not isinstance(o[0], Number) or not 0 <= o[0].value < 1 << 16:
         t.fail("the number of groups that are left is a constant")
     t.b.emit(BulkWait(int(o[0].value), m.has("read")))
-
-
-@form(f"cp .async .bulk .prefetch .L2 .global {_HINT}", "a, size, policy?")
-def prefetch(t: Values, m: Match, o: Operands) -> None:
-    """Nothing: a hint."""
 
 
 _TOLD = "st .async [.weak] .shared::cta .mbarrier::complete_tx::bytes"

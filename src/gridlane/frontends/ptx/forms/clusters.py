@@ -8,7 +8,7 @@ ones an address of shared memory has the rank of a block in bits of its own (add
 from __future__ import annotations
 
 from gridlane.core.dtypes import u32
-from gridlane.frontends.ptx.forms.table import Match, form
+from gridlane.frontends.ptx.forms.table import Match, form, rows
 from gridlane.frontends.ptx.operands import Operand, Reg, Symbol
 from gridlane.frontends.ptx.values import Values
 from gridlane.ir.ops.clusters import ALONE, ClusterArrive, ClusterRank, ClusterWait
@@ -69,6 +69,5 @@ def wait(t: Values, m: Match, o: Operands) -> None:
     t.b.emit(Barrier() if _is_alone(t) else ClusterWait())
 
 
-@form("griddepcontrol .launch_dependents|wait")
-def dependents(t: Values, m: Match, o: Operands) -> None:
-    """Nothing: a kernel begins when those before it are done."""
+# A kernel begins when those before it are done.
+rows(("griddepcontrol .launch_dependents|wait", "", None))

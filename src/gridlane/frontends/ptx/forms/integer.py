@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gridlane.core.dtypes import DType, b1, i32, u32
-from gridlane.frontends.ptx.forms.table import Match, form
+from gridlane.frontends.ptx.forms.table import Match, form, rows
 from gridlane.frontends.ptx.operands import Operand
 from gridlane.frontends.ptx.types import signed, unsigned
 from gridlane.frontends.ptx.values import Values
@@ -47,16 +47,17 @@ def sub(t: Values, m: Match, o: Operands) -> None:
     binary(t, m, o, arith.Sub)
 
 
-@form("add .sat .s32", "d, a, b")
-def add_sat(t: Values, m: Match, o: Operands) -> None:
-    """The sum, saturated."""
-    binary(t, m, o, integer.AddSat)
-
-
-@form("sub .sat .s32", "d, a, b")
-def sub_sat(t: Values, m: Match, o: Operands) -> None:
-    """The difference, saturated."""
-    binary(t, m, o, integer.SubSat)
+rows(
+    ("add .sat .s32", "d, a, b", integer.AddSat),
+    ("sub .sat .s32", "d, a, b", integer.SubSat),
+    # By zero the ISA leaves it open; it is all ones.
+    ("div .<int>", "d, a, b", arith.Div),
+    ("rem .<int>", "d, a, b", arith.Rem),
+    ("abs .<signed>", "d, a", arith.Abs),
+    ("neg .<signed>", "d, a", arith.Neg),
+    ("min .<int>", "d, a, b", arith.Min),
+    ("max .<int>", "d, a, b", arith.Max),
+)
 
 
 @form("add .cc .u32|s32|u64|s64", "d, a, b")
@@ -161,42 +162,6 @@ def mul24(t: Values, m: Match, o: Operands) -> None:
         op = integer.AddSat if m.has("sat") else arith.Add
         products_bits = t.b.binary(op, products_bits, t.read(o[3], kind))
     t.write(o[0], products_bits)
-
-
-@form("div .<int>", "d, a, b")
-def div(t: Values, m: Match, o: Operands) -> None:
-    """The quotient, towards zero. By zero the ISA leaves it open; it is all ones."""
-    binary(t, m, o, arith.Div)
-
-
-@form("rem .<int>", "d, a, b")
-def rem(t: Values, m: Match, o: Operands) -> None:
-    """The remainder, with the sign of the dividend."""
-    binary(t, m, o, arith.Rem)
-
-
-@form("abs .<signed>", "d, a")
-def abs_(t: Values, m: Match, o: Operands) -> None:
-    """The magnitude."""
-    unary(t, m, o, arith.Abs)
-
-
-@form("neg .<signed>", "d, a")
-def neg(t: Values, m: Match, o: Operands) -> None:
-    """The opposite."""
-    unary(t, m, o, arith.Neg)
-
-
-@form("min .<int>", "d, a, b")
-def min_(t: Values, m: Match, o: Operands) -> None:
-    """The smaller."""
-    binary(t, m, o, arith.Min)
-
-
-@form("max .<int>", "d, a, b")
-def max_(t: Values, m: Match, o: Operands) -> None:
-    """The larger."""
-    binary(t, m, o, arith.Max)
 
 
 @form("min .relu .s32", "d, a, b")

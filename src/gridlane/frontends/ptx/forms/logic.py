@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from gridlane.core.dtypes import DType, b1, f16, f32, u32
-from gridlane.frontends.ptx.forms.integer import binary, unary
-from gridlane.frontends.ptx.forms.table import Match, form
+from gridlane.frontends.ptx.forms.table import Match, form, rows
 from gridlane.frontends.ptx.operands import Operand, Sink
 from gridlane.frontends.ptx.types import unsigned
 from gridlane.frontends.ptx.values import Values
@@ -17,18 +16,14 @@ Operands = tuple[Operand, ...]
 BITWISE: dict[str, type[Op]] = {"and": arith.And, "or": arith.Or, "xor": arith.Xor}
 
 
-@form("and .<bits>|pred", "d, a, b")
-@form("or .<bits>|pred", "d, a, b")
-@form("xor .<bits>|pred", "d, a, b")
-def bitwise(t: Values, m: Match, o: Operands) -> None:
-    """And, or, exclusive or."""
-    binary(t, m, o, BITWISE[m.form.root])
-
-
-@form("not .<bits>|pred", "d, a")
-def not_(t: Values, m: Match, o: Operands) -> None:
-    """The complement."""
-    unary(t, m, o, arith.Not)
+rows(
+    ("and .<bits>|pred", "d, a, b", arith.And),
+    ("or .<bits>|pred", "d, a, b", arith.Or),
+    ("xor .<bits>|pred", "d, a, b", arith.Xor),
+    ("not .<bits>|pred", "d, a", arith.Not),
+    ("shl .<bits>", "d, a, b u32", arith.Shl),
+    ("shr .<bits>|<int>", "d, a, b u32", arith.Shr),
+)
 
 
 @form("cnot .<bits>", "d, a")
@@ -36,18 +31,6 @@ def cnot(t: Values, m: Match, o: Operands) -> None:
     """1 for 0, else 0."""
     is_zero = t.b.eq(t.read(o[1], m.type), t.b.zero(m.type))
     t.write(o[0], t.b.select(is_zero, t.b.const(1, m.type), t.b.zero(m.type)))
-
-
-@form("shl .<bits>", "d, a, b")
-def shl(t: Values, m: Match, o: Operands) -> None:
-    """Left shift; 0 for shifts by the width or more."""
-    t.write(o[0], t.b.binary(arith.Shl, t.read(o[1], m.type), t.read(o[2], u32)))
-
-
-@form("shr .<bits>|<int>", "d, a, b")
-def shr(t: Values, m: Match, o: Operands) -> None:
-    """Right shift; the sign or 0 for shifts by the width or more."""
-    t.write(o[0], t.b.binary(arith.Shr, t.read(o[1], m.type), t.read(o[2], u32)))
 
 
 @form("shf .l|r .clamp|wrap .b32", "d, a, b, c")

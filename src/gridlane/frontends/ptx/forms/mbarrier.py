@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gridlane.core.dtypes import u32, u64
-from gridlane.frontends.ptx.forms.table import Match, form
+from gridlane.frontends.ptx.forms.table import Match, form, rows
 from gridlane.frontends.ptx.operands import Operand, Sink
 from gridlane.frontends.ptx.values import Values
 from gridlane.ir.ops import arith, clusters, copies, mbarriers
@@ -122,10 +122,7 @@ def wait(t: Values, m: Match, o: Operands) -> None:
     t.write(o[0], done)
 
 
-@form("mbarrier .pending_count .b64", "d, state")
-def pending(t: Values, m: Match, o: Operands) -> None:
-    """The arrivals that were pending in a state."""
-    t.write(o[0], t.emit(mbarriers.MbarrierPending(t.read(o[1], u64))))
+rows(("mbarrier .pending_count .b64", "d, state u64", mbarriers.MbarrierPending))
 
 
 @form(f"cp .async .mbarrier .arrive [.noinc] {_STATE} .b64", "a")

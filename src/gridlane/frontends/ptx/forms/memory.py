@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gridlane.core.dtypes import DType, b1, i32, u32, u64
 from gridlane.frontends.ptx.addresses import Place
-from gridlane.frontends.ptx.forms.table import Match, form
+from gridlane.frontends.ptx.forms.table import Match, form, rows
 from gridlane.frontends.ptx.operands import Address, Number, Operand, Reg, Symbol, Vector
 from gridlane.frontends.ptx.types import SPACES, TYPES
 from gridlane.frontends.ptx.values import Values
@@ -120,14 +120,14 @@ def _fence(t: Values, m: Match, order: MemoryOrder) -> None:
     t.b.emit(Fence(SCOPES[m.one_of(*SCOPES)], order))
 
 
-@form("prefetch .global|local .L1|L2", "a")
-@form("prefetch .global .L2::evict_last|L2::evict_normal", "a")
-@form("prefetch .L1|L2", "a")
-@form("prefetchu .L1", "a")
-@form("discard [.global] .L2", "a, size")
-@form("applypriority [.global] .L2::evict_normal", "a, size")
-def hint(t: Values, m: Match, o: Operands) -> None:
-    """A hint that no result depends on."""
+rows(
+    ("prefetch .global|local .L1|L2", "a", None),
+    ("prefetch .global .L2::evict_last|L2::evict_normal", "a", None),
+    ("prefetch .L1|L2", "a", None),
+    ("prefetchu .L1", "a", None),
+    ("discard [.global] .L2", "a, size", None),
+    ("applypriority [.global] .L2::evict_normal", "a, size", None),
+)
 
 
 _FIRST = ".L2::evict_last|L2::evict_first|L2::evict_normal|L2::evict_unchanged"
@@ -281,10 +281,7 @@ def _copy_some(t: Values, target: Value, source: Value, present: Value, size: in
         b.write(copied, b.add(number, b.const(1, u32)))
 
 
-@form("cp .async .commit_group")
-def commit(t: Values, m: Match, o: Operands) -> None:
-    """Make a group of the copies."""
-    t.b.emit(copies.AsyncCommit())
+rows(("cp .async .commit_group", "", copies.AsyncCommit))
 
 
 @form("cp .async .wait_group", "n")

@@ -11,11 +11,15 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gridlane.core.dtypes import DType
 from gridlane.core.frozen import frozen
 from gridlane.frontends.ptx.types import BITS, INTEGERS, SIGNED, TYPES, UNSIGNED
+from gridlane.ir.op import Op
+
+if TYPE_CHECKING:
+    from gridlane.frontends.ptx.values import Values
 
 Build = Callable[[Any, "Match", tuple[Any, ...]], None]
 """Translates an instruction: it gets the ``Values``, the match and the operands."""
@@ -132,6 +136,46 @@ def form(pattern: str, operands: str = "") -> Callable[[Build], Build]:
         return build
 
     return declare
+
+
+def rows(*table: tuple[str, str, type[Op] | None]) -> None:
+    """Put forms into the table that are one op each: its name is behind the form's operands.
+
+    The op's operands are those of the form, in order, read in its last type, or in the one behind a
+    name: ``"d u32, a, b u32"``. The result is converted to a type behind ``d``. Without an op the
+    form does nothing: it is a hint.
+    """
+    for pattern, operands, op in table:
+        named = [each.split() for each in operands.split(",") if each.strip()]
+        types = tuple([TYPES[kind[0]] if kind else None for _, *kind in named])
+        has_result = bool(named) and named[0][0] == "d"
+        plain = ", ".join(name for name, *_ in named)
+        form(pattern, plain)(_row(op, types, has_result) if op else _nothing)
+
+
+def _nothing(t: Values, m: Match, o: tuple[Any, ...]) -> None:
+    """A hint."""
+
+
+def _row(op: type[Op], types: tuple[DType | None, ...], has_result: bool) -> Build:
+    """The translation of a form that is one op."""
+
+    def build(t: Values, m: Match, o: tuple[Any, ...]) -> None:
+        given = zip(o[has_result:], types[has_result:], strict=True)
+        values = [t.read(each, m.type if kind is None else kind) for each, kind in given]
+        if not has_result:
+            t.b.emit(op(*values))
+            return
+        match values:
+            case [value]:
+                result = t.b.unary(op, value)
+            case [lhs, rhs]:
+                result = t.b.binary(op, lhs, rhs)
+            case _:
+                result = t.emit(op(*values))
+        t.write(o[0], t.b.cast(result, types[0]) if types[0] else result)
+
+    return build
 
 
 def _alternatives(name: str) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from gridlane.core.dtypes import i32, u8, u16, u32, u64
 from gridlane.core.tensor_map import Element
 from gridlane.frontends.ptx.addresses import Place, Split
 from gridlane.frontends.ptx.forms.atomics import KINDS
-from gridlane.frontends.ptx.forms.table import Match, form
+from gridlane.frontends.ptx.forms.table import Match, form, rows
 from gridlane.frontends.ptx.forms.textures import raise_if
 from gridlane.frontends.ptx.operands import Address, Number, Operand, Reg, Texel
 from gridlane.frontends.ptx.types import SPACES
@@ -110,10 +110,12 @@ def reduce(t: Values, m: Match, o: Operands) -> None:
     t.b.emit(TensorReduce(kind, t.shared(o[1], u8), map_, place))
 
 
-@form(f"cp .async .bulk .prefetch .tensor {_RANKS} .L2 .global [.tile] {_HINT}", "tensor, policy?")
-@form("prefetch [.param|const] .tensormap", "a")
-def prefetch(t: Values, m: Match, o: Operands) -> None:
-    """Nothing: a hint."""
+_CACHED = ".L2 .global [.tile]"
+
+rows(
+    (f"cp .async .bulk .prefetch .tensor {_RANKS} {_CACHED} {_HINT}", "tensor, policy?", None),
+    ("prefetch [.param|const] .tensormap", "a", None),
+)
 
 
 # --- descriptions that kernels write

@@ -9,7 +9,7 @@ from functools import lru_cache
 from gridlane.core.dtypes import b1, i32, u32, u64
 from gridlane.frontends.ptx.forms.functions import MEETING, function
 from gridlane.frontends.ptx.forms.memory import SCOPES
-from gridlane.frontends.ptx.forms.table import Match, form
+from gridlane.frontends.ptx.forms.table import Match, form, rows
 from gridlane.frontends.ptx.operands import Number, Operand
 from gridlane.frontends.ptx.values import Values
 from gridlane.ir.ops import arith
@@ -126,10 +126,17 @@ def barrier_vote(t: Values, m: Match, o: Operands) -> None:
     t.write(o[0], t.b.binary(arith.Ne, reduced, t.b.const(0, i32)))
 
 
-@form("bar .warp .sync", "a")
-def warp_barrier(t: Values, m: Match, o: Operands) -> None:
-    """Wait for lanes of the warp."""
-    t.b.emit(SyncWarp(t.read(o[0], u32)))
+rows(
+    ("bar .warp .sync", "a u32", SyncWarp),
+    # There is one way to memory here, and descriptions of tensors are memory like any other.
+    ("membar .proxy .alias", "", None),
+    ("fence .proxy .alias", "", None),
+    ("fence .proxy .tensormap::generic .release .cta|cluster|gpu|sys", "", None),
+    ("fence .proxy .tensormap::generic .acquire .cta|cluster|gpu|sys", "a, size", None),
+    # No result depends on a pause, or on a counter of a profiler.
+    ("nanosleep .u32", "a", None),
+    ("pmevent [.mask]", "a", None),
+)
 
 
 @form("membar .cta|gl|sys")
@@ -150,33 +157,11 @@ def fence_of_copies(t: Values, m: Match, o: Operands) -> None:
     t.b.emit(ProxyFence(m.has("shared::cta")))
 
 
-@form("membar .proxy .alias")
-@form("fence .proxy .alias")
-def fence_of_ways(t: Values, m: Match, o: Operands) -> None:
-    """Order a thread's accesses by several ways to the same memory. There is one way here."""
-
-
-@form("fence .proxy .tensormap::generic .release .cta|cluster|gpu|sys")
-@form("fence .proxy .tensormap::generic .acquire .cta|cluster|gpu|sys", "a, size")
-def fence_of_tensors(t: Values, m: Match, o: Operands) -> None:
-    """Do nothing: descriptions of tensors are memory like any other."""
-
-
 @form("fence .mbarrier_init .release .cluster")
 @form("fence .acquire|release .sync_restrict::shared::cta .cluster")
 def fence_of_some(t: Values, m: Match, o: Operands) -> None:
     """Order some of the accesses; this orders all."""
     t.b.emit(Fence(MemoryScope.DEVICE, MemoryOrder.SEQ_CST))
-
-
-@form("nanosleep .u32", "a")
-def nanosleep(t: Values, m: Match, o: Operands) -> None:
-    """A pause, which may be short: no result depends on it."""
-
-
-@form("pmevent [.mask]", "a")
-def pmevent(t: Values, m: Match, o: Operands) -> None:
-    """A counter of a profiler, which nothing reads here."""
 
 
 @form("brkpt")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from math import prod
 
 from gridlane.core.dtypes import b1, f32, i32, u32, u64
-from gridlane.frontends.ptx.forms.table import Match, form
+from gridlane.frontends.ptx.forms.table import Match, form, rows
 from gridlane.frontends.ptx.operands import Number, Operand, Vector
 from gridlane.frontends.ptx.values import Values
 from gridlane.ir.ops.products import Factor
@@ -103,16 +103,10 @@ def _number(t: Values, operand: Operand) -> int:
     return int(operand.value)
 
 
-@form("wgmma .fence .sync .aligned")
-def fence(t: Values, m: Match, o: Operands) -> None:
-    """Order registers and shared memory before the products that follow."""
-    t.b.emit(WarpgroupFence())
-
-
-@form("wgmma .commit_group .sync .aligned")
-def commit(t: Values, m: Match, o: Operands) -> None:
-    """Make a group of products."""
-    t.b.emit(WarpgroupCommit())
+rows(
+    ("wgmma .fence .sync .aligned", "", WarpgroupFence),
+    ("wgmma .commit_group .sync .aligned", "", WarpgroupCommit),
+)
 
 
 @form("wgmma .wait_group .sync .aligned", "n")

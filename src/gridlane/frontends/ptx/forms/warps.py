@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gridlane.core.dtypes import b1, f32, i32, u32
-from gridlane.frontends.ptx.forms.table import Match, form
+from gridlane.frontends.ptx.forms.table import Match, form, rows
 from gridlane.frontends.ptx.operands import Operand, Pair, Sink
 from gridlane.frontends.ptx.values import Values
 from gridlane.ir.builder import constant
@@ -110,10 +110,7 @@ def elect(t: Values, m: Match, o: Operands) -> None:
     t.write(o[0].second, b.eq(leader, b.cast(t.emit(LaneId()), u32)))
 
 
-@form("activemask .b32", "d")
-def activemask(t: Values, m: Match, o: Operands) -> None:
-    """The lanes that run."""
-    t.write(o[0], t.emit(warp.ActiveMask()))
+rows(("activemask .b32", "d", warp.ActiveMask))
 
 
 @form("match .any .sync .b32|b64", "d, a, mask")
