@@ -11,7 +11,7 @@ import numpy as np
 
 import gridlane
 from gridlane.compute.ordering import SideStream, in_order_of, side_stream
-from gridlane.core.device_errors import INVALID_HANDLE, NOT_CAPTURED, fail
+from gridlane.core.device_errors import CAPTURE_IMPLICIT, INVALID_HANDLE, NOT_CAPTURED, fail
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
 from gridlane.cuda.host.native_streams import native_stream
 from gridlane.launch import current
@@ -98,7 +98,7 @@ def refuse_captured(name: str) -> None:
     graph would have it."""
     if current.captures():
         what = f"the loop nest {name} without a stream, while this thread captures one"
-        fail(NOT_CAPTURED, what, f"call {name}.on(stream)(...)")
+        fail(CAPTURE_IMPLICIT, what, f"call {name}.on(stream)(...)")
 
 
 def _check_device(stream: Stream, name: str) -> None:

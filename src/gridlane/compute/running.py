@@ -245,7 +245,7 @@ class Compute:
 
         Raises:
             ArgumentError: the arguments are not those of the function's types.
-            DeviceError: NOT_CAPTURED, this thread captures a stream; see ``on``.
+            DeviceError: STREAM_CAPTURE_IMPLICIT, this thread captures a stream; see ``on``.
         """
         refuse_captured(self.nest.name)
         if keywords:

@@ -10,10 +10,11 @@ from functools import cache
 from typing import Any, Protocol
 
 from gridlane.core.config import config
-from gridlane.core.device_errors import INVALID_DEVICE, fail
+from gridlane.core.device_errors import INVALID_DEVICE, NOT_CAPTURED, fail
 from gridlane.launch import launcher
 from gridlane.launch.devices import device_count, family, get_device, kind_of
-from gridlane.runtime.protocol import Device, Stream
+from gridlane.runtime.protocol import Device
+from gridlane.runtime.queues.graph import captures_here, check_default
 
 
 class _Thread(threading.local):
@@ -21,7 +22,8 @@ class _Thread(threading.local):
 
     device: Device | None = None
     delays: Delays | None = None
-    captured: tuple[Stream, ...] = ()
+    is_capturing = False
+    """Whether this thread's launchers are those of threads that capture."""
 
 
 _thread = _Thread()
@@ -29,6 +31,9 @@ _numbers: weakref.WeakKeyDictionary[Device, int] = weakref.WeakKeyDictionary()
 """A number for each chosen device; launchers identify devices by it."""
 _delaying: weakref.WeakKeyDictionary[Device, int] = weakref.WeakKeyDictionary()
 """Numbers for threads that delay their launches, whose launchers call no driver."""
+_capturing: weakref.WeakKeyDictionary[Device, int] = weakref.WeakKeyDictionary()
+"""Numbers for threads that capture a stream, whose launchers prepare nothing: a launch is recorded,
+or refused on the default stream."""
 _next = itertools.count()
 
 
@@ -114,6 +119,8 @@ def _select() -> None:
         is_own = here is by.device
         launcher.select(by.number if is_own else delaying_number(here))
         launcher.record(by.lists if is_own else None)
+    elif refuses_native():
+        launcher.select(_capturing.setdefault(device(), next(_next)))
     elif chosen is None or _is_first(chosen):
         launcher.select(-1)
     else:
@@ -170,7 +177,7 @@ def delay(by: Delays | None) -> None:
         launcher.select(by.number)
         launcher.record(by.lists)
         return
-    if by is None and chosen is None:
+    if by is None and chosen is None and not _thread.is_capturing:
         launcher.select(-1)
     else:
         _select()
@@ -183,22 +190,49 @@ def submit_delayed() -> None:
         by.flush()
 
 
-def note_capture(stream: Stream) -> None:
-    """Note that this thread began the capture of a stream."""
-    forget_captures()
-    _thread.captured = (*_thread.captured, stream)
-
-
-def forget_captures() -> None:
-    """Drop the captures that have ended, on any thread. Never raises."""
-    _thread.captured = tuple([each for each in _thread.captured if each.capturing])
+def note_capture() -> None:
+    """Note that this thread began the capture of a stream, or that a capture may have ended. Never
+    raises."""
+    is_capturing = captures_here()
+    if is_capturing != _thread.is_capturing:
+        _thread.is_capturing = is_capturing
+        _select()
 
 
 def captures() -> bool:
     """Whether a stream is captured whose capture this thread began. Hot."""
-    if _thread.captured:
-        forget_captures()
-    return bool(_thread.captured)
+    if _thread.is_capturing:
+        note_capture()  # another thread may have ended it
+    return _thread.is_capturing
+
+
+def refuses_native() -> bool:
+    """Whether this thread's launchers are those that prepare nothing: it captures a stream, and no
+    stream of the device would see a prepared launch on the default one."""
+    return _thread.is_capturing and _thread.delays is None and device().route != "queued"
+
+
+def check_default_stream(of: Device) -> None:
+    """Refuse work of a device's default stream that this thread delays while it captures one.
+
+    Raises:
+        DeviceError: STREAM_CAPTURE_IMPLICIT.
+    """
+    check_default(of)
+
+
+def check_copy(of: Device) -> None:
+    """Refuse a copy that the host waits for while this thread captures a stream of the device.
+
+    Raises:
+        DeviceError: NOT_CAPTURED.
+    """
+    if captures_here(of):
+        fail(
+            NOT_CAPTURED,
+            "a copy that the host waits for",
+            "make device arrays before the capture, and use them, not host arrays, as arguments",
+        )
 
 
 class Using(ContextDecorator):

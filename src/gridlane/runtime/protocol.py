@@ -216,7 +216,8 @@ class Stream(Protocol):
         Raises:
             DeviceError: NOT_CAPTURED, the default stream cannot be captured; until the end,
                 operations that need the work done raise it, and on a GPU those that wait for all
-                streams or allocate. ILLEGAL_STATE, the stream is captured already.
+                streams. STREAM_CAPTURE_IMPLICIT, until then, for work of the default stream on this
+                thread. ILLEGAL_STATE, the stream is captured already.
         """
         ...
 

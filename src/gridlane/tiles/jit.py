@@ -291,6 +291,8 @@ class JITFunction(Launchable, KernelInterface):
 
     def _remember(self, launch: TileLaunch, checked: Checked) -> None:
         """Make the next launch with arguments like these a native one, if possible."""
+        if current.refuses_native():
+            return
         used = [each.guards() for each in self._used]
         guards = [guard for each in used if each is not None for guard in each]
         profile = None if None in used else profile_of(checked)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from gridlane.launch import current
 from gridlane.runtime.protocol import Device
 from gridlane.xp.computing import compute, copied, new_leaf
 from gridlane.xp.nodes import Node
@@ -23,6 +24,7 @@ def uploaded(host: np.ndarray, device: Device) -> Node:
     host = np.ascontiguousarray(host).reshape(host.shape)
     leaf = new_leaf(device, host.dtype, host.shape)
     if host.size:
+        current.check_copy(device)
         assert leaf.storage is not None
         device.upload(leaf.storage.buffer.address, _octets(host))
     return leaf
@@ -30,6 +32,8 @@ def uploaded(host: np.ndarray, device: Device) -> Node:
 
 def downloaded(node: Node) -> np.ndarray:
     """A copy of a node's elements for the host."""
+    if node.device is not None:
+        current.check_copy(node.device)
     compute(node)
     host = np.empty(node.shape, node.dtype)
     if not node.size:

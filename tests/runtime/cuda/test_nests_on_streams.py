@@ -171,7 +171,7 @@ def test_calls_without_a_stream(machine, device, case):
     for _ in range(6):
         nest(x, out)
         before = len(machine.launches)
-        with pytest.raises(DeviceError, match=r"(?s)\(900\).*on\(stream\)"):
+        with pytest.raises(DeviceError, match=r"(?s)\(906\).*on\(stream\)"):
             with cuda.capture(stream):
                 nest(x, out)
         assert len(machine.launches) == before

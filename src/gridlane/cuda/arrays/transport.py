@@ -68,7 +68,9 @@ def extent_bytes(array: np.ndarray) -> memoryview:
 
 def upload(target: int, source: memoryview) -> None:
     """Copy from host to device."""
-    current.device().upload(target, source)
+    device = current.device()
+    current.check_copy(device)
+    device.upload(target, source)
 
 
 def check_compatible(first: Any, second: Any) -> None:

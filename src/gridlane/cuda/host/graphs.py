@@ -95,14 +95,15 @@ def capture(stream: Any, fused: bool = False) -> Generator[Graph]:
         fused: record as few kernels as the launches can become; see ``compute.fused``.
 
     Raises:
-        DeviceError: STREAM_CAPTURE_UNSUPPORTED, the work cannot be recorded: it is the default
-            stream's, it waits, it copies memory that is not pinned, or on a GPU it launches a
-            kernel that can raise. Work recorded before the error is dropped.
+        DeviceError: STREAM_CAPTURE_UNSUPPORTED, the work cannot be recorded: it waits, it copies
+            memory that is not pinned, or on a GPU it launches a kernel that can raise;
+            STREAM_CAPTURE_IMPLICIT, it is the default stream's, which no graph would have. Work
+            recorded before the error is dropped.
     """
     native = native_stream(stream)
     graph = Graph()
     native.begin_capture()
-    current.note_capture(native)
+    current.note_capture()
     try:
         if fused:
             from gridlane.launch import fusion  # most captures fuse nothing
@@ -117,7 +118,7 @@ def capture(stream: Any, fused: bool = False) -> Generator[Graph]:
     try:
         graph._native = native.end_capture()  # pyright: ignore[reportPrivateUsage]
     finally:
-        current.forget_captures()
+        current.note_capture()
 
 
 def _drop(native: protocol.Stream) -> None:
@@ -127,4 +128,4 @@ def _drop(native: protocol.Stream) -> None:
     except DeviceError:
         return
     finally:
-        current.forget_captures()
+        current.note_capture()

@@ -49,14 +49,14 @@ class AnyStream(NativeStream):
         """Record later work in a graph; it does not execute. See ``cuda.capture``."""
         native = self.native
         native.begin_capture()
-        current.note_capture(native)
+        current.note_capture()
 
     def end_capture(self) -> Graph:
         """End the recording and return it as a graph."""
         try:
             return Graph(self.native.end_capture())
         finally:
-            current.forget_captures()
+            current.note_capture()
 
     def __int__(self) -> int:
         return self.handle

@@ -163,6 +163,7 @@ class Launching(ProcessBound):
     def _launch_slowly(self, args: tuple[Any, ...]) -> None:
         """Launch on the slow path."""
         __tracebackhide__ = True  # by pytest and IPython
+        current.captures()  # behind a capture that another thread has ended, launches are native
         try:
             self._launch_with_plan(args)
         except GridlaneError as error:

@@ -249,9 +249,17 @@ def _remember_delayed(
         launch._install(*profile)
 
 
+def _remember_nothing(
+    launch: Launch, key: Hashable, reading: Reading, args: Arguments, given: Arguments
+) -> None:
+    """Leave each launch of a thread that captures a stream on the slow path."""
+
+
 def route_of(device: Device) -> Route:
     """How this thread launches on a device."""
     route = ROUTES[device.route]
+    if current.refuses_native():
+        return Route(None, route.variant, _remember_nothing, None)
     if not current.fusing():
         return route
     return Route(_later, route.variant, _remember_delayed, route.prepare)

@@ -98,7 +98,8 @@ class Fusion:
     @property
     def lists(self) -> _Lists | None:
         """See ``current.Delays``."""
-        return self._lists if self._stream is None and not self._is_closed else None
+        is_kept = self._stream is not None or self._is_closed or current.captures()
+        return None if is_kept else self._lists
 
     def append(self, stream: Any, kernel: Any, launch: tuple[Any, ...]) -> bool:
         """Delay a launch; see ``current.Delays``."""
@@ -108,6 +109,8 @@ class Fusion:
             self.flush()
             return False
         default = self.device.default_stream
+        if stream is default:
+            current.check_default_stream(self.device)
         if self._lists[2] and stream is not (self._stream or default):
             self.flush()
         params, grid, shared, keep = launch

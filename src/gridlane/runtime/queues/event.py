@@ -27,6 +27,10 @@ class Captures(Protocol):
         """Whether work is recorded, not executed."""
         ...
 
+    def check_default(self) -> None:
+        """Refuse work of the default stream on a thread that captures another one."""
+        ...
+
 
 S = TypeVar("S", bound=Captures)
 
@@ -85,6 +89,7 @@ class SoftwareEvent(Generic[M, S]):
     def record(self, stream: S) -> None:
         """Record the event after the work that is in the stream now."""
         self._check_stream(stream)
+        stream.check_default()
         if stream.capturing:
             fail(NOT_CAPTURED, f"an event, on the device {stream.device.name}")
         self._mark = self._set(stream)
@@ -108,6 +113,7 @@ class SoftwareEvent(Generic[M, S]):
         mark = self._mark
         if mark is None:
             return
+        stream.check_default()
         if stream.capturing:
             fail(NOT_CAPTURED, f"waiting for an event, on the device {stream.device.name}")
         self._follow(mark, stream)

@@ -3,9 +3,17 @@ number of times."""
 
 from __future__ import annotations
 
-from typing import Generic, Protocol, TypeVar
+import threading
+import weakref
+from typing import Generic, NoReturn, Protocol, TypeVar
 
-from gridlane.core.device_errors import ILLEGAL_STATE, INVALID_HANDLE, NOT_CAPTURED, fail
+from gridlane.core.device_errors import (
+    CAPTURE_IMPLICIT,
+    ILLEGAL_STATE,
+    INVALID_HANDLE,
+    NOT_CAPTURED,
+    fail,
+)
 
 P = TypeVar("P")
 Piece = TypeVar("Piece", contravariant=True)
@@ -51,6 +59,70 @@ class RecordedExecutable(Generic[P]):
         if stream.device is not self._device:
             fail(INVALID_HANDLE, "the stream is another device's than the graph")
         stream.append_all(self._recorded)
+
+
+class Capturing(Protocol):
+    """The stream interface that the captures of a thread use."""
+
+    @property
+    def device(self) -> object:
+        """The device of the stream."""
+        ...
+
+    @property
+    def capturing(self) -> bool:
+        """Whether work is recorded, not executed."""
+        ...
+
+
+class _Here(threading.local):
+    """The streams whose capture this thread began, and that may be captured still."""
+
+    captured: tuple[weakref.ref[Capturing], ...] = ()
+
+
+here = _Here()
+"""Of this thread."""
+
+
+def note_capture(stream: Capturing) -> None:
+    """Note that this thread began the capture of a stream."""
+    captures_here()
+    here.captured = (*here.captured, weakref.ref(stream))
+
+
+def captures_here(device: object = None) -> bool:
+    """Whether a stream is captured whose capture this thread began. Hot.
+
+    Args:
+        device: of the stream; None for any.
+    """
+    if not here.captured:
+        return False
+    live = [(each, stream) for each in here.captured if (stream := each()) and stream.capturing]
+    here.captured = tuple([each for each, _ in live])
+    return any(device is None or stream.device is device for _, stream in live)
+
+
+def check_default(device: object) -> None:
+    """Refuse work of a device's default stream on a thread that captures another one of it: it
+    would run at once, and no graph would have it. Hot.
+
+    Raises:
+        DeviceError: STREAM_CAPTURE_IMPLICIT.
+    """
+    if here.captured and captures_here(device):
+        refuse_default()
+
+
+def refuse_default() -> NoReturn:
+    """Refuse work of the default stream while a stream is captured."""
+    fail(
+        CAPTURE_IMPLICIT,
+        "work of the default stream, which no graph would have",
+        "give the captured stream, as kernel[grid, block, stream](...), nest.on(stream)(...) and "
+        "x.copy_to_device(y, stream) do, or do it outside of the capture",
+    )
 
 
 def check_begin(is_default: bool, capturing: bool) -> None:

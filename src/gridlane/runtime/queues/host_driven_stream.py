@@ -15,6 +15,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from gridlane.runtime.queues.callbacks import callback
 from gridlane.runtime.queues.deferred_queue import DeferredQueue, Work
+from gridlane.runtime.queues.graph import here
 from gridlane.runtime.queues.host_driven_context import HostDrivenContext
 from gridlane.runtime.queues.stream import SoftwareStream
 from gridlane.runtime.reporting import Owner, Owners
@@ -165,6 +166,8 @@ class HostDrivenStream(SoftwareStream[D, Piece], Generic[D]):
     ) -> None:
         """Append a launch. A launch that can raise is waited for on the default stream, as on every
         other device. Hot."""
+        if here.captured:
+            self.check_default()
         if self.is_default and kernel.raises:
             args = kernel, (params, gx, gy, gz, shared), keep
             with self._waited():
@@ -208,6 +211,7 @@ class HostDrivenStream(SoftwareStream[D, Piece], Generic[D]):
     def write(self, target: int, source: memoryview) -> None:
         """Copy to the device, after the work so far; the source may change on return."""
         self._check_waiting("a copy from memory that is not pinned")
+        self.check_default()
         self._catch_up()
         with self.context.submitting(self) if self.device.runs_parts else nullcontext():
             self._write(target, source)
@@ -215,6 +219,7 @@ class HostDrivenStream(SoftwareStream[D, Piece], Generic[D]):
     def read(self, target: memoryview, source: int) -> None:
         """Copy to the host; finished on return. Raises if the device did not finish a kernel."""
         self._check_waiting("a copy that the host waits for")
+        self.check_default()
         self._catch_up()
         with self.context.submitting(self) if self.device.runs_parts else nullcontext():
             self._read(target, source)

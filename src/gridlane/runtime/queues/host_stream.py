@@ -358,12 +358,14 @@ class DefaultHostStream(HostStream):
 
     def write(self, target: int, source: memoryview) -> None:
         """Copy to the device, after the work so far."""
+        self.check_default()
         self.drain()
         with TURNS.lock:
             self.device.upload(target, source)
 
     def read(self, target: memoryview, source: int) -> None:
         """Copy to the host, after the work so far."""
+        self.check_default()
         self.drain()
         self.raise_error()
         with TURNS.lock:

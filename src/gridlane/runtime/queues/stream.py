@@ -5,7 +5,15 @@ from __future__ import annotations
 import itertools
 from typing import Generic, TypeVar
 
-from gridlane.runtime.queues.graph import RecordedGraph, check_begin, check_end, check_waiting
+from gridlane.runtime.queues.graph import (
+    RecordedGraph,
+    check_begin,
+    check_default,
+    check_end,
+    check_waiting,
+    here,
+    note_capture,
+)
 
 D = TypeVar("D")
 P = TypeVar("P")
@@ -60,6 +68,8 @@ class SoftwareStream(Generic[D, P]):
         if self._recorded is not None:
             self._recorded.append(piece)
         else:
+            if here.captured:
+                self.check_default()
             self._submit(piece)
 
     def append_all(self, pieces: tuple[P, ...]) -> None:
@@ -67,6 +77,7 @@ class SoftwareStream(Generic[D, P]):
         if self._recorded is not None:
             self._recorded.extend(pieces)
         else:
+            self.check_default()
             self._submit_all(pieces)
 
     def synchronize(self) -> None:
@@ -93,12 +104,18 @@ class SoftwareStream(Generic[D, P]):
         """Record later work; it does not execute."""
         check_begin(self.is_default, self.capturing)
         self._recorded = []
+        note_capture(self)
 
     def end_capture(self) -> RecordedGraph[P]:
         """End the recording and return it as a graph."""
         check_end(self.capturing)
         recorded, self._recorded = self._recorded or [], None
         return RecordedGraph(self.device, tuple(recorded))
+
+    def check_default(self) -> None:
+        """Refuse work of the default stream on a thread that captures another one."""
+        if self.is_default:
+            check_default(self.device)
 
     def _check_waiting(self, what: str) -> None:
         """Refuse a wait for the work while it is only recorded."""

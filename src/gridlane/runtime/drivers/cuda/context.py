@@ -74,6 +74,11 @@ Call = tuple[Any, ...]
 class Recording(Protocol):
     """A capture in progress."""
 
+    @property
+    def stops_default(self) -> bool:
+        """Whether this thread may not use the default stream."""
+        ...
+
     def end(self) -> None:
         """Stop recording every stream."""
         ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from threading import get_ident
 from typing import Any, Protocol
 
 from gridlane.core.device_errors import (
@@ -15,7 +16,7 @@ from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.cuda.api import bindings, enum
 from gridlane.runtime.drivers.cuda.context import Context
 from gridlane.runtime.drivers.cuda.kernel import CudaBound
-from gridlane.runtime.queues.graph import check_begin, check_end
+from gridlane.runtime.queues.graph import check_begin, check_end, note_capture
 
 _PAGE_LOCKED = 1
 """CU_MEMORYTYPE_HOST; the driver has no other type for host memory."""
@@ -33,6 +34,13 @@ class Stream(Protocol):
     handle: int
     native: Any
     capture: Capture | None
+    device: Any
+    apart: bool
+
+    @property
+    def capturing(self) -> bool:
+        """Whether work is recorded, not executed."""
+        ...
 
     def catch_up(self) -> None:
         """Order later work after the allocations that it depends on."""
@@ -56,7 +64,15 @@ class Capture:
         self.keep: list[Any] = []
         self.kernels: list[CudaBound] = []
         self.streams = [stream]
+        self._thread = get_ident()
         stream.context.captures.append(self)
+        note_capture(stream)
+
+    @property
+    def stops_default(self) -> bool:
+        """Whether this thread may not use the default stream: it began the capture, or the default
+        stream waits for one that is captured."""
+        return self._thread == get_ident() or not all(each.apart for each in self.streams)
 
     def end(self) -> None:
         """Stop recording every stream."""

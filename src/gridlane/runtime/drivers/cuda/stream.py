@@ -10,7 +10,6 @@ from typing import Any, Protocol
 
 from gridlane.core.device_errors import (
     INVALID_HANDLE,
-    NOT_CAPTURED,
     NOT_READY,
     device_error,
     fail,
@@ -34,7 +33,7 @@ from gridlane.runtime.drivers.cuda.kernel import CudaBound, CudaKernel
 from gridlane.runtime.drivers.cuda.memory import Pool, host_address
 from gridlane.runtime.queues.callbacks import callback
 from gridlane.runtime.queues.event import check_timed
-from gridlane.runtime.queues.graph import check_waiting
+from gridlane.runtime.queues.graph import check_waiting, refuse_default
 
 NON_BLOCKING = 1
 
@@ -170,7 +169,7 @@ class CudaStream:
     ) -> None:
         """Append a copy from another GPU's memory to this one's, even if kernels cannot access
         it."""
-        self._check_default()
+        self.check_default()
         self.catch_up()
         ends = _device(target), self.context.handle, _device(source), peer.context.handle
         self._call("cuMemcpyPeerAsync", *ends, size, self.native)
@@ -202,7 +201,7 @@ class CudaStream:
     def submit(self, work: Callable[[], object], always: bool = False) -> None:
         """Append a host function. It runs on a thread of the driver and must not use the device;
         ``synchronize`` raises its exception."""
-        self._check_default()
+        self.check_default()
         number = next(_numbers)
 
         def run() -> None:
@@ -278,10 +277,11 @@ class CudaStream:
         """Refuse a wait for the work while it is only recorded."""
         check_waiting(self.capturing, what)
 
-    def _check_default(self) -> None:
-        """Refuse work of the default stream, which waits for all others, during a capture."""
-        if self.context.captures and self.handle in (0, 1):
-            fail(NOT_CAPTURED, "work of the default stream", "give the captured stream")
+    def check_default(self) -> None:
+        """Refuse work of the default stream while a stream is captured that it waits for, as the
+        driver does on every thread; and while this thread captures any: no graph would have it."""
+        if self.handle in (0, 1) and any(each.stops_default for each in self.context.captures):
+            refuse_default()
 
     def _call(self, name: str, *args: Any) -> Any:
         return self.context.call(name, *args)
@@ -289,7 +289,7 @@ class CudaStream:
     def catch_up(self) -> None:
         """Make a stream that does not wait for the default one wait for the allocations so far.
         Captured work does so when its graph is launched."""
-        self._check_default()
+        self.check_default()
         if self.capture is not None:
             return
         if self.apart and self._seen != self.device.pool.epoch:
@@ -344,6 +344,7 @@ class CudaEvent:
     def record(self, stream: CudaStream) -> None:
         """Record the event after the work that is in the stream now."""
         _check_kind(stream)
+        stream.check_default()
         self.context.call("cuEventRecord", self.native, stream.native)
         self.recorded = True
         self.capture = stream.capture
@@ -359,6 +360,7 @@ class CudaEvent:
     def wait(self, stream: CudaStream) -> None:
         """Order the later work of a stream behind it."""
         _check_kind(stream)
+        stream.check_default()
         stream.context.call("cuStreamWaitEvent", stream.native, self.native, 0)
         if self.capture is not None and stream.capture is None:
             self.capture.join(stream)  # as the driver does
