@@ -6,6 +6,7 @@ import ctypes
 import gc
 import struct
 import sys
+import threading
 import weakref
 from functools import partial
 
@@ -62,6 +63,40 @@ def test_a_launch_again(cls):
         (4096, 7),
         (8192, 3),
     ]
+
+
+def test_on_another_stream(cls):
+    driver = Driver()
+    launch = kernel(cls, driver)
+    (ready,) = noted(cls, lambda: launch(array(), 7))
+    assert ready(5) is True and ready(0) is True and ready() is True
+    assert [each[3] or 0 for each in driver.calls] == [99, 5, 0, 99]
+    assert len({(*each[:3], each[4]) for each in driver.calls}) == 1
+
+
+def test_a_thread_that_redirects(cls):
+    driver = Driver()
+    launch, streams = kernel(cls, driver), []
+    program = tile(cls, driver, lambda: streams.append(3) or 3)
+    (ready,) = noted(cls, lambda: launch(array(), 7))
+    (other,) = noted(cls, lambda: program._over(3)(array(), [array()], 7))
+    driver.calls.clear()
+    streams.clear()
+    assert cls._redirect(5) is None
+    try:
+        assert cls._redirect(0) == 5
+        assert launch(array(), 7) is None and program._over(3)(array(), [array()], 7) == "done"
+        assert cls._redirect(6) == 0
+        assert ready() and other() and other(8)
+        elsewhere: list = []
+        thread = threading.Thread(target=lambda: elsewhere.append(ready()))
+        thread.start()
+        thread.join()
+    finally:
+        cls._redirect(None)
+    assert elsewhere == [True] and not streams
+    assert ready() and other() and streams == [3]
+    assert [each[3] or 0 for each in driver.calls] == [0, 0, 6, 6, 8, 99, 99, 3]
 
 
 def test_what_python_has_a_part_in_is_noted_as_none(cls):
@@ -165,8 +200,9 @@ def test_no_references_are_left(cls):
 def test_wrong_calls(cls):
     launch = kernel(cls, Driver())
     (ready,) = noted(cls, lambda: launch(array(), 7))
-    with pytest.raises(TypeError):
-        ready(1)
+    for wrong in ((1, 2), ("1",), (None,)):
+        with pytest.raises(TypeError):
+            ready(*wrong)
     if cls is not launcher.PythonLauncher:
         with pytest.raises(ValueError, match="list"):
             cls._note(3)

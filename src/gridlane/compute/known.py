@@ -27,11 +27,14 @@ _MOST = 16_384
 """Launches that are kept of all calls of a function."""
 
 
-def key_of(device: Device, args: tuple[Any, ...]) -> tuple[Hashable, ...] | None:
+def key_of(
+    device: Device, args: tuple[Any, ...], in_order: bool = True
+) -> tuple[Hashable, ...] | None:
     """What the launches of a call depend on: where arrays are, their shapes, and whole numbers.
 
     Args:
         device: where it runs.
+        in_order: whether torch's current stream is a part, if it is not the default one.
 
     Returns:
         None if an argument is no array of a device, nor a number of Python's, nor an array of
@@ -59,7 +62,7 @@ def key_of(device: Device, args: tuple[Any, ...]) -> tuple[Hashable, ...] | None
             parts.append(kind)  # its value is a kernel's alone
         else:
             return None
-    side = side_stream_of_tensors(device) if has_tensor else None
+    side = side_stream_of_tensors(device) if has_tensor and in_order else None
     if side is not None:
         parts.append(side)  # the last one: see running.py
     return tuple(parts)
@@ -95,12 +98,22 @@ class Repeatable:
     """A launch, or a call that may be one, which is made again natively once it has been seen to be
     a native launch: with the same bytes, without a look at its arguments."""
 
-    __slots__ = ("_count", "_ready", "together")
+    __slots__ = ("_count", "_floats", "_ready", "has_memory", "together")
 
     def __init__(self) -> None:
         self.together: Together | None = None  # with the launches behind it
+        self.has_memory = False
         self._ready: Any = None
+        self._floats: tuple[float, ...] = ()
         self._count = 0
+
+    def is_ready(self, args: tuple[Any, ...]) -> bool:
+        """Whether a call with arguments has the bytes of the launch that is ready."""
+        return self._ready is not None and self._is_same(args)
+
+    def again(self, stream: int) -> bool:
+        """Make the launch that is ready on a stream; return whether it was made."""
+        return self._ready(stream)
 
     def run(self, args: tuple[Any, ...]) -> None:
         """Launch it with the arguments of a call. Hot."""
@@ -119,6 +132,7 @@ class Repeatable:
         finally:
             launcher.note_in(before)
         if len(notes) == 1 and notes[0] is not None and self._suits(notes[0], args):
+            self._floats = tuple([each for each in args if each.__class__ is float])
             self._ready = notes[0]
 
     def _launch(self, args: tuple[Any, ...]) -> None:
@@ -129,8 +143,12 @@ class Repeatable:
         raise NotImplementedError
 
     def _is_same(self, args: tuple[Any, ...]) -> bool:
-        """Whether a call has the bytes of the launch that is ready."""
-        return True
+        """Whether a call has the bytes of the launch that is ready: the values of floats are no
+        part of its key."""
+        if not self._floats:
+            return True
+        values = [each for each in args if each.__class__ is float]
+        return all(one == other != 0 for one, other in zip(self._floats, values))
 
 
 class Step(Repeatable):
@@ -147,6 +165,7 @@ class Step(Repeatable):
     def __init__(self, launch: Any, places: tuple[int, ...], values: tuple[Any, ...]) -> None:
         super().__init__()
         self._kernel, self._places, self._values = launch, places, values
+        self.has_memory = any(each.__class__ is DeviceNDArray for each in values)
         self._pick = itemgetter(*places) if len(places) > 1 and min(places) >= 0 else None
 
     def _launch(self, args: tuple[Any, ...]) -> None:
@@ -161,8 +180,7 @@ class Step(Repeatable):
         return self._kernel, tuple([v if place < 0 else args[place] for place, v in pairs])
 
     def _suits(self, ready: Any, args: tuple[Any, ...]) -> bool:
-        # The values of floats are no part of a call's key.
-        return not any(place >= 0 and args[place].__class__ is float for place in self._places)
+        return True
 
 
 class Together:
@@ -206,27 +224,19 @@ class LibraryCall(Repeatable):
         run: computes it for the arguments of a call.
     """
 
-    __slots__ = ("_floats", "_run")
+    __slots__ = ("_run",)
 
     def __init__(self, run: Callable[[tuple[Any, ...]], None]) -> None:
         super().__init__()
         self._run = run
-        self._floats: tuple[float, ...] = ()
 
     def _launch(self, args: tuple[Any, ...]) -> None:
         self._run(args)
 
     def _suits(self, ready: Any, args: tuple[Any, ...]) -> bool:
-        self._floats = tuple([each for each in args if each.__class__ is float])
         spans = [span for each in args if (span := _span(each)) is not None]
         # Other memory is that of a copy, which each call makes.
         return all(any(a <= each < z for a, z in spans) for each in ready.addresses if each)
-
-    def _is_same(self, args: tuple[Any, ...]) -> bool:
-        if not self._floats:
-            return True
-        values = [each for each in args if each.__class__ is float]
-        return all(one == other != 0 for one, other in zip(self._floats, values))
 
 
 def _span(array: Any) -> tuple[int, int] | None:
@@ -247,11 +257,31 @@ def run_in_order(
     side: Any, device: Device, steps: tuple[Repeatable, ...], args: tuple[Any, ...]
 ) -> None:
     """Make the launches of a call in the order of a stream of torch's, on which the tile library's
-    are."""
+    are, and those of arrays of torch's alone that are ready."""
     is_library = bool(steps) and steps[0].__class__ is LibraryCall
+    done = 0 if is_library or not are_torchs(steps, args) else count_again(steps, args, side.handle)
+    if done == len(steps):
+        return
     with nullcontext() if is_library else in_order_of(side, device):
-        for step in steps:
+        for step in steps[done:]:
             step.run(args)
+
+
+def are_torchs(steps: Sequence[Repeatable], args: tuple[Any, ...]) -> bool:
+    """Whether launches of a key's call are in memory of torch's alone, so that no stream waits for
+    the default one, on which memory of others is allocated and freed."""
+    is_own = any(each.__class__ is DeviceNDArray for each in args)
+    return not is_own and not any(each.has_memory for each in steps)
+
+
+def count_again(steps: Sequence[Repeatable], args: tuple[Any, ...], stream: int) -> int:
+    """Make the launches of a call on a stream, if all are ready; return how many were made. Hot."""
+    if not all(each.is_ready(args) for each in steps):
+        return 0
+    for number, each in enumerate(steps):
+        if not each.again(stream):
+            return number
+    return len(steps)
 
 
 class Steps:

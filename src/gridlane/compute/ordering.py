@@ -58,12 +58,23 @@ def in_order(args: Iterable[Any], is_ordered: bool = True) -> AbstractContextMan
     return nullcontext() if side is None else in_order_of(side, device)
 
 
+def _events_of(device: Any) -> list[Any]:
+    """Events of a device that nobody uses; those of a context that was lost are left out."""
+    generation, events = vars(device).get("_events_of_order", (-1, []))
+    if generation != device.context.generation:
+        events = []
+        vars(device)["_events_of_order"] = device.context.generation, events
+    return events
+
+
 @contextmanager
 def in_order_of(stream: SideStream, device: Device) -> Generator[None]:
     """Run the default stream's work of a with block after that of a stream so far, and the stream's
     later work after it."""
     side, default = device.stream_at(stream.handle), device.default_stream
-    event = device.new_event(False)
+    # A wait is for what was recorded before it, so an event serves again at once.
+    events = _events_of(device)
+    event = events.pop() if events else device.new_event(False)
     event.record(side)
     event.wait(default)
     try:
@@ -71,3 +82,4 @@ def in_order_of(stream: SideStream, device: Device) -> Generator[None]:
     finally:
         event.record(default)
         event.wait(side)
+    events.append(event)

@@ -10,6 +10,7 @@ from gridlane.algorithms.inner.launching import noting
 from gridlane.compute.libraries import Library
 from gridlane.cuda.arrays.places import Place, key_of, place_of
 from gridlane.launch import current
+from gridlane.launch.fusion.redirecting import native_stream
 
 _MOST = 256
 """Kinds of arguments that are kept."""
@@ -63,11 +64,12 @@ class Repeated:
         if library is None:
             return False
         recipe = self._recipes.get(key)
-        if recipe is not None and not current.fusing():
-            recipe.run(places)
+        stream = native_stream() if current.fusing() else current.device().default_stream
+        if recipe is not None and stream is not None:
+            recipe.run(places, is_default=stream is current.device().default_stream)
             return True
         given = dict(zip(self._names, args, strict=True))
-        if key in self._recipes or not library.is_of_algorithms or current.fusing():
+        if key in self._recipes or not library.is_of_algorithms or stream is None:
             library.run(given, None)
             return True
         with noting() as notes:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import cached_property, partial, update_wrapper
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -26,7 +26,16 @@ from gridlane.compute.heterogeneous import Threshold, copies, fastest
 from gridlane.compute.hinted import hinted
 from gridlane.compute.hints import Hints
 from gridlane.compute.kept import chosen
-from gridlane.compute.known import Known, LibraryCall, Steps, key_of, on_host, run_in_order
+from gridlane.compute.known import (
+    Known,
+    LibraryCall,
+    Repeatable,
+    Steps,
+    are_torchs,
+    key_of,
+    on_host,
+    run_in_order,
+)
 from gridlane.compute.libraries import Library, library_of
 from gridlane.compute.metadata import Metadata, check_device, metadata_of
 from gridlane.compute.model import Nest
@@ -47,6 +56,7 @@ from gridlane.core.errors import ArgumentError
 from gridlane.core.source import Loc
 from gridlane.launch import current
 from gridlane.profiler.peaks import peaks
+from gridlane.runtime.protocol import Stream
 from gridlane.tuning.errors import TuningError
 from gridlane.tuning.results import Tuning
 from gridlane.tuning.schedules import exact_key
@@ -232,7 +242,7 @@ class Compute:
     def __reduce__(self) -> str:
         return self.function.__qualname__  # pickle finds it in its module
 
-    def _bound(self, args: tuple[Any, ...], keywords: Mapping[str, Any]) -> tuple[Any, ...]:
+    def bound(self, args: tuple[Any, ...], keywords: Mapping[str, Any]) -> tuple[Any, ...]:
         """The arguments in the order of the parameters."""
         try:
             bound = inspect.signature(self.function).bind(*args, **keywords)
@@ -249,8 +259,8 @@ class Compute:
         """
         refuse_captured(self.nest.name)
         if keywords:
-            args = self._bound(args, keywords)
-        self._run_fastest(args)
+            args = self.bound(args, keywords)
+        self.run_fastest(args)
 
     def on(self, stream: Any) -> OnStream:
         """The function whose launches are on a stream, and recorded while that is captured.
@@ -273,9 +283,18 @@ class Compute:
         Args:
             stream: any that ``cuda.jit`` takes.
         """
-        return OnStream(self.nest.name, self._bound, self._run_fastest, self.device, stream)
+        return OnStream(self, stream)
 
-    def _run_fastest(self, args: tuple[Any, ...]) -> None:
+    def known_on(self, stream: Stream, args: tuple[Any, ...]) -> tuple[Repeatable, ...]:
+        """The launches of a call like one before that need no order but a stream's of a GPU; () if
+        there are none. Hot."""
+        device = stream.device
+        if device.route != "native" or self.threshold is not None or self._tuned:
+            return ()
+        steps = self._known.get(key_of(device, args, in_order=False)) or ()
+        return () if cast("Any", stream).apart and not are_torchs(steps, args) else steps
+
+    def run_fastest(self, args: tuple[Any, ...]) -> None:
         """Compute by the schedule that was measured to be the fastest."""
         made = self._measured(args) if self._tuned else None
         if made is None:

@@ -15,7 +15,7 @@
 
 #include "_external_arrays.h"
 
-#define INTERFACE 9 /* as in launcher.py: a build of another source is not used */
+#define INTERFACE 10 /* as in launcher.py: a build of another source is not used */
 #define MOST_PROFILES 32
 #define MOST_OVER 256 /* of a tile program, which has one launcher for all grids */
 #define MOST_PARAMETERS 4096 /* bytes, the least that every device takes */
@@ -99,8 +99,7 @@ typedef struct {
     Py_ssize_t parameters, positional;
 } Launcher;
 
-/* The device that this thread has selected; a launcher is for threads with the same one. */
-static _Thread_local int selected = -1;
+#include "_threads.h"
 
 static PyObject *name_launch, *name_slowly, *name_by_name, *name_failed, *name_elsewhere;
 
@@ -270,7 +269,8 @@ static PyObject *call_profile(Launcher *self, PyObject *args)
             release(profile);
             return note_slowly() < 0 ? NULL : submit_where_full();
         }
-        int code = run(profile, block, profile->geometry, profile->stream);
+        void *stream = is_redirected ? redirect : profile->stream;
+        int code = run(profile, block, profile->geometry, stream);
         int status = code ? note_slowly() : note_launch(self, profile, block, profile->geometry);
         release(profile);
         if (status < 0)
@@ -515,16 +515,6 @@ static void launcher_dealloc(Launcher *self)
     Py_DECREF(type);
 }
 
-static PyObject *launcher_select(PyObject *nothing, PyObject *number)
-{
-    (void)nothing;
-    long chosen = PyLong_AsLong(number);
-    if (chosen == -1 && PyErr_Occurred())
-        return NULL;
-    selected = (int)chosen;
-    Py_RETURN_NONE;
-}
-
 #include "_tile_launches.h"
 
 static PyMethodDef launcher_methods[] = {
@@ -532,6 +522,8 @@ static PyMethodDef launcher_methods[] = {
      "Say which device this thread uses, -1 for the default one."},
     {"_record", (PyCFunction)launcher_record, METH_O | METH_STATIC,
      "Set what this thread's delayed launches are appended to; see launcher.py."},
+    {"_redirect", (PyCFunction)launcher_redirect, METH_O | METH_STATIC,
+     "Set the stream of this thread's launches, None for those that they name; see launcher.py."},
     {"_note", (PyCFunction)launcher_note, METH_O | METH_STATIC,
      "Set what this thread's launches are noted in; see launcher.py."},
     {"_install", (PyCFunction)launcher_install, METH_VARARGS, "Add a profile; see launcher.py."},

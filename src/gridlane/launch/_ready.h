@@ -68,14 +68,19 @@ static PyObject *ready_call(PyObject *own, PyObject *args, PyObject *keywords)
     Launcher *launcher = self->launcher;
     Profile *profile = self->profile;
     void *stream;
-    if (PyTuple_GET_SIZE(args) || (keywords != NULL && PyDict_GET_SIZE(keywords))) {
-        PyErr_SetString(PyExc_TypeError, "a launch that is ready has no arguments");
+    Py_ssize_t given = PyTuple_GET_SIZE(args);
+    if (given > 1 || (keywords != NULL && PyDict_GET_SIZE(keywords))) {
+        PyErr_SetString(PyExc_TypeError, "a launch that is ready has a stream, or no argument");
         return NULL;
     }
     if (noted != NULL || launcher->selected != selected || profile->dropped ||
         (launcher->names != NULL && !is_ready(launcher)))
         Py_RETURN_FALSE;
-    if (read_stream(profile, &stream) < 0)
+    if (given) {
+        stream = PyLong_AsVoidPtr(PyTuple_GET_ITEM(args, 0));
+        if (stream == NULL && PyErr_Occurred())
+            return NULL;
+    } else if (read_stream(profile, &stream) < 0)
         return NULL;
     /* The function of the stream may have ended it. */
     if (profile->dropped || (profile->sound && !*profile->sound))

@@ -144,8 +144,8 @@ static int run_target(const Profile *profile, const unsigned char *block, const 
 /* The stream of a launch: 0, or -1 with an exception. */
 static int read_stream(const Profile *profile, void **stream)
 {
-    *stream = profile->stream;
-    if (profile->streams == NULL)
+    *stream = is_redirected ? redirect : profile->stream;
+    if (is_redirected || profile->streams == NULL)
         return 0;
     PyObject *number = PyObject_CallNoArgs(profile->streams);
     unsigned long long handle = number ? PyLong_AsUnsignedLongLong(number) : 0;

@@ -121,10 +121,13 @@ def _select() -> None:
         launcher.record(by.lists if is_own else None)
     elif refuses_native():
         launcher.select(_capturing.setdefault(device(), next(_next)))
-    elif chosen is None or _is_first(chosen):
-        launcher.select(-1)
     else:
-        launcher.select(_numbers.setdefault(chosen, next(_next)))
+        launcher.select(-1 if chosen is None else own_number(chosen))
+
+
+def own_number(device: Device) -> int:
+    """The number of a device's launchers."""
+    return -1 if _is_first(device) else _numbers.setdefault(device, next(_next))
 
 
 def delaying_number(device: Device) -> int:
@@ -137,11 +140,13 @@ class Delays(Protocol):
 
     Attributes:
         device: of the launches that it delays.
-        number: ``delaying_number`` of the device.
+        number: ``delaying_number`` of the device, or ``own_number`` where it is native.
+        is_native: whether launchers of GPUs call the driver, as they do without it.
     """
 
     device: Device
     number: int
+    is_native: bool
 
     @property
     def lists(self) -> tuple[Any, ...] | None:
@@ -163,8 +168,14 @@ def delays() -> Delays | None:
 
 
 def fusing() -> bool:
-    """Whether this thread delays its launches."""
+    """Whether this thread delays its launches, or sends them elsewhere than they name."""
     return delays() is not None
+
+
+def is_native() -> bool:
+    """Whether this thread's launchers of GPUs call the driver."""
+    by = delays()
+    return by is None or by.is_native
 
 
 def delay(by: Delays | None) -> None:

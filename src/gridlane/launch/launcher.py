@@ -35,9 +35,11 @@ for them. At ``most`` launches it calls ``submit``. Without a record such a prof
 A thread that notes its launches sets ``_note`` to a list, and gets the one before. Each launch
 without a part of Python's appends a ``Ready``, all others None. A ``Ready`` is callable: it makes
 the launch again, with the same bytes for its parameters and on the stream that such a launch has
-now, and returns whether it has; False where its profile has expired or was dropped, on a thread
-with another device, and while launches are noted. It keeps no argument alive; ``addresses`` are
-those of the arrays among them.
+now, or on the one of a number, and returns whether it has; False where its profile has expired or
+was dropped, on a thread with another device, and while launches are noted. It keeps no argument
+alive; ``addresses`` are those of the arrays among them.
+
+A thread with ``_redirect`` set to a stream's number launches there, whatever stream is named.
 
 launcher_tiles.py has what launches of tile programs need beside this.
 """
@@ -60,7 +62,7 @@ from gridlane.launch.launcher_tiles import FIT, HOST, OWN, PARTS, TENSOR, Names,
 MOST_PROFILES = 32
 MOST_OVER = 256
 """Of a tile program, which has one launcher for all grids."""
-INTERFACE = 9
+INTERFACE = 10
 """That of the native launcher with this file; it changes with the arguments of any of its methods,
 and with what a matcher wants."""
 
@@ -151,7 +153,7 @@ class PythonLauncher:
             note(None)
             _submit_where_full()
         elif profile is not None:
-            code = _run(profile, block, profile[3])
+            code = _run(profile, block, (*profile[3][:8], _stream_of(profile)))
             note(None if code else Ready(self, profile, block, profile[3][1:4]))
             if code:
                 self._failed(code, args)
@@ -188,7 +190,20 @@ class PythonLauncher:
         _thread.noted = launches
         return before
 
-    def again(self, profile: tuple[Any, ...], block: bytes, grid: tuple[int, ...]) -> bool:
+    @staticmethod
+    def _redirect(stream: int | None) -> int | None:
+        """Set the stream of this thread's launches, None for those that they name."""
+        before = getattr(_thread, "redirect", None)
+        _thread.redirect = stream
+        return before
+
+    def again(
+        self,
+        profile: tuple[Any, ...],
+        block: bytes,
+        grid: tuple[int, ...],
+        stream: int | None = None,
+    ) -> bool:
         """Make a launch again; see ``Ready``."""
         names = self._names
         if getattr(_thread, "noted", None) is not None or _selected() != self._selected:
@@ -196,7 +211,7 @@ class PythonLauncher:
         if names is not None and (names.hooks or not launcher_tiles.holds(self._guards)):
             return False
         place = profile[3]
-        stream = place[8] if profile[9] is None else profile[9]()
+        stream = _stream_of(profile) if stream is None else stream
         if not (profile[5][0] and any(each is profile for each in self._profiles)):
             return False
         return _run(profile, bytearray(block), (place[0], *grid, *place[4:8], stream)) == 0
@@ -248,8 +263,7 @@ class PythonLauncher:
         elif profile[10] is not None and not profile[10].fill(block):
             done = False
         else:
-            place = profile[3]
-            stream = place[8] if profile[9] is None else profile[9]()
+            place, stream = profile[3], _stream_of(profile)
             code = _run(profile, block, (place[0], *numbers, *place[4:8], stream))
             done = code == 0
             if done:
@@ -287,13 +301,23 @@ class Ready:
         self._owner, self._profile, self._grid = owner, profile, grid
         self._block = bytes(block)
 
-    def __call__(self) -> bool:
-        return self._owner.again(self._profile, self._block, self._grid)
+    def __call__(self, *stream: int) -> bool:
+        if len(stream) > 1 or not all(isinstance(each, int) for each in stream):
+            raise TypeError("a launch that is ready has a stream, or no argument")
+        return self._owner.again(self._profile, self._block, self._grid, *stream)
 
     @property
     def addresses(self) -> list[int]:
         """Those of the arrays of the launch."""
         return _addresses(self._profile[0], self._block)
+
+
+def _stream_of(profile: tuple[Any, ...]) -> int:
+    """The stream of a launch."""
+    redirect = getattr(_thread, "redirect", None)
+    if redirect is not None:
+        return redirect
+    return profile[3][8] if profile[9] is None else profile[9]()
 
 
 def _addresses(matchers: Sequence[Any], block: bytes) -> list[int]:
@@ -445,5 +469,7 @@ record: Callable[[tuple[Any, ...] | None], None] = Launcher._record
 """Set what this thread's delayed launches are appended to; see above."""
 select: Callable[[int], None] = Launcher._select
 """Set this thread's device for launchers, by its number; -1 for the first choice."""
+redirect: Callable[[int | None], int | None] = Launcher._redirect
+"""Set the stream of this thread's launches; see above. Returns the one before."""
 note_in: Callable[[list[Any] | None], list[Any] | None] = Launcher._note
 """Set what this thread's launches are noted in; returns what they were noted in before."""

@@ -228,7 +228,7 @@ class JITFunction(Launchable, KernelInterface):
         else:
             known, params = program.launch_converted(shape, chosen, back, handles)
         hooked = self.pre_run_hooks or knobs.runtime.hooks
-        is_plain = not back and not hooked and not current.fusing()
+        is_plain = not back and not hooked and current.is_native()
         if launch is not None and launch.is_named and is_plain:
             asked = tuple([keywords.get(name, UNSET) for name in Options._fields])
             checked = Checked(

@@ -18,9 +18,11 @@ N = 1024
 
 
 class OfTorch:
-    """A tensor like torch's on a GPU."""
+    """A tensor like torch's on a GPU, without gaps."""
 
+    __module__ = "torch"
     is_cpu, is_cuda, requires_grad = False, True, False
+    shape = dtype = None
 
     def __init__(self, values):
         self.array = cuda.to_device(values)
@@ -31,6 +33,15 @@ class OfTorch:
         return False
 
     is_conj = is_neg
+
+    def is_contiguous(self):
+        return True
+
+    def numel(self):
+        return self.array.size
+
+    def dim(self):
+        return len(self.shape)
 
     def data_ptr(self):
         return self.__cuda_array_interface__["data"][0]
@@ -82,20 +93,36 @@ def log(machine):
     return found
 
 
+def is_ordered(machine):
+    """Whether launches are between events; launches of tensors may have their own."""
+    words = log(machine)
+    ends = words[:2] + words[-2:]
+    return ends == ORDERED[:2] + ORDERED[-2:] and "launch" in words[2:-2]
+
+
 @pytest.mark.parametrize(("loops", "kind"), [(doubled, np.float32), (summed, np.int64)])
 def test_the_current_stream_waits(machine, device, torch, loops, kind):
     """Of loops, and of an algorithm; the default stream needs nothing."""
     x, out = OfTorch(np.ones(N, kind)), OfTorch(np.zeros(N, kind))
     nest, other = compute(loops), device.new_stream()
-    for number in range(12):
+    direct = []
+    for number in range(24):
         torch.handle = other.handle if number % 3 else 0
         machine.clear_log()
+        before = len(machine.launches)
         nest(x, out)
-        assert log(machine) == (ORDERED if torch.handle else ["launch"])
-        assert {each.stream for each in machine.launches} == {0}
+        used = {each.stream for each in machine.launches[before:]}
+        direct.append(used == {other.handle})
+        assert used == ({torch.handle} if direct[-1] else {0})
+        if torch.handle and not direct[-1]:
+            assert is_ordered(machine)
+        else:
+            assert log(machine) == ["launch"]
+    # A launch alone is torch's stream's, once it is known to be one; an algorithm is not.
+    assert direct[12:] == [False, *[loops is doubled] * 2] * 4
     machine.clear_log()
     nest.plain(x, out)
-    assert log(machine) == (ORDERED if torch.handle else ["launch"])
+    assert is_ordered(machine)
 
 
 def test_arrays_of_a_device_are_the_default_streams(machine, device, torch):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import gc
+import struct
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from gridlane import cuda, tiles
 from gridlane.algorithms.caching import clear_all_caches
 from gridlane.algorithms.face import recipes
 from gridlane.compute import Tensor, compute, f32, grid, i64
+from gridlane.compute.known import Repeatable
 from gridlane.core.errors import DeviceError
 from gridlane.tiles import kernels
 
@@ -105,6 +107,26 @@ def test_a_stream_of_another_library_that_waits_for_none(machine, device, case):
         assert {each.stream for each in launches} == {0} and log(machine) == ORDERED
 
 
+def test_the_temporary_memory_of_an_algorithm(machine, device):
+    """That which a device keeps is the default stream's: others have their own."""
+    x, out = (cuda.to_device(np.ones(1 << 16, np.int64)) for _ in range(2))
+    nest = compute(summed)
+    for _ in range(4):
+        nest(x, out)
+    kept = device.memory.kept["scratch of algorithms"]
+
+    def is_in(launch):
+        words = struct.iter_unpack("<Q", launch.params[: len(launch.params) // 8 * 8])
+        return any(kept.address <= each < kept.address + kept.size for (each,) in words)
+
+    assert any(map(is_in, made(machine, nest, x, out)))
+    streams = [cuda.stream() for _ in range(2)]
+    for number in range(8):
+        launches = made(machine, nest.on(streams[number % 2]), x, out)
+        assert launches and not any(map(is_in, launches))
+        assert "cuMemAllocFromPoolAsync" in machine.calls
+
+
 @pytest.mark.parametrize("loops", [doubled, product])
 def test_the_stream_comes_before_torchs(machine, device, torch, loops):
     shape = (64, 64) if loops is product else N
@@ -120,16 +142,88 @@ def test_the_stream_comes_before_torchs(machine, device, torch, loops):
 
 @pytest.mark.parametrize("loops", [doubled, product])
 def test_torchs_stream_is_another_one(machine, device, torch, loops):
-    """Calls on the default stream, and on one that does not wait for it, are not on torch's."""
+    """Calls on the default stream, and on one that does not wait for it, are not on torch's. What
+    is in torch's memory alone needs no order but the stream's, once it is a launch alone."""
     shape = (64, 64) if loops is product else N
     nest, stream, theirs = compute(loops), device.new_stream(True), device.new_stream(True)
     x, out = OfTorch(np.ones(shape, np.float32)), OfTorch(np.zeros(shape, np.float32))
     torch.handle = theirs.handle
+    direct = []
     for number in range(12):
         on = cuda.external_stream(stream.handle) if number % 2 else 0
         launches = made(machine, nest.on(on), x, out)
-        assert {each.stream for each in launches} == {0}
-        assert log(machine) == (ORDERED if number % 2 else ["launch"])
+        used = {each.stream for each in launches}
+        direct.append(used == {stream.handle})
+        assert used == ({stream.handle} if direct[-1] else {0})
+        assert log(machine) == (ORDERED if number % 2 and not direct[-1] else ["launch"])
+    assert direct[::2] == [False] * 6 and direct[5::2] == [True] * 4
+
+
+@pytest.mark.parametrize("own", ["x", "out"])
+def test_arrays_of_a_device_need_the_order_of_the_default_stream(machine, device, torch, own):
+    """Their memory is allocated and freed there."""
+    nest, stream = compute(doubled), cuda.external_stream((owner := device.new_stream(True)).handle)
+    given = {"x": np.ones(N, np.float32), "out": np.zeros(N, np.float32)}
+    given = {n: cuda.to_device(v) if n == own else OfTorch(v) for n, v in given.items()}
+    for _ in range(6):
+        launches = made(machine, nest.on(stream), *given.values())
+        assert {each.stream for each in launches} == {0} and log(machine) == ORDERED
+    assert owner.apart
+
+
+def test_memory_of_a_call_needs_the_order_of_the_default_stream(machine, device, torch):
+    nest, stream = compute(rows), cuda.external_stream((owner := device.new_stream(True)).handle)
+    x, out = (OfTorch(np.ones(each, np.int64)) for each in ((2, 1 << 16), 2))
+    for _ in range(6):
+        launches = made(machine, nest.on(stream), x, out)
+        assert {each.stream for each in launches} == {0} and log(machine) == ORDERED
+    assert owner.apart
+
+
+def test_a_launch_that_is_no_longer_ready(machine, device, case, monkeypatch):
+    """The rest of the call goes to the stream too, and in front of it nothing is made twice."""
+    nest, x, out = case
+    for apart in (False, True):
+        owner = device.new_stream(apart)
+        stream = cuda.external_stream(owner.handle)
+        for _ in range(6):
+            expected = made(machine, nest.on(stream), x, out)
+        again = Repeatable.again
+        for number in (0, 1):
+            left = [True] * number
+
+            def some(self, handle, left=left):
+                return bool(left) and left.pop() and again(self, handle)
+
+            monkeypatch.setattr(Repeatable, "again", some)
+            launches = made(machine, nest.on(stream), x, out)
+            assert [(e.name, e.grid, e.stream) for e in launches] == [
+                (e.name, e.grid, e.stream) for e in expected
+            ]
+        monkeypatch.undo()
+
+
+def test_other_arguments_of_ready_launches(machine, device):
+    """Scalars, shapes, places and devices of arrays are those of each call."""
+
+    def scaled(x: Tensor[f32, "N"], out: Tensor[f32, "N"], by: float, n: int):
+        for i in grid(N):
+            out[i] = by * x[i] + n
+
+    nest, stream = compute(scaled), cuda.stream()
+    x, out, other = (cuda.to_device(np.ones(N, np.float32)) for _ in range(3))
+    ways = [
+        (x, out, 0.5, 1), (x, out, 0.25, 1), (x, out, 0.5, 2), (other, out, 0.5, 1),
+        (x[: N // 2], out[: N // 2], 0.5, 1), (x[::2], out[: N // 2], 0.5, 1),
+        (x, out, 0.0, 1), (x, out, -0.0, 1),
+    ]  # fmt: skip
+    alone = [[(e.params, e.grid) for e in made(machine, compute(scaled), *each)] for each in ways]
+    for _ in range(6):
+        for way, expected in zip(ways, alone, strict=True):
+            launches = made(machine, nest.on(stream), *way)
+            assert [(e.params, e.grid) for e in launches] == expected
+            assert {each.stream for each in launches} == {stream.handle}
+    assert len({each[0] for each in map(tuple, alone)}) >= 7
 
 
 @pytest.mark.parametrize("repeated", [False, True], ids=["first", "repeated"])

@@ -85,14 +85,18 @@ class Recipe:
             self._owned.append((ArraysLike(array), self._count, starts[-which] + offset))
         self._count += 1
 
-    def run(self, places: list[Place]) -> None:
-        """Launch for other arrays. Hot."""
-        if self._size <= _MOST_KEPT and _kept_lock.acquire(blocking=False):
+    def run(self, places: list[Place], is_default: bool = True) -> None:
+        """Launch for other arrays. Hot.
+
+        Args:
+            is_default: whether launches are on the default stream.
+        """
+        if is_default and self._size <= _MOST_KEPT and _kept_lock.acquire(blocking=False):
             try:
                 self._run(places, self._in_kept())
             finally:
                 _kept_lock.release()
-        else:  # another thread launches in the memory that is kept
+        else:  # another thread, or stream, launches in the memory that is kept
             self._run(places, self._arrays_in(allocate(self._size)))
 
     def _run(self, places: list[Place], arrays: list[Any]) -> None:

@@ -260,6 +260,6 @@ def route_of(device: Device) -> Route:
     route = ROUTES[device.route]
     if current.refuses_native():
         return Route(None, route.variant, _remember_nothing, None)
-    if not current.fusing():
+    if current.is_native():
         return route
     return Route(_later, route.variant, _remember_delayed, route.prepare)

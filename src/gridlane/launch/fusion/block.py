@@ -28,6 +28,8 @@ class Fusion:
         number: see ``current.Delays``.
     """
 
+    is_native = False
+
     __slots__ = (
         "_found", "_is_busy", "_is_closed", "_lines", "_lists", "_stream", "_submitted", "device",
         "kernels", "number",

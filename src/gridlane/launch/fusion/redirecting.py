@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from gridlane.core.device_errors import NOT_CAPTURED, fail
-from gridlane.launch import current
+from gridlane.launch import current, launcher
 from gridlane.launch.fusion import seams
 from gridlane.runtime.protocol import Device, Stream
 
@@ -23,6 +23,10 @@ class Redirected:
         stream: gets the launches.
         outer: what delays this thread's launches; it gets them first.
         what: names what is launched, for errors.
+
+    Attributes:
+        is_native: whether launchers call the driver, which gets the stream.
+        stream: that gets the launches.
     """
 
     lists = None
@@ -30,14 +34,17 @@ class Redirected:
 
     def __init__(self, stream: Stream, outer: current.Delays | None, what: str) -> None:
         self.device: Device = current.device()
-        self.number = current.delaying_number(self.device)
-        self._stream, self._outer, self._what = stream, outer, what
+        is_alone = outer is None and not stream.capturing and not current.captures()
+        self.is_native = is_native = is_alone and self.device.route == "native"
+        number = current.own_number if is_native else current.delaying_number
+        self.number = number(self.device)
+        self.stream, self._outer, self._what = stream, outer, what
 
     def append(self, stream: Any, kernel: Any, launch: tuple[Any, ...], /) -> bool:
         """Launch on the stream; False for a launch that is on it, or on another device."""
         if stream.device is not self.device:
             return False
-        own: Any = self._stream
+        own: Any = self.stream
         if self._outer is not None:
             with self._as_outer(self._outer) as outer:
                 if outer.append(own, kernel, launch):
@@ -57,7 +64,7 @@ class Redirected:
         if self._outer is not None:
             with self._as_outer(self._outer) as outer:
                 outer.flush()
-        if self._stream.capturing:
+        if self.stream.capturing:
             fail(
                 NOT_CAPTURED,
                 f"{self._what} copies, fills or waits between its launches",
@@ -84,12 +91,22 @@ def redirected(stream: Stream, what: str) -> Generator[None]:
     outer = current.delays()
     by = Redirected(stream, outer, what)
     seams.open_for(by.device)
+    handle: Any = getattr(stream, "handle", None) if by.is_native else None
+    before = launcher.redirect(handle)
     try:
         current.delay(by)
         yield
     finally:
         current.delay(outer)
+        launcher.redirect(before)
         seams.close()
+
+
+def native_stream() -> Stream | None:
+    """The stream that gets this thread's launches, by launchers that call the driver; None if it
+    names none, or launches are delayed or recorded."""
+    by = current.delays()
+    return by.stream if isinstance(by, Redirected) and by.is_native else None
 
 
 def redirecting() -> bool:
