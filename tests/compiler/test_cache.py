@@ -67,6 +67,8 @@ WHOLE = Artifact(
     asks_host=True,
     places=(Loc("a.py", 3, 1, 2, "f", Loc("b.py", 5)),),
     tensor_maps=(TensorMapUse(0, (1, 1), (1,), Element.F16, (8, 16), 32, True, 3),),
+    starts=(0, 64),
+    by_address=True,
 )
 SMALL = Artifact("interp", "ir", b"", "k", (), 0)
 

@@ -31,6 +31,7 @@ PLAIN: dict[str, type] = {
     "non_portable": bool,
     "untraced": bool,
     "asks_host": bool,
+    "by_address": bool,
     "kernel": str,
 }
 SHAPED = (
@@ -47,6 +48,7 @@ SHAPED = (
     "constants",
     "places",
     "tensor_maps",
+    "starts",
 )
 
 
@@ -78,6 +80,7 @@ def to_json(artifact: Artifact) -> bytes:
         (m.base, m.extents, m.strides, m.element, m.box, m.swizzle, m.nan, m.parameter)
         for m in artifact.tensor_maps
     ]
+    fields["starts"] = artifact.starts
     return json.dumps(fields, separators=(",", ":")).encode()
 
 
@@ -111,6 +114,7 @@ def from_json(metadata: bytes, code: bytes) -> Artifact:
             tensor_maps=tuple(
                 [_tensor_map(each, fields["params"]) for each in _list(fields["tensor_maps"])]
             ),
+            starts=_places(fields["starts"]),
         )
     except KeyError as error:
         raise ValueError(f"no {error}") from None

@@ -118,6 +118,10 @@ class Artifact:
         constants: what the code reads behind the parameter block; see ``parameter_block``.
         tensor_maps: the descriptions of tensors that each launch has in its parameter block; their
             parameters are places in ``params``.
+        starts: the offset of each parameter of PTX as it came, which may have several slots; ():
+            each slot is a parameter.
+        by_address: some parameter needs a larger alignment than the block has: launches pass the
+            parameters by their addresses.
     """
 
     target: str
@@ -151,6 +155,8 @@ class Artifact:
     places: tuple[Loc, ...] = ()
     accesses: int = 0
     tensor_maps: tuple[TensorMapUse, ...] = ()
+    starts: tuple[int, ...] = ()
+    by_address: bool = False
 
     def whole_block(self, block: tuple[int, int, int]) -> tuple[int, int, int]:
         """The threads of a block with the extra ones."""

@@ -16,14 +16,20 @@ from gridlane.core.device_errors import NOT_FOUND
 from gridlane.core.errors import DeviceError, TargetError
 from gridlane.core.options import KernelOptions, Target
 from gridlane.frontends.ptx import PtxModule, PtxSource
+from gridlane.frontends.ptx.module import Declared
 from gridlane.frontends.ptx.pieces import pieces
 from gridlane.launch.kernel import Compile, Kernel
 from gridlane.memory.resource import Buffer
 from gridlane.modules.memory import no_variable
+from gridlane.modules.parameters import packed_size, placed
 from gridlane.runtime.protocol import Device, LoadedKernel, LoadedModule, ModuleDevice
 
 if TYPE_CHECKING:
     from gridlane.ir.source import KernelSource
+
+_ALIGNMENT = 16
+"""That of the block of parameters, in bytes: ptxas aligns the address of each, and the driver's
+constant memory of parameters begins at a multiple of this only."""
 
 _OF_DRIVER = frozenset(("vprintf", "__assertfail", "malloc", "free"))
 """The functions that a driver has."""
@@ -127,9 +133,17 @@ class NativeModule:
         target: Target,
         device: Device,
     ) -> Artifact:
-        params, size = _layout(self.module, source.name)
-        artifact = self._on(device).artifact
-        return replace(artifact, entry=source.name, kernel="", params=params, param_bytes=size)
+        declared = self.module.functions[source.name].params
+        where = placed(declared)
+        return replace(
+            self._on(device).artifact,
+            entry=source.name,
+            kernel="",
+            params=_slots(where),
+            param_bytes=packed_size(declared),
+            starts=tuple([start for _, start in where]),
+            by_address=any(param.align > _ALIGNMENT for param in declared),
+        )
 
     def _load(self, device: Device, artifact: Artifact) -> LoadedKernel:
         return cast(ModuleDevice, device).load(artifact, self._on(device))
@@ -173,14 +187,10 @@ def _as_it_came(
     )
 
 
-def _layout(module: PtxModule, name: str) -> tuple[tuple[ParamSlot, ...], int]:
-    """The slots of a kernel's parameters where PTX has them, and the bytes of all."""
-    slots: list[ParamSlot] = []
-    end = 0
-    for number, param in enumerate(module.functions[name].params):
-        start = -(-end // param.align) * param.align
-        for offset, dtype in pieces(param):
-            path = (offset,) if param.is_array else ()
-            slots.append(ParamSlot(param.name, start + offset, dtype, number, path))
-        end = start + param.size
-    return tuple(slots), end
+def _slots(where: list[tuple[Declared, int]]) -> tuple[ParamSlot, ...]:
+    """The slots of a kernel's parameters where PTX has them."""
+    return tuple(
+        ParamSlot(param.name, start + offset, dtype, number, (offset,) if param.is_array else ())
+        for number, (param, start) in enumerate(where)
+        for offset, dtype in pieces(param)
+    )

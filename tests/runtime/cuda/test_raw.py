@@ -46,6 +46,25 @@ def test_a_module_comes_as_it_is(machine):
     assert machine.calls.count("cuModuleLoadDataEx") == 1
 
 
+@pytest.mark.parametrize("alignment", [32, 64, 128])
+def test_aligned_parameters_go_by_their_addresses(machine, alignment):
+    """ptxas aligns a parameter's address, and the block of parameters has its own beginning: a
+    packed block of 64-byte tensor maps would put each in the wrong place."""
+    text = HEAD + (
+        f".visible .entry k(.param .u32 n, .param .align {alignment} .b8 map[128], .param .u64 at)"
+        "\n{ tcgen05.fence::before_thread_sync; ret; }"
+    )
+    whole, data = bytes(range(128)), cuda.to_device(np.zeros(4, np.uint8))
+    kernel = cuda.RawModule(code=text).get_function("k")
+    for _ in range(3):
+        kernel((1,), (32,), (7, whole, data))
+    assert len(machine.launches) == 3
+    for launch in machine.launches:
+        assert launch.params[:4] == struct.pack("<I", 7)
+        at = launch.params.index(whole)
+        assert launch.params[at + 128 :] == struct.pack("<Q", data.address)
+
+
 def test_units_come_as_one_text(machine):
     units = [
         HEAD + ".extern .func f(); .extern .global .align 4 .b8 table[8]; .global .u32 own;\n"

@@ -169,8 +169,6 @@ def check_cooperative(function: Function, grid: Dim3, block: Dim3, shared: int) 
             COOPERATIVE_LAUNCH_TOO_LARGE,
             f"{count} blocks; the device {device.name} holds {held} at once",
         )
-    if any(each.is_array for each in function.params):
-        fail(NOT_SUPPORTED, "cooperative launches of kernels with parameters of several values")
 
 
 def check_clusters(function: Function, grid: Dim3, cluster: Dim3 | None) -> None:

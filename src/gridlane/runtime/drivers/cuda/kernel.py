@@ -336,10 +336,10 @@ class CudaBound:
         what = f"kernel {kernel.name}, grid {(gx, gy, gz)}, block {self.block}"
         kernel.flag[0] = 1
         pointers = extra = None
-        if self.artifact.cooperative or kernel.maps is not None:
+        if self.artifact.cooperative or kernel.maps is not None or self.artifact.by_address:
             # Cooperative launches take an array of pointers only; and where the driver has aligned
             # parameters depends on where its constant memory of parameters begins.
-            offsets = [slot.offset for slot in self.artifact.params]
+            offsets = self.artifact.starts or [slot.offset for slot in self.artifact.params]
             pointers = (ctypes.c_void_p * max(1, len(offsets)))(*[address + at for at in offsets])
         elif params:
             end = ctypes.addressof(size), _PARAM_BUFFER_END
@@ -367,6 +367,8 @@ class CudaBound:
         if kernel.context.residents and kernel.local_bytes > kernel.context.local_bytes:
             return None
         if not address or self.raises() or self.artifact.cooperative or stream.apart:
+            return None
+        if self.artifact.by_address:  # the native launch passes a block
             return None
         if self.artifact.cluster != _ALONE and not self.artifact.requires_cluster:
             return None
