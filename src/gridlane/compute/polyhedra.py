@@ -335,6 +335,15 @@ class Polyhedra:
         text = f"{{ {self._tuple(statement)} -> {name}[] }}"
         return self.map(text).intersect_domain(self.domain(statement))
 
+    def before(self, one: Statement, other: Statement) -> isl.Map:
+        """The iterations of a statement, with those of another one that come before."""
+        return self.order(one).lex_gt_map(self.order(other))
+
+    def first_loops(self, pairs: isl.Map, statement: Statement, depth: int) -> isl.Map:
+        """A relation to iterations of a statement as one to the numbers of its outermost loops."""
+        names = ", ".join(each.name for each in statement.loops[:depth])
+        return pairs.apply_range(self.map(f"{{ {self._tuple(statement)} -> [{names}] }}"))
+
     def same_iterations(self, one: Statement, other: Statement, depth: int) -> isl.Map:
         """Pairs of iterations of two statements that are one iteration of the outermost loops."""
         left = [f"i{n}'" for n in range(len(one.loops))]

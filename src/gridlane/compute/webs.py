@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import islpy as isl
 
+from gridlane.compute.assigned import require_assigned
 from gridlane.compute.model import Access, Nest, Statement
 from gridlane.compute.polyhedra import Polyhedra
 
@@ -27,6 +28,7 @@ def apart(nest: Nest) -> Nest:
         TypingError: a variable may be read before it is written.
     """
     flows, names, origins = Polyhedra(nest, private=False), {*nest.names}, dict(nest.origins)
+    require_assigned(nest, flows)
     renamed: dict[str, dict[str, str]] = {}
     variables: list[str] = []
     for variable in nest.variables:
