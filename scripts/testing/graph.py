@@ -99,11 +99,7 @@ def _reached(known: dict[str, str], name: str, path: Path) -> Iterator[str]:
             for alias in node.names:
                 yield from _files(known, alias.name)
         elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level:
-                parts = package.split(".")
-                above = ".".join(parts[: len(parts) + 1 - node.level])
-                base = f"{above}.{base}" if base else above
+            base = base_of(node, package)
             yield from _files(known, base)
             names = (f"{base}.{alias.name}" for alias in node.names)
             yield from (known[each] for each in names if each in known)
@@ -112,8 +108,18 @@ def _reached(known: dict[str, str], name: str, path: Path) -> Iterator[str]:
             start = str(first.value) if isinstance(first, ast.Constant) else ""
             if start.startswith("gridlane.") and start.endswith("."):
                 yield from (file for each, file in known.items() if each.startswith(start))
-        elif isinstance(node, ast.Constant) and _NAME.fullmatch(str(node.value)):
-            yield from _named(known, str(node.value).rstrip(".:"))
+        elif isinstance(node, ast.Constant):
+            yield from named(known, node.value)
+
+
+def base_of(node: ast.ImportFrom, package: str) -> str:
+    """The module in front of the names of an import, in a module of a package."""
+    base = node.module or ""
+    if not node.level:
+        return base
+    parts = package.split(".")
+    above = ".".join(parts[: len(parts) + 1 - node.level])
+    return f"{above}.{base}" if base else above
 
 
 def _files(known: dict[str, str], name: str) -> Iterator[str]:
@@ -124,8 +130,12 @@ def _files(known: dict[str, str], name: str) -> Iterator[str]:
         name = name.rpartition(".")[0]
 
 
-def _named(known: dict[str, str], text: str) -> Iterator[str]:
-    """The file of the module that a string names, or of whose member it is the name."""
+def named(known: dict[str, str], value: object) -> Iterator[str]:
+    """The file of the module that a constant names, or of whose member it is the name."""
+    text = str(value)
+    if not _NAME.fullmatch(text):
+        return
+    text = text.rstrip(".:")
     for start in _BASES:
         for name in (start + text, (start + text).rpartition(".")[0]):
             if name in known and name != "gridlane":
