@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
+from functools import cached_property
 from typing import Any, Protocol
 
 import islpy as isl
@@ -116,13 +117,17 @@ class Source(Context, Protocol):
     outer: list[str]
 
 
-class Splitter:
-    """Splits the sums of one kernel.
+class Rewriter:
+    """One kernel, and what others may stand in its place.
 
     Args:
         nodes: what its threads run.
         loops: those that are threads, x first.
         known: names of the arguments of the kernel.
+
+    Attributes:
+        inside: the names of its statements.
+        prefix: of names in its text.
     """
 
     def __init__(
@@ -131,9 +136,18 @@ class Splitter:
     ) -> None:  # fmt: skip
         self.source, self.nodes, self.loops = source, nodes, loops
         self.name, self.known = name, known
-        self.sharing = Sharing(source)
-        self.inside = {name for each in nodes for name in users(each)}
+        self.inside = sorted({name for each in nodes for name in users(each)})
+        self.statements = [source.statements[each] for each in self.inside]
         self.prefix = f"{source.letter}0g"
+
+
+class Splitter(Rewriter):
+    """Splits the sums of one kernel."""
+
+    @cached_property
+    def sharing(self) -> Sharing:
+        """How threads share loops of the nest."""
+        return Sharing(self.source)
 
     def splits(self, ways: Sequence[Way] = (), blocks: int = 0) -> Splits:
         """The kernels.
@@ -256,7 +270,7 @@ class Splitter:
                 continue
             items.append(node)
         nest, same = self.source.nest, self.source.polyhedra.same
-        mine = [self.source.statements[each] for each in self.inside]
+        mine = self.statements
         written = {same.get(s.write.name, s.write.name) for s in mine} & {*nest.tensors}
         is_simple = True
         for node in items:
@@ -309,7 +323,7 @@ class Splitter:
         places = [f"(cuda.blockIdx.x * {way.across} + {across})", "cuda.blockIdx.y"]
         for loop, place in zip(self.loops, places):
             lines.add(f"{loop.name} = {loop.name}__first + {place} * {loop.step}")
-        body = Shared(source, self.inside, lines, self.sharing, way, self.prefix, is_second)
+        body = Shared(source, set(self.inside), lines, self.sharing, way, self.prefix, is_second)
         tests = [each for loop in reversed(self.loops) for each in tests_of(loop)]
         self._start(lines)
         if flat is None:
@@ -342,7 +356,7 @@ class Splitter:
 
     def _start(self, lines: Lines) -> None:
         """Assign variables, whose own assignments may be in conditions."""
-        written = {self.source.statements[each].write.name for each in self.inside}
+        written = {each.write.name for each in self.statements}
         for name in self.source.nest.variables:
             if name in written:
                 lines.add(f"{name} = {neutral('+', self.source.typing.type_of(name))}")

@@ -14,10 +14,10 @@ import islpy as isl
 
 from gridlane.compute.cooperating import Way, neutral
 from gridlane.compute.model import Access, Statement
-from gridlane.compute.splitting import Source, Splits, SplitText, tests_of
+from gridlane.compute.splitting import Rewriter, Splits, SplitText, tests_of
 from gridlane.compute.strides import Stride, cost_of
 from gridlane.compute.threads import WORD, Body, Context, Lines, in_place
-from gridlane.compute.tree import Loop, depth_of, users
+from gridlane.compute.tree import depth_of
 from gridlane.compute.typing import NAMES
 from gridlane.core.frozen import frozen
 
@@ -42,24 +42,8 @@ class Staged:
     tile: str
 
 
-class Transposer:
-    """Tiles of one kernel.
-
-    Args:
-        nodes: what its threads run.
-        loops: those that are threads, x first.
-        known: names of the arguments of the kernel.
-    """
-
-    def __init__(
-        self, source: Source, nodes: list[isl.AstNode], loops: list[Loop], name: str,
-        known: list[str],
-    ) -> None:  # fmt: skip
-        self.source, self.nodes, self.loops = source, nodes, loops
-        self.name, self.known = name, known
-        self.prefix = f"{source.letter}0g"
-        self.inside = sorted({each for node in nodes for each in users(node)})
-        self.statements = [source.statements[each] for each in self.inside]
+class Transposer(Rewriter):
+    """Tiles of one kernel."""
 
     def reason(self, keys: set[Key]) -> str:
         """Why accesses are not those of tiles; empty if they are."""

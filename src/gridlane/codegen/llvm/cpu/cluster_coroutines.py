@@ -15,7 +15,7 @@ from gridlane.codegen.llvm.cpu import leaving
 from gridlane.codegen.llvm.cpu.dispatch import emits
 from gridlane.codegen.llvm.cpu.gridops import first_thread, report
 from gridlane.codegen.llvm.cpu.lanes import Emission, Linear, Uniform, Varying
-from gridlane.codegen.llvm.cpu.warp_coroutines import frames, suspend
+from gridlane.codegen.llvm.cpu.warp_coroutines import frames, starts, suspend
 from gridlane.codegen.llvm.text import widen
 from gridlane.core import cpu_abi as abi
 from gridlane.ir.op import Op
@@ -157,11 +157,21 @@ def scheduler(name: str, chunks: int, blocks: int, fixed: int, align: int, stuck
         stuck: 1 more than the number of the error where no chunk can go on; 0 if none waits.
     """
     count = chunks * blocks
-    call = f'call ptr @"{name}"'
+    place = "ptr %new.arena, i64 %number, i32 %new.chunk"
+    place_of = f"""
+  %new.rank = udiv i32 %new, {chunks}
+  %new.chunk = urem i32 %new, {chunks}
+  %new.rank.wide = zext i32 %new.rank to i64
+  %new.distance = mul i64 %new.rank.wide, %apart
+  %new.arena = getelementptr i8, ptr %rest, i64 %new.distance"""
+    started = starts(
+        name, count, "cluster", f"[{RECORD} x i8]", place, place_of, ", i32 %new.rank, i64 %apart"
+    )
     return f"""
   %handles = alloca [{count} x ptr]
   %records = alloca [{count * RECORD} x i8], align 8
-  %nothing = {call}(ptr null, ptr null, ptr null, i64 0, i32 0, ptr null, ptr null, i32 0, i64 0)
+  %nothing = call ptr @"{name}"(ptr null, ptr null, ptr null, i64 0, i32 0, ptr null, ptr null, \
+i32 0, i64 0)
 {frames(name, count)}
   %dynamic.of = getelementptr i8, ptr %context, i64 {abi.DYNAMIC_OFFSET}
   %dynamic32 = load i32, ptr %dynamic.of
@@ -172,26 +182,7 @@ def scheduler(name: str, chunks: int, blocks: int, fixed: int, align: int, stuck
   br label %cluster
 cluster:
   %number = phi i64 [ %first, %entry ], [ %following, %ended ]
-  br label %start
-start:
-  %new = phi i32 [ 0, %cluster ], [ %new.next, %start ]
-  %new.rank = udiv i32 %new, {chunks}
-  %new.chunk = urem i32 %new, {chunks}
-  %new.wide = zext i32 %new to i64
-  %new.record = getelementptr [{RECORD} x i8], ptr %records, i64 %new.wide
-  %new.place = getelementptr ptr, ptr %handles, i64 %new.wide
-  %new.at = mul i64 %new.wide, %pitch
-  %new.frame = getelementptr i8, ptr %frames, i64 %new.at
-  %new.rank.wide = zext i32 %new.rank to i64
-  %new.distance = mul i64 %new.rank.wide, %apart
-  %new.arena = getelementptr i8, ptr %rest, i64 %new.distance
-  store [{RECORD} x i8] zeroinitializer, ptr %new.record
-  %new.handle = {call}(ptr %params, ptr %context, ptr %new.arena, i64 %number, i32 %new.chunk, \
-ptr %new.record, ptr %new.frame, i32 %new.rank, i64 %apart)
-  store ptr %new.handle, ptr %new.place
-  %new.next = add i32 %new, 1
-  %new.more = icmp ult i32 %new.next, {count}
-  br i1 %new.more, label %start, label %round
+{started}
 round:
   br label %ask
 ask:

@@ -116,31 +116,46 @@ def frames(name: str, chunks: int) -> str:
   %rest = getelementptr i8, ptr %arena, i64 %taken""".strip("\n")
 
 
+def starts(
+    name: str, count: int, before: str, record: str, place: str, lines: str = "", more: str = ""
+) -> str:
+    """Code that starts so many coroutines, ``%new`` each, and jumps to ``round``.
+
+    Args:
+        before: the label in front.
+        record: the type of what ``waits`` points to; ``%records`` are those of all.
+        place: the arena, the block and the chunk of one, which ``lines`` calculate.
+        more: its arguments behind ``memory``.
+    """
+    return f"""
+  br label %start
+start:
+  %new = phi i32 [ 0, %{before} ], [ %new.next, %start ]
+  %new.wide = zext i32 %new to i64
+  %new.record = getelementptr {record}, ptr %records, i64 %new.wide
+  %new.place = getelementptr ptr, ptr %handles, i64 %new.wide
+  %new.at = mul i64 %new.wide, %pitch
+  %new.frame = getelementptr i8, ptr %frames, i64 %new.at{lines.rstrip()}
+  store {record} zeroinitializer, ptr %new.record
+  %new.handle = call ptr @"{name}"(ptr %params, ptr %context, {place}, ptr %new.record, \
+ptr %new.frame{more})
+  store ptr %new.handle, ptr %new.place
+  %new.next = add i32 %new, 1
+  %new.more = icmp ult i32 %new.next, {count}
+  br i1 %new.more, label %start, label %round""".strip("\n")
+
+
 def scheduler(name: str, chunks: int) -> list[str]:
     """The work of the entry: for each block, run the chunks in turns until all have ended."""
     return f"""
   %handles = alloca [{chunks} x ptr]
-  %waiting = alloca [{chunks} x i8]
+  %records = alloca [{chunks} x i8]
   %nothing = call ptr @"{name}"(ptr null, ptr null, ptr null, i64 0, i32 0, ptr null, ptr null)
 {frames(name, chunks)}
   br label %block
 block:
   %number = phi i64 [ %first, %entry ], [ %following, %ended ]
-  br label %start
-start:
-  %new = phi i32 [ 0, %block ], [ %new.next, %start ]
-  %new.wait = getelementptr i8, ptr %waiting, i32 %new
-  %new.wide = zext i32 %new to i64
-  %new.at = mul i64 %new.wide, %pitch
-  %new.frame = getelementptr i8, ptr %frames, i64 %new.at
-  %new.place = getelementptr ptr, ptr %handles, i32 %new
-  store i8 0, ptr %new.wait
-  %new.handle = call ptr @"{name}"(ptr %params, ptr %context, ptr %rest, i64 %number, i32 %new, \
-ptr %new.wait, ptr %new.frame)
-  store ptr %new.handle, ptr %new.place
-  %new.next = add i32 %new, 1
-  %new.more = icmp ult i32 %new.next, {chunks}
-  br i1 %new.more, label %start, label %round
+{starts(name, chunks, "block", "i8", "ptr %rest, i64 %number, i32 %new")}
 round:
   br label %look
 look:
@@ -152,7 +167,7 @@ look:
   %done = call i1 @llvm.coro.done(ptr %handle)
   br i1 %done, label %looked, label %alive
 alive:
-  %wait = getelementptr i8, ptr %waiting, i32 %chunk
+  %wait = getelementptr i8, ptr %records, i32 %chunk
   %waits = load i8, ptr %wait
   %at.barrier = icmp ne i8 %waits, 0
   br i1 %at.barrier, label %looked, label %turn
@@ -171,7 +186,7 @@ all.wait:
   br i1 %met.next, label %release, label %ended
 release:
   %open = phi i32 [ 0, %all.wait ], [ %open.next, %release ]
-  %open.wait = getelementptr i8, ptr %waiting, i32 %open
+  %open.wait = getelementptr i8, ptr %records, i32 %open
   store i8 0, ptr %open.wait
   %open.next = add i32 %open, 1
   %open.more = icmp ult i32 %open.next, {chunks}
