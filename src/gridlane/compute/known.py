@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gridlane.compute.ordering import in_order_of, side_stream_of_tensors
+from gridlane.compute.ordering import SideStream, in_order_of, side_stream_of_tensors
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
 from gridlane.cuda.interop.dlpack_read import IS_TENSOR, host_view
 from gridlane.cuda.kernels.batches import Repetition, repetition
@@ -98,14 +98,20 @@ class Repeatable:
     """A launch, or a call that may be one, which is made again natively once it has been seen to be
     a native launch: with the same bytes, without a look at its arguments."""
 
-    __slots__ = ("_count", "_floats", "_ready", "has_memory", "together")
+    __slots__ = ("_count", "_floats", "_ready", "has_memory", "together", "turn")
 
     def __init__(self) -> None:
+        self.turn = 0  # of calls that it is the first launch of
         self.together: Together | None = None  # with the launches behind it
         self.has_memory = False
         self._ready: Any = None
         self._floats: tuple[float, ...] = ()
         self._count = 0
+
+    @property
+    def ready(self) -> Any:
+        """The launch that is ready, or None."""
+        return self._ready
 
     def is_ready(self, args: tuple[Any, ...]) -> bool:
         """Whether a call with arguments has the bytes of the launch that is ready."""
@@ -190,21 +196,24 @@ class Together:
     Args:
         steps: the launches.
         args: of the call.
+
+    Attributes:
+        is_alone: whether each is to be made alone.
     """
 
-    __slots__ = ("_floats", "_is_alone", "_last", "_repetition", "_steps")
+    __slots__ = ("_floats", "_last", "_repetition", "_steps", "is_alone")
 
     def __init__(self, steps: Sequence[Step], args: tuple[Any, ...]) -> None:
         self._steps = tuple(steps)
         self._floats = tuple([n for n, each in enumerate(args) if each.__class__ is float])
         self._last: bytes | None = None
-        self._is_alone = False
+        self.is_alone = False
         self._repetition: Repetition | None = None
 
     def has_run(self, args: tuple[Any, ...]) -> bool:
         """Make the launches with the arguments of a call of the same key, or return that each is
         to be made alone. Hot."""
-        if self._is_alone:
+        if self.is_alone:
             return False
         bits = b"".join([_FLOAT(args[place]) for place in self._floats])
         if bits != self._last:
@@ -212,9 +221,17 @@ class Together:
             return False
         if self._repetition is None:
             self._repetition = repetition([each.launched(args) for each in self._steps])
-            self._is_alone = self._repetition is None
+            self.is_alone = self._repetition is None
         repeated = self._repetition
         return repeated is not None and repeated.has_run()
+
+    def run_for(self, args: tuple[Any, ...]) -> Callable[[], bool] | None:
+        """What makes the launches with these arguments, and returns whether it has; None if each is
+        to be made alone."""
+        bits = b"".join([_FLOAT(args[place]) for place in self._floats])
+        if self._repetition is None or bits != self._last:
+            return None
+        return self._repetition.has_run
 
 
 class LibraryCall(Repeatable):
@@ -251,6 +268,23 @@ def _span(array: Any) -> tuple[int, int] | None:
     strides = tuple([step * size for step in array.stride()])
     low, high = geometry.extent_of(tuple(array.shape), strides, size)
     return array.data_ptr() + low, array.data_ptr() + high
+
+
+def run_again(
+    key: tuple[Hashable, ...] | None,
+    device: Device,
+    steps: tuple[Repeatable, ...],
+    args: tuple[Any, ...],
+) -> None:
+    """Make the launches of a call with a key. Hot."""
+    if key and key[-1].__class__ is SideStream:
+        run_in_order(key[-1], device, steps, args)
+        return
+    together = steps[0].together if steps and device.host_visible else None
+    if together is not None and together.has_run(args):
+        return
+    for step in steps:
+        step.run(args)
 
 
 def run_in_order(

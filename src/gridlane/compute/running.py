@@ -13,6 +13,7 @@ import numpy as np
 
 import gridlane
 from gridlane.compute import kinds
+from gridlane.compute.again import calls, keep
 from gridlane.compute.alone import alone
 from gridlane.compute.checking import Bounds, require_numbers, shared_names
 from gridlane.compute.copying import on_device
@@ -34,13 +35,13 @@ from gridlane.compute.known import (
     are_torchs,
     key_of,
     on_host,
-    run_in_order,
+    run_again,
 )
 from gridlane.compute.libraries import Library, library_of
 from gridlane.compute.metadata import Metadata, check_device, metadata_of
 from gridlane.compute.model import Nest
 from gridlane.compute.on_stream import OnStream, refuse_captured
-from gridlane.compute.ordering import SideStream, in_order
+from gridlane.compute.ordering import in_order
 from gridlane.compute.polyhedra import Polyhedra
 from gridlane.compute.programs import Program
 from gridlane.compute.reading import read
@@ -116,7 +117,7 @@ class Compute:
         self._read(kernel)
         self._written = {each.write.name for each in self.nest.statements}
         self._programs: dict[Any, Program] = {}
-        self._known = Known()
+        self._known, self._calls = Known(), calls()
         self._orders: dict[Rates, tuple[Emitted, str]] = {}
         self._schedule: Schedule | None = None
         self._is_repeatable = device == "auto" and self.threshold is None and not self._is_checked
@@ -257,6 +258,8 @@ class Compute:
             ArgumentError: the arguments are not those of the function's types.
             DeviceError: STREAM_CAPTURE_IMPLICIT, this thread captures a stream; see ``on``.
         """
+        if not keywords and self._calls(*args):
+            return
         refuse_captured(self.nest.name)
         if keywords:
             args = self.bound(args, keywords)
@@ -315,22 +318,17 @@ class Compute:
             with gridlane.device(self.device):
                 self._run_here(args)
 
-    def _run_here(self, args: tuple[Any, ...]) -> None:
+    def _run_here(self, given: tuple[Any, ...]) -> None:
         device = current.device()
-        args = on_host(args) if device.host_visible else args
+        args = on_host(given) if device.host_visible else given
         key = key_of(device, args)
         steps = self._known.get(key)
         if steps is None:
             self._run(args, plain=False, key=key)
             return
-        if key and key[-1].__class__ is SideStream:
-            run_in_order(key[-1], device, steps, args)
-            return
-        together = steps[0].together if steps and device.host_visible else None
-        if together is not None and together.has_run(args):
-            return
-        for step in steps:
-            step.run(args)
+        run_again(key, device, steps, args)
+        if steps and not self._tuned and device.route != "queued":
+            keep(self._calls, device, given, steps)
 
     def _measured(self, args: tuple[Any, ...]) -> Compute | None:
         """The function of the schedule that was measured to be the fastest for such arguments; None
@@ -378,6 +376,7 @@ class Compute:
             tuning, made = tuned(self, _rates(self), args, seconds, most, tolerance)
         self._tuned[tuning.device, tuning.shapes] = made
         self._tuned_for.clear()
+        self._calls.forget()
         return tuning
 
     def with_choices(self, workgroup: tuple[int, ...] | None, hints: Hints) -> Compute:

@@ -15,7 +15,7 @@
 
 #include "_external_arrays.h"
 
-#define INTERFACE 10 /* as in launcher.py: a build of another source is not used */
+#define INTERFACE 11 /* as in launcher.py: a build of another source is not used */
 #define MOST_PROFILES 32
 #define MOST_OVER 256 /* of a tile program, which has one launcher for all grids */
 #define MOST_PARAMETERS 4096 /* bytes, the least that every device takes */
@@ -516,6 +516,7 @@ static void launcher_dealloc(Launcher *self)
 }
 
 #include "_tile_launches.h"
+#include "_calls.h"
 
 static PyMethodDef launcher_methods[] = {
     {"_select", (PyCFunction)launcher_select, METH_O | METH_STATIC,
@@ -569,13 +570,17 @@ PyMODINIT_FUNC PyInit__native(void)
     name_over = PyUnicode_InternFromString("_launch_over");
     name_num = PyUnicode_InternFromString("num");
     name_isnative = PyUnicode_InternFromString("isnative");
+    name_is_cpu = PyUnicode_InternFromString("is_cpu");
+    name_get_device = PyUnicode_InternFromString("get_device");
     PyObject *made = PyModule_Create(&module);
     if (made == NULL || !name_launch || !name_slowly || !name_by_name || !name_failed || !name_elsewhere ||
-        !name_over || !name_num || !name_isnative ||
+        !name_over || !name_num || !name_isnative || !name_is_cpu || !name_get_device ||
         intern_foreign_names() < 0)
         return NULL;
     if ((over_type = (PyTypeObject *)PyType_FromSpec(&over_spec)) == NULL ||
-        (ready_type = (PyTypeObject *)PyType_FromSpec(&ready_spec)) == NULL) {
+        (ready_type = (PyTypeObject *)PyType_FromSpec(&ready_spec)) == NULL ||
+        (calls_type = (PyTypeObject *)PyType_FromSpec(&calls_spec)) == NULL ||
+        PyModule_AddObjectRef(made, "Calls", (PyObject *)calls_type) < 0) {
         Py_DECREF(made);
         return NULL;
     }

@@ -62,7 +62,7 @@ from gridlane.launch.launcher_tiles import FIT, HOST, OWN, PARTS, TENSOR, Names,
 MOST_PROFILES = 32
 MOST_OVER = 256
 """Of a tile program, which has one launcher for all grids."""
-INTERFACE = 10
+INTERFACE = 11
 """That of the native launcher with this file; it changes with the arguments of any of its methods,
 and with what a matcher wants."""
 

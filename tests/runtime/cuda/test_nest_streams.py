@@ -1,8 +1,10 @@
+# ruff: noqa: F821  # extents are names that annotations define
 """Loop nests with torch's tensors: in the order of torch's current stream."""
 
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,8 +13,9 @@ import pytest
 from gridlane import cuda
 from gridlane.algorithms.caching import clear_all_caches
 from gridlane.algorithms.face import recipes
-from gridlane.compute import Tensor, compute, f32, grid, i64
+from gridlane.compute import Tensor, compute, f32, fused, grid, i64
 from gridlane.cuda.interop import dlpack_read
+from gridlane.profiler import figures
 
 N = 1024
 
@@ -132,3 +135,55 @@ def test_arrays_of_a_device_are_the_default_streams(machine, device, torch):
     for _ in range(5):
         nest(x, out)
     assert log(machine) == ["launch"]
+
+
+def rows(x: Tensor[i64, "M", "N"], out: Tensor[i64, "M"]):
+    for i in grid(M):
+        s = 0
+        for j in range(N):
+            s += x[i, j] * j
+        out[i] = 3 * s
+
+
+def test_memory_of_a_call_needs_the_order_of_the_default_stream(machine, device, torch):
+    nest, other = compute(rows), device.new_stream(True)
+    x, out = (OfTorch(np.ones(each, np.int64)) for each in ((2, 1 << 16), 2))
+    for number in range(24):
+        torch.handle = other.handle if number % 3 else 0
+        machine.clear_log()
+        nest(x, out)
+        assert is_ordered(machine) if torch.handle else log(machine) == ["launch"]
+        assert {each.stream for each in machine.launches} == {0}
+
+
+@pytest.mark.parametrize("make", [cuda.to_device, OfTorch])
+def test_equal_calls_need_no_python(machine, device, torch, make, monkeypatch):
+    """On the default stream, and those of torch's memory on its current one."""
+    nest, x, out = compute(doubled), make(np.ones(N, np.float32)), make(np.zeros(N, np.float32))
+    other = make(np.ones(N, np.float32))
+    for _ in range(6):
+        nest(x, out)
+    first = machine.launches[-1]
+    seen, own = [], type(nest).run_fastest
+    monkeypatch.setattr(
+        type(nest), "run_fastest", lambda self, args: seen.append(args) or own(self, args)
+    )
+    theirs = device.new_stream(True)
+    torch.handle = theirs.handle
+    nest(x, out)
+    used = torch.handle if make is OfTorch else 0
+    assert machine.launches[-1] == replace(first, stream=used) and not seen
+    torch.handle = 0
+    nest(x, out)
+    assert machine.launches[-1] == first and not seen
+    nest(other, out)
+    assert len(seen) == 1 and machine.launches[-1].params != first.params
+    with fused():
+        nest(x, out)
+        assert len(seen) == 2
+    assert machine.launches[-1].params == first.params
+    before = len(machine.launches)
+    monkeypatch.setattr(figures, "peaks", lambda device: None)
+    with cuda.profiling(show=False) as profile:
+        nest(x, out)
+    assert [row.calls for row in profile.kernels] == [1] and len(machine.launches) == before + 1
