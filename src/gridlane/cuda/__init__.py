@@ -17,6 +17,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from gridlane.core.config import config
 from gridlane.core.endings import at_its_end
 from gridlane.core.forks import fork_waits
 from gridlane.cuda.names import MODULES, STUBS, SUBMODULES, missing
@@ -62,3 +63,7 @@ def _public() -> list[str]:
 def __dir__() -> list[str]:
     own = {name for name in globals() if name.startswith("__")}
     return sorted({*own, *_public(), *SUBMODULES})
+
+
+if config().memory_manager:  # it allocates for each device that is opened
+    _imported(f"{__name__}.host.device")

@@ -15,7 +15,6 @@ Names of numba's module ``numba.cuda.cudadrv.driver`` are here as well: ``host_t
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 from gridlane.abi.python import names_of, resolve
@@ -28,7 +27,8 @@ def __getattr__(name: str) -> Any:
     if name in names_of("driver"):
         member = resolve("driver", name)
     else:
-        numba = import_module("gridlane.cuda.numba_compat.driver")
+        from gridlane.cuda.numba_compat import driver as numba
+
         member = vars(numba)[name] if name in numba.__all__ else resolve("driver", name)
     globals()[name] = member
     return member

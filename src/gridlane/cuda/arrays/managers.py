@@ -10,14 +10,12 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from importlib import import_module
 from typing import Any, NamedTuple
 
 from gridlane.core import dlpack_abi
-from gridlane.core.config import config
 from gridlane.core.device_errors import INVALID_VALUE, NOT_SUPPORTED, fail
 from gridlane.cuda.arrays import ipc, pointers
-from gridlane.launch import current, devices
+from gridlane.launch import current
 from gridlane.memory.accounting import deferred_frees
 from gridlane.memory.deferral import DEFERRAL
 from gridlane.memory.resource import (
@@ -372,14 +370,3 @@ def check_version(plugin: Any) -> None:
             f"the memory manager {plugin.__name__} has version {version} of the interface - "
             f"version {VERSION} required"
         )
-
-
-def _install_configured(device: Device) -> None:
-    """Install the plugin of NUMBA_CUDA_MEMORY_MANAGER, whose context is numba's."""
-    import_module("gridlane.cuda.host.device").install_configured(device)
-
-
-if config().memory_manager:
-    devices.at_opening.append(_install_configured)
-    for _device in devices.opened():
-        _install_configured(_device)

@@ -127,9 +127,10 @@ class Context(ProcessBound):
     @cached_property
     def handle(self) -> Any:
         """The CUcontext of CUDA's own interface: the device's primary one, which it retains."""
-        driver = import_module("gridlane.cuda.driver")
-        driver.cuInit(0)
-        return driver.cuDevicePrimaryCtxRetain(self.id)[1]
+        from gridlane.cuda import driver_calls
+
+        driver_calls.cuInit(0)
+        return driver_calls.cuDevicePrimaryCtxRetain(self.id)[1]
 
     @property
     def id(self) -> int:
@@ -577,3 +578,9 @@ def install_configured(native: Device) -> None:
             f"Failed to use the memory manager of {name}, which NUMBA_CUDA_MEMORY_MANAGER names: "
             f"{error}"
         ) from error
+
+
+if config().memory_manager:
+    devices.at_opening.append(install_configured)
+    for _opened in devices.opened():
+        install_configured(_opened)

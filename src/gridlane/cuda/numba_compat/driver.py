@@ -7,7 +7,7 @@ from typing import Any
 
 from gridlane.core.device_errors import device_error
 from gridlane.core.errors import DeviceError
-from gridlane.cuda import driver as binding
+from gridlane.cuda import driver_calls as binding
 from gridlane.cuda.arrays.ipc import IpcHandle
 from gridlane.cuda.arrays.managers import (
     BaseCUDAMemoryManager,
