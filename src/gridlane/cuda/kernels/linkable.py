@@ -283,7 +283,14 @@ def declare_device(
         )
     if abi not in ("numba", "c"):
         raise NotImplementedError(f"Unsupported ABI: {abi}; it is 'numba' or 'c'")
-    return ForeignFunction(name, signature, abi, links_of(link), load)
+    return ForeignFunction(name, signature, abi, links_of(link), load, _call)
+
+
+def _call(*call: Any) -> Any:
+    """Translate a call of such a function; this loads the frontend of PTX, 70 modules."""
+    from gridlane.frontends.foreign.calls import call_foreign
+
+    return call_foreign(*call)
 
 
 def load(links: tuple[Any, ...]) -> PtxModule:

@@ -111,6 +111,7 @@ class ForeignFunction:
         abi: one of ``abi.ABIS``.
         links: the code that defines it; where it is empty, that of the kernel.
         load: makes one PTX module of links.
+        call: translates a call, by the translator, this, the arguments and the keywords.
     """
 
     name: str
@@ -118,6 +119,7 @@ class ForeignFunction:
     abi: str
     links: tuple[Link, ...]
     load: Callable[[tuple[Link, ...]], Any]
+    call: Callable[..., Any]
 
     @property
     def __gridlane_foreign__(self) -> ForeignFunction:

@@ -8,7 +8,7 @@ import types
 from collections.abc import Callable
 from typing import Any, cast
 
-from gridlane.frontends.python.literals import BINARY
+from gridlane.frontends.foreign.python import BINARY
 from gridlane.frontends.triton.arithmetic import logical, negation
 from gridlane.frontends.triton.calling import call
 from gridlane.frontends.triton.casting import is_true

@@ -10,7 +10,7 @@ import types
 from typing import Any, cast
 
 from gridlane.core.encoding import NotEncodable, encode, frame
-from gridlane.frontends.python.reads import reads_of
+from gridlane.frontends.foreign.python import reads_of
 from gridlane.frontends.triton.carrying import assigned_names
 from gridlane.frontends.triton.constants import unwrapped
 from gridlane.frontends.triton.context import is_builtin

@@ -12,8 +12,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from gridlane.frontends.python.scope import lookup
-from gridlane.frontends.python.source import FunctionSource, source_of
+from gridlane.frontends.foreign.python import FunctionSource, lookup, source_of
 from gridlane.frontends.triton.constants import const, constexpr, unwrapped
 
 _CONSTANT = ("constexpr",)

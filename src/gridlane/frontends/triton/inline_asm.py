@@ -78,8 +78,7 @@ def _function(asm: str, results: list[str], operands: list[str]) -> Function:
     """The device function of the instructions."""
 
     def make() -> tuple[Module, Function]:
-        from gridlane.frontends.ptx.external_function import translate_foreign
-        from gridlane.frontends.ptx.module import parse_ptx
+        from gridlane.frontends.foreign.ptx import parse_ptx, translate_foreign
 
         foreign = translate_foreign(parse_ptx(_text(asm, results, operands)), "asm", {})
         for function in foreign.module.functions.values():

@@ -14,7 +14,7 @@ from typing import Any, cast
 from gridlane.core.argtypes import ArgType, scalar_of
 from gridlane.core.dtypes import DType, b1, f32, f64, i32
 from gridlane.core.options import KernelOptions
-from gridlane.frontends.python.libdevice_stubs import SIGNATURES
+from gridlane.frontends.foreign.python import SIGNATURES
 from gridlane.frontends.triton.context import Build, builtin
 from gridlane.frontends.triton.elementwise import apply
 from gridlane.frontends.triton.importing import imported
@@ -201,7 +201,7 @@ def _parameters(form: str) -> tuple[str, ...]:
 
 def _build(form: str) -> Build:
     """The IR of a function on values of its parameters' types."""
-    from gridlane.frontends.python.calls.libdevice import BUILDS, TYPES
+    from gridlane.frontends.foreign.dialect import BUILDS, TYPES
 
     results, _, params = _SIGNATURES.get(form, _DOUBLE_SUM).partition(":")
     emit = BUILDS.get(_SAME.get(form, form)) or _of_dialect(form)
@@ -216,7 +216,7 @@ def _build(form: str) -> Build:
 
 def _of_dialect(form: str) -> Callable[..., tuple[Value, ...]]:
     """A function that is written in the Python dialect."""
-    from gridlane.frontends.python import libdevice_functions as written
+    from gridlane.frontends.foreign.dialect import libdevice_functions as written
 
     plain = form.removesuffix("f")
     functions: dict[str, FunctionType] = {
@@ -246,7 +246,7 @@ def _imported(function: FunctionType, types: tuple[ArgType, ...], floats: str) -
     """A device function of the Python dialect, in the program's module."""
 
     def make() -> tuple[Module, Function]:
-        from gridlane.frontends.python.translation import translate_device
+        from gridlane.frontends.foreign.dialect import translate_device
 
         module, _ = translate_device(function, types, KernelOptions(floats=floats))
         bodies = [each.body for each in module.functions.values()]

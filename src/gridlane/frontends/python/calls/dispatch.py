@@ -87,10 +87,7 @@ def call(
         arguments, keywords = _values(t, arguments, keywords)
     foreign = foreign_of(target)
     if foreign is not None:
-        # It loads the frontend of PTX, 70 modules, which few kernels need.
-        from gridlane.frontends.python.external_functions import call_foreign
-
-        return call_foreign(t, foreign, arguments, keywords)
+        return foreign.call(t, foreign, arguments, keywords)
     if is_from_buffer(target) and len(arguments) == 1 and not keywords:
         return from_buffer(t, arguments[0])
     if isinstance(target, ConstantFunction):

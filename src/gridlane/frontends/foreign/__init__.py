@@ -1,0 +1,1 @@
+"""What a frontend has of others: the one place where they meet."""
