@@ -16,7 +16,7 @@ from gridlane.frontends.cuda_cpp.overlay import overlay
 from gridlane.frontends.cuda_cpp.source_and_ptx import with_table
 
 _CUDA = ("-x", "cuda", "-nocudainc", "-nocudalib", *SDK)
-_MANAGED = (  # clang has managed variables for HIP alone; see gridlane/managed.h
+_MANAGED = (  # clang has managed variables for HIP alone; see managed.h
     "-x",
     "hip",
     "-nogpuinc",
@@ -29,6 +29,7 @@ _MANAGED = (  # clang has managed variables for HIP alone; see gridlane/managed.
     "-Xclang",
     "nvptx64-nvidia-cuda",
 )
+_HEADER = Path(__file__).with_name("managed.h")
 _ALWAYS = (
     "--cuda-host-only",
     "--no-offload-new-driver",
@@ -82,6 +83,7 @@ def cuda(
         *(["-Xclang", "-fgpu-default-stream=per-thread", PER_THREAD] if command.per_thread else []),
         "-include",
         "gridlane/runtime.h",  # in front of the user's
+        *(["-include", str(_HEADER)] if language is _MANAGED else []),
         *(word for word in source.options if word[:2] in ("-D", "-U", "-I")),
         *_other(command.both),
         *optimised(command.host),

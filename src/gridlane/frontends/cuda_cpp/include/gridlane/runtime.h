@@ -70,9 +70,7 @@
 #ifdef GRIDLANE_PROGRAM
 #define GRIDLANE_VECTOR_TYPES
 #include <cuda_runtime.h>
-#ifdef GRIDLANE_MANAGED
-#include "gridlane/managed.h"
-#else
+#ifndef GRIDLANE_MANAGED
 extern "C" unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared = 0,
                                                 cudaStream_t stream = 0);  // what <<<>>> calls
 #endif
