@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 import gridlane
-from gridlane.compute.known import Repeatable, count_again
+from gridlane.compute.known import Repeatable, are_torchs, count_again
 from gridlane.compute.ordering import SideStream, in_order_of, side_stream
 from gridlane.core.device_errors import CAPTURE_IMPLICIT, INVALID_HANDLE, NOT_CAPTURED, fail
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
@@ -89,7 +89,7 @@ class OnStream:
         device = current.device()
         if stream.device is device and device.route == "native":
             steps = self._function.known_on(stream, args)
-            done = count_again(steps, args, stream.handle) if steps else 0
+            done = _count_ready(stream, steps, args) if steps else 0
             if done:
                 self._finish(stream, steps[done:], args)
                 return
@@ -130,6 +130,18 @@ class OnStream:
                 )
         with redirected(stream, self._name):
             self._function.run_fastest(args)
+
+
+def _count_ready(stream: Any, steps: tuple[Repeatable, ...], args: Arguments) -> int:
+    """Make the launches of a call on a stream, or in its order, if all are ready; return how many
+    were made."""
+    if not stream.apart or are_torchs(steps, args):
+        return count_again(steps, args, stream.handle)
+    if stream.capturing or not all(each.is_ready(args) for each in steps):
+        return 0
+    device = stream.device
+    with in_order_of(SideStream(stream.handle), device):
+        return count_again(steps, args, device.default_stream.handle)
 
 
 @contextmanager

@@ -74,12 +74,10 @@ def in_order_of(stream: SideStream, device: Device) -> Generator[None]:
     side, default = device.stream_at(stream.handle), device.default_stream
     # A wait is for what was recorded before it, so an event serves again at once.
     events = _events_of(device)
-    event = events.pop() if events else device.new_event(False)
-    event.record(side)
-    event.wait(default)
+    event: Any = events.pop() if events else device.new_event(False)
+    event.order(side, default)
     try:
         yield
     finally:
-        event.record(default)
-        event.wait(side)
+        event.order(default, side)
     events.append(event)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import cached_property, partial, update_wrapper
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +32,6 @@ from gridlane.compute.known import (
     LibraryCall,
     Repeatable,
     Steps,
-    are_torchs,
     key_of,
     on_host,
     run_again,
@@ -289,13 +288,12 @@ class Compute:
         return OnStream(self, stream)
 
     def known_on(self, stream: Stream, args: tuple[Any, ...]) -> tuple[Repeatable, ...]:
-        """The launches of a call like one before that need no order but a stream's of a GPU; () if
-        there are none. Hot."""
+        """The launches of a call like one before on a stream of a GPU; () if there are none.
+        Hot."""
         device = stream.device
         if device.route != "native" or self.threshold is not None or self._tuned:
             return ()
-        steps = self._known.get(key_of(device, args, in_order=False)) or ()
-        return () if cast("Any", stream).apart and not are_torchs(steps, args) else steps
+        return self._known.get(key_of(device, args, in_order=False)) or ()
 
     def run_fastest(self, args: tuple[Any, ...]) -> None:
         """Compute by the schedule that was measured to be the fastest."""

@@ -13,6 +13,7 @@ from tests.fake_cuda.kernels import artifact
 
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.cuda import open_device
+from gridlane.runtime.drivers.cuda import stream as stream_module
 
 PARAMS = struct.pack("<Qq", 0, 1)
 
@@ -310,3 +311,32 @@ def test_launches_keep_their_arguments_on_a_stream_apart(machine, device):
     stream.synchronize()
     assert alive() is None
     assert [launch.stream for launch in machine.launches] == [stream.handle]
+
+
+@pytest.mark.parametrize("is_quick", [True, False])
+def test_the_order_of_two_streams(machine, device, monkeypatch, is_quick):
+    if not is_quick:
+        monkeypatch.setattr(stream_module, "ordering", lambda: None)
+    one, other, event = device.new_stream(True), device.new_stream(True), device.new_event(False)
+    machine.clear_log()
+    for _ in range(2):
+        event.order(one, other)
+    assert [each for each in machine.calls if "Event" in each] == [
+        "cuEventRecord", "cuStreamWaitEvent",
+    ] * 2  # fmt: skip
+    assert event.query()
+    for function in ("cuEventRecord", "cuStreamWaitEvent"):
+        machine.fail(function, 400)
+        with pytest.raises(DeviceError, match=rf"\(400\).*{function}"):
+            event.order(one, other)
+    event.order(one, other)
+
+
+def test_the_order_of_a_stream_that_is_captured(machine, device):
+    one, other, event = device.new_stream(True), device.new_stream(True), device.new_event(False)
+    one.begin_capture()
+    event.order(one, other)
+    assert other.capturing and event.capture is one.capture
+    event.order(other, one)
+    one.end_capture()
+    assert not one.capturing and not other.capturing

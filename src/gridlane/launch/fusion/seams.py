@@ -22,7 +22,7 @@ _STREAM = (
     "drain", "query", "begin_capture", "end_capture", "append_all",
 )  # fmt: skip
 _DEVICE = "upload", "download", "copy", "fill", "synchronize", "reset", "export_memory"
-_EVENT = "record", "wait", "synchronize", "query", "elapsed_ms"
+_EVENT = "record", "wait", "order", "synchronize", "query", "elapsed_ms"
 _GRAPHS = ("gridlane.runtime.drivers.cuda.graph", "CudaExecutable", ("launch",))
 
 

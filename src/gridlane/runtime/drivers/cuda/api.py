@@ -119,6 +119,20 @@ def waiting() -> tuple[Callable[[int], int], Callable[[], int]]:
     return stream, library_object.cuCtxSynchronize
 
 
+@cache
+def ordering() -> tuple[Callable[[int, int], int], Callable[[int, int, int], int]] | None:
+    """cuEventRecord of numbers of an event and a stream, and cuStreamWaitEvent of a stream, an
+    event and 0, each returning its code; None where the driver's library is not found. Calls by
+    cuda-bindings take several times as long."""
+    library_object = library()
+    if library_object is None:
+        return None
+    record, wait = library_object.cuEventRecord, library_object.cuStreamWaitEvent
+    record.argtypes = ctypes.c_void_p, ctypes.c_void_p
+    wait.argtypes = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint
+    return record, wait
+
+
 HOST_FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 """The type of a host function that the driver calls in stream order, with a number."""
 

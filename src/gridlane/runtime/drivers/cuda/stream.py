@@ -19,6 +19,7 @@ from gridlane.runtime.drivers.cuda.api import (
     answer,
     bindings,
     host_launcher,
+    ordering,
     waiting,
 )
 from gridlane.runtime.drivers.cuda.context import Context
@@ -364,6 +365,23 @@ class CudaEvent:
         stream.context.call("cuStreamWaitEvent", stream.native, self.native, 0)
         if self.capture is not None and stream.capture is None:
             self.capture.join(stream)  # as the driver does
+
+    def order(self, before: CudaStream, after: CudaStream) -> None:
+        """Order the later work of a stream behind the work of another one so far. Hot."""
+        context, quick = self.context, ordering()
+        if quick is None or context.captures or context.residents:
+            self.record(before)
+            self.wait(after)
+            return
+        record, wait = quick
+        context.enter()
+        event = self.handle
+        code, name = record(event, before.handle), "cuEventRecord"
+        if not code:
+            self.recorded, self.capture = True, None
+            code, name = wait(after.handle, event, 0), "cuStreamWaitEvent"
+        if code:
+            raise context.explained(device_error(code, name))
 
     def elapsed_ms(self, end: CudaEvent) -> float:
         """Milliseconds of the device's clock from this event to ``end``.
