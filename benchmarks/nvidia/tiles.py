@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import ml_dtypes
 import numpy as np
 from benchmarks import results
-from benchmarks.nvidia import tile_launches
+from benchmarks.nvidia import tile_launches, tile_library
 
 KERNELS = Path(__file__).with_name("tile_kernels.py")
 Run = Callable[[], Any]
@@ -81,6 +81,9 @@ def loaded(triton: ModuleType, language: ModuleType, name: str) -> ModuleType:
             else:
                 sys.modules[each] = before
     return module
+
+
+Maker = Callable[[], Case]
 
 
 class Sides:
@@ -369,7 +372,7 @@ def _torchs_rows(torch: Any, name: str, x: Any, others: list[Any], columns: int)
 # ---- all
 
 
-def cases(sides: Sides) -> Iterator[tuple[str, Callable[[], Case]]]:
+def cases(sides: Sides) -> Iterator[tuple[str, Maker]]:
     """The cases by name."""
     small = sides.small
     for kind in ELEMENTS:
@@ -395,6 +398,7 @@ def cases(sides: Sides) -> Iterator[tuple[str, Callable[[], Case]]]:
         for columns in (100, 128) if small else (1024, 4096, 8192, 32768):
             rows = 3 if small else (1 << 27) // columns
             yield f"{name} {columns}", partial(rows_of, sides, name, rows, columns)
+    yield from tile_library.cases(sides)
 
 
 def difference(case: Case) -> float:
