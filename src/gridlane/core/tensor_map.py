@@ -25,9 +25,9 @@ FIT_EXTENT = (1 << 31) - 1
 MOST_SPAN, MOST_STEP = 256, 8
 """The most elements of the box along a dimension, and the greatest step."""
 
-ADDRESS, RANK, TYPE, INTERLEAVE, SWIZZLE, FILL = 0, 8, 12, 16, 20, 24
-"""Where the address begins, a u64, and words: the rank less 1, and numbers of CUDA's enumerations.
-``SWIZZLE`` is 1 for 32 bytes, 2 for 64, 3 for 128."""
+ADDRESS, RANK, TYPE, INTERLEAVE, SWIZZLE, FILL, ROOM = 0, 8, 12, 16, 20, 24, 28
+"""Where the address begins, a u64, and words: the rank less 1, numbers of CUDA's enumerations, and
+the bytes of memory behind the tensor. ``SWIZZLE`` is 1 for 32 bytes, 2 for 64, 3 for 128."""
 
 EXTENTS, BOX, STEPS, STRIDES = 32, 52, 72, 96
 """Where five words of extents begin (0 is 2**32), of the box and of steps; and four u64 of byte
@@ -76,6 +76,7 @@ class TensorMap:
         box: elements that the box spans; every ``steps``-th of them is copied.
         swizzle: 0, or 1 to 3 for 32 to 128 bytes.
         nan: elements outside of the tensor are NaN, and not 0.
+        room: bytes behind the last line of the tensor that are known to be memory, below ``ALIGN``.
     """
 
     address: int
@@ -86,6 +87,14 @@ class TensorMap:
     steps: tuple[int, ...]
     swizzle: int = 0
     nan: bool = False
+    room: int = 0
+
+    @property
+    def size(self) -> int:
+        """Bytes from the first element to the end of the last one."""
+        steps = self.element.size, *self.strides
+        far = sum((n - 1) * step for n, step in zip(self.extents, steps, strict=True))
+        return far + self.element.size
 
     @property
     def problem(self) -> str:
@@ -114,7 +123,7 @@ class TensorMap:
         words[ADDRESS // 4 : ADDRESS // 4 + 2] = np.array([self.address], np.uint64).view(np.uint32)
         for place, value in ((RANK, rank - 1), (TYPE, self.element), (SWIZZLE, self.swizzle)):
             words[place // 4] = value
-        words[FILL // 4] = int(self.nan)
+        words[FILL // 4], words[ROOM // 4] = int(self.nan), self.room
         for place, values in ((EXTENTS, self.extents), (BOX, self.box), (STEPS, self.steps)):
             words[place // 4 : place // 4 + rank] = [value & 0xFFFFFFFF for value in values]
         strides = np.array([*self.strides, 0, 0, 0, 0][:4], np.uint64)
@@ -147,6 +156,7 @@ class TensorMap:
             steps=tuple(max(1, each) for each in numbers(STEPS)),
             swizzle=int(words[SWIZZLE // 4]),
             nan=bool(words[FILL // 4]),
+            room=min(int(words[ROOM // 4]), ALIGN - 1),
         )
 
 

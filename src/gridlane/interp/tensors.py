@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from gridlane.core.frozen import frozen
-from gridlane.core.tensor_map import ALIGN, SIZE, SWIZZLES, Element, TensorMap
+from gridlane.core.tensor_map import ALIGN, SIZE, Element, TensorMap
 from gridlane.interp.atomic import read_modify_write
 from gridlane.interp.mbarriers import complete
 from gridlane.interp.memory import Fault
@@ -37,9 +38,10 @@ class _Box:
 
 
 def _boxes(
-    frame: Frame, mask: Array, start: Array, map_: Array, coordinates: tuple[Array, ...]
-) -> Iterator[tuple[int, _Box]]:
-    """The box of each active lane, one after the other."""
+    frame: Frame, mask: Array, start: Array, map_: Array, coordinates: tuple[Array, ...],
+    chunks: bool,
+) -> Iterator[tuple[int, _Box]]:  # fmt: skip
+    """The box of each active lane, one after the other; see ``_box``."""
     for lane in np.flatnonzero(mask):
         data = frame.block.launch.memory.bytes_at(int(map_[lane]), SIZE).tobytes()
         try:
@@ -52,10 +54,33 @@ def _boxes(
         if int(start[lane]) % tensors.BOX_ALIGN:
             text = f"a box begins at a multiple of {tensors.BOX_ALIGN} bytes of shared memory"
             raise Fault(int(mask[:lane].sum()), text)
-        yield int(lane), _box(of, int(start[lane]), [int(each[lane]) for each in coordinates])
+        corner = [int(each[lane]) for each in coordinates]
+        if corner[0] * of.element.size % ALIGN:
+            text = f"a box begins at a multiple of {ALIGN} bytes of a line, not at {corner[0]}"
+            raise Fault(int(mask[:lane].sum()), text)
+        if chunks and min(corner) < 0:
+            text = f"a box is stored at a corner of no negative coordinate, not at {tuple(corner)}"
+            raise Fault(int(mask[:lane].sum()), text)
+        yield int(lane), _box(of, int(start[lane]), corner, chunks)
 
 
-def _box(of: TensorMap, start: int, corner: list[int]) -> _Box:
+@contextmanager
+def _by(mask: Array, lane: int) -> Generator[None]:
+    """Accesses of many elements by one lane, which faults are of."""
+    try:
+        yield
+    except Fault as fault:
+        raise Fault(int(mask[:lane].sum()), str(fault)) from None
+
+
+def _box(of: TensorMap, start: int, corner: list[int], chunks: bool) -> _Box:
+    """The elements of a box.
+
+    Args:
+        chunks: what follows a line that ends inside of a chunk of ``ALIGN`` bytes is in the tensor.
+    """
+    chunk = ALIGN // of.element.size if chunks else 1
+    extents = -(-of.extents[0] // chunk) * chunk, *of.extents[1:]
     steps = (1, *of.steps[1:])
     counts = [-(-span // step) for span, step in zip(of.box, steps, strict=True)]
     index = np.indices(counts[::-1]).reshape(len(counts), -1)[::-1]
@@ -63,7 +88,7 @@ def _box(of: TensorMap, start: int, corner: list[int]) -> _Box:
     strides = (of.element.size, *of.strides)
     for n, (place, step) in enumerate(zip(index, steps, strict=True)):
         moved = corner[n] + place * step
-        inside &= (moved >= 0) & (moved < of.extents[n])
+        inside &= (moved >= 0) & (moved < extents[n])
         there = there + moved * strides[n]
     inner = counts[0] * of.element.size
     pitch = 16 << of.swizzle if of.swizzle else inner
@@ -94,15 +119,12 @@ def loaded(
 ) -> Iterator[tuple[int, Array, Array]]:
     """Each active lane, with the places of its box in shared memory and the elements for them."""
     memory = frame.block.launch.memory
-    for lane, box in _boxes(frame, mask, start, map_, coordinates):
-        inner = int(coordinates[0][lane]) * box.of.element.size
-        if box.of.swizzle == SWIZZLES[128] and inner % ALIGN:
-            text = f"a box with a swizzle of 128 bytes begins at a multiple of {ALIGN} bytes"
-            raise Fault(int(mask[:lane].sum()), text)
+    for lane, box in _boxes(frame, mask, start, map_, coordinates, False):
         fill = np.iinfo(box.bits).max if box.of.nan else 0
         values = np.full(len(box.there), fill, box.bits)
         if box.inside.any():
-            values[box.inside] = memory.gather(box.there[box.inside], box.bits)
+            with _by(mask, lane):
+                values[box.inside] = memory.gather(box.there[box.inside], box.bits)
         if box.of.element is Element.TF32:
             finite = (values & np.uint32(0x7F800000)) != 0x7F800000
             nearest = (values + np.uint32(0x1000)) & np.uint32(0xFFFFE000)
@@ -119,11 +141,12 @@ def _store(
     *coordinates: Array,
 ) -> None:
     memory = frame.block.launch.memory
-    for _, box in _boxes(frame, mask, start, map_, coordinates):
+    for lane, box in _boxes(frame, mask, start, map_, coordinates, True):
         if not box.inside.any():
             continue
-        values = memory.gather(box.shared[box.inside], box.bits)
-        memory.scatter(box.there[box.inside], values)
+        with _by(mask, lane):
+            values = memory.gather(box.shared[box.inside], box.bits)
+            memory.scatter(box.there[box.inside], values)
 
 
 def _reduce(
@@ -135,15 +158,16 @@ def _reduce(
     *coordinates: Array,
 ) -> None:
     memory = frame.block.launch.memory
-    for lane, box in _boxes(frame, mask, start, map_, coordinates):
+    for lane, box in _boxes(frame, mask, start, map_, coordinates, True):
         kind = dict(tensors.REDUCTIONS[op.kind]).get(box.of.element)
         if kind is None:
             text = f"elements {box.of.element.name} have no reduction {op.kind.value}"
             raise Fault(int(mask[:lane].sum()), text)
-        values = memory.gather(box.shared[box.inside], numpy_of(kind))
         where = box.there[box.inside]
-        if len(where):
-            read_modify_write(frame, op.kind, np.ones(len(where), np.bool_), where, values)
+        with _by(mask, lane):
+            values = memory.gather(box.shared[box.inside], numpy_of(kind))
+            if len(where):
+                read_modify_write(frame, op.kind, np.ones(len(where), np.bool_), where, values)
 
 
 def _nothing(frame: Frame, op: Op, mask: Array) -> None:

@@ -162,11 +162,11 @@ def numbers(kind: Any, shape: Sequence[int]) -> np.ndarray:
 CASES: list[tuple[Any, tuple[int, ...], tuple[int, ...], tuple[int, ...], int, bool, Any]] = [
     (np.float16, (20, 80), (64, 8), (8, 3), 3, False, ()),
     (np.float16, (20, 80), (64, 8), (40, -3), 3, True, ()),
-    (BF16, (9, 48), (16, 5), (-7, 6), 1, True, ()),
-    (np.float32, (7, 12), (8, 4), (9, 5), 2, False, ()),
-    (np.uint8, (80,), (48,), (-5,), 0, False, ()),
-    (np.uint16, (3, 5, 24), (16, 3, 2), (-3, 1, 2), 0, False, ()),
-    (np.float64, (4, 6, 6), (4, 5, 3), (1, -1, 0), 0, True, (1, 2, 3)),
+    (BF16, (9, 48), (16, 5), (-8, 6), 1, True, ()),
+    (np.float32, (7, 12), (8, 4), (8, 5), 2, False, ()),
+    (np.uint8, (80,), (48,), (-16,), 0, False, ()),
+    (np.uint16, (3, 5, 24), (16, 3, 2), (-8, 1, 2), 0, False, ()),
+    (np.float64, (4, 6, 6), (4, 5, 3), (2, -1, 0), 0, True, (1, 2, 3)),
 ]
 
 
@@ -197,20 +197,45 @@ def test_loads(device: str, case: Any) -> None:
     np.testing.assert_array_equal(made.view(np.uint8), wanted)
 
 
-def test_loads_that_begin_at_no_multiple_of_16_bytes() -> None:
-    """A GPU ends such a launch, if boxes have a swizzle of 128 bytes."""
-    current.choose(get_device("interp"))
-    whole = cuda.to_device(numbers(np.float16, (20, 80)))
-    _, description = encoded(numbers(np.float16, (20, 80)), (64, 8), 3, False, (), whole.address)
-    text = LOADS.format(bytes=1024, rank=2, place="%r1, %r2")
-    with pytest.raises(KernelError, match="begins at a multiple of 16 bytes"):
-        launch(text, "load", description, np.zeros(SHARED // 4, np.uint32), (4, 0))
+@pytest.mark.parametrize("device", ON)
+@pytest.mark.parametrize("swizzle", range(4))
+def test_boxes_that_begin_at_no_multiple_of_16_bytes(device: str, swizzle: int) -> None:
+    """An H200 ends such launches with an illegal instruction."""
+    current.choose(get_device(device))
+    array = numbers(np.float16, (20, 80))
+    whole = cuda.to_device(array)
+    _, description = encoded(array, (8 << swizzle, 8), swizzle, address=whole.address)
+    texts = [LOADS.format(bytes=128 << swizzle, rank=2, place="%r1, %r2")]
+    for opcode, kind in (("cp.async.bulk.tensor", ""), ("cp.reduce.async.bulk.tensor", ".add")):
+        texts.append(STORES.format(opcode=opcode, kind=kind, rank=2, place="%r1, %r2"))
+    for text in texts:
+        name = "load" if "load(" in text else "store"
+        for corner in (4, -1):
+            with pytest.raises(GridlaneError, match="begins at a multiple of 16 bytes"):
+                launch(text, name, description, np.zeros(SHARED // 4, np.uint32), (corner, 0))
+    np.testing.assert_array_equal(whole.copy_to_host(), array)
+
+
+@pytest.mark.parametrize("device", ON)
+@pytest.mark.parametrize("corner", [(-8, 0), (0, -1), (8, -20)])
+def test_stores_at_negative_coordinates(device: str, corner: tuple[int, int]) -> None:
+    """An H200 ends such launches with an illegal instruction."""
+    current.choose(get_device(device))
+    array = numbers(np.float16, (20, 80))
+    whole = cuda.to_device(array)
+    _, description = encoded(array, (16, 8), address=whole.address)
+    for opcode, kind in (("cp.async.bulk.tensor", ""), ("cp.reduce.async.bulk.tensor", ".add")):
+        text = STORES.format(opcode=opcode, kind=kind, rank=2, place="%r1, %r2")
+        with pytest.raises(GridlaneError, match="stored at a negative coordinate"):
+            launch(text, "store", description, np.zeros(SHARED // 4, np.uint32), corner)
+    np.testing.assert_array_equal(whole.copy_to_host(), array)
 
 
 @pytest.mark.parametrize("device", ON)
 @pytest.mark.parametrize("case", CASES[:6], ids=lambda case: f"{np.dtype(case[0])}-{case[2]}")
 def test_stores(device: str, case: Any) -> None:
     kind, shape, box, corner, swizzle, _, _ = case
+    corner = tuple([max(0, each) for each in corner])
     current.choose(get_device(device))
     array = numbers(kind, shape)
     whole = cuda.to_device(array)
@@ -230,6 +255,74 @@ def test_stores(device: str, case: Any) -> None:
             wanted[at] = new[index]
     np.testing.assert_array_equal(whole.copy_to_host(), wanted)
     assert (wanted != array).any()
+
+
+ENDS: list[tuple[Any, tuple[int, ...], tuple[int, ...], tuple[int, ...], int, int]] = [
+    (np.uint8, (77,), (32,), (48,), 0, 3),
+    (np.float16, (8, 470), (64, 8), (448, 0), 0, 4),
+    (np.float16, (8, 470), (64, 8), (448, 0), 3, 4),
+    (np.float16, (8, 470), (8, 8), (464, 0), 0, 4),
+    (np.float16, (8, 470), (8, 8), (472, 0), 0, 0),
+    (np.float16, (8, 3), (8, 4), (0, 2), 0, 10),
+    (BF16, (9, 50), (16, 4), (48, 4), 0, 12),
+    (np.uint16, (4, 5, 21), (16, 3, 2), (8, 3, 2), 0, 6),
+    (np.float32, (9, 15), (8, 8), (8, 1), 0, 4),
+    (np.float64, (4, 7), (4, 4), (4, 1), 0, 8),
+]
+"""Boxes over ends of lines, and the bytes behind each that an H200 changed."""
+
+
+@pytest.mark.parametrize("device", ON)
+@pytest.mark.parametrize("kind", ["", ".add"])
+@pytest.mark.parametrize("case", ENDS, ids=lambda case: f"{np.dtype(case[0])}-{case[1]}-{case[4]}")
+def test_chunks_behind_lines(device: str, kind: str, case: Any) -> None:
+    dtype, shape, box, corner, swizzle, behind = case
+    if kind and dtype in (np.uint8, np.uint16):
+        return
+    current.choose(get_device(device))
+    size = np.dtype(dtype).itemsize
+    columns = -(-shape[-1] * size // 16) * 16 // size + 16 // size
+    array = numbers(dtype, (*shape[:-1], columns))
+    whole = cuda.to_device(array)
+    _, description = encoded(array[..., : shape[-1]], box, swizzle, address=whole.address)
+    new = (numbers(dtype, box[::-1]) + dtype(3)).astype(dtype)
+    rows, places = arranged(new, swizzle)
+    words = np.zeros(16384 if swizzle else SHARED, np.uint8)
+    words[places] = rows
+    place = ", ".join(f"%r{n + 1}" for n in range(len(shape)))
+    opcode = "cp.reduce.async.bulk.tensor" if kind else "cp.async.bulk.tensor"
+    text = STORES.format(opcode=opcode, kind=kind, rank=len(shape), place=place)
+    text = text.replace("4096", "8192").replace("1024;", "2048;")
+    launch(text, "store", description, np.resize(words, 8192), corner)
+    wanted = array.copy()
+    end = shape[-1] + behind // size
+    for index in np.ndindex(*new.shape):
+        at = tuple(n + first for n, first in zip(index, corner[::-1], strict=True))
+        if at[-1] < end and all(n < extent for n, extent in zip(at[:-1], shape, strict=False)):
+            wanted[at] = wanted[at] + new[index] if kind else new[index]
+    np.testing.assert_array_equal(whole.copy_to_host(), wanted)
+    changed = (wanted != array)[..., shape[-1] :].any()
+    assert changed == (behind > 0)
+
+
+def test_chunks_behind_the_last_line() -> None:
+    """Of an array that has no memory there: the interpreter refuses it, the CPU leaves it."""
+    for device in ON:
+        current.choose(get_device(device))
+        array = np.zeros(90, np.uint8)
+        whole = cuda.to_device(array)
+        _, description = encoded(array[:77], (32,), address=whole.address)
+        text = STORES.format(opcode="cp.async.bulk.tensor", kind="", rank=1, place="%r1")
+        words = np.full(SHARED, 7, np.uint8)
+        launch(text, "store", description, words, (64,))
+        assert (whole.copy_to_host()[64:80] == 7).all()
+        _, description = encoded(array, (32,), address=whole.address)
+        if device == "interp":
+            with pytest.raises(KernelError, match="byte 90 of the array of 90 bytes"):
+                launch(text, "store", description, words, (80,))
+        else:
+            launch(text, "store", description, words, (80,))
+            assert (whole.copy_to_host()[80:] == 7).all()
 
 
 REDUCTIONS: list[tuple[str, Any, Any]] = [
@@ -262,9 +355,11 @@ def test_reductions(device: str, name: str, kind: Any, change: Any) -> None:
     text = STORES.format(
         opcode="cp.reduce.async.bulk.tensor", kind=f".{name}", rank=2, place="%r1, %r2"
     )
-    launch(text, "store", description, words, (12, 3))
+    inside = 16 // new.itemsize
+    first = 16 - inside
+    launch(text, "store", description, words, (first, 3))
     wanted = array.copy()
-    wanted[3:, 12:] = change(array[3:, 12:], new[:3, :4])
+    wanted[3:, first:] = change(array[3:, first:], new[:3, :inside])
     np.testing.assert_array_equal(whole.copy_to_host(), wanted)
 
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 
 from gridlane.core.dtypes import b1, u32
-from gridlane.core.tensor_map import ALIGN, TensorMap
 from gridlane.interp import clusters, machine, warpgroups
 from gridlane.interp import tensors as copies_of_boxes
 from gridlane.ir.builder import Builder
@@ -100,9 +98,7 @@ class LateStores:
 
     def _values(self, frame: Any, mask: Any, start: Any, map_: Any, corner: Any) -> Any:
         memory = frame.block.launch.memory
-        for lane, known in copies_of_boxes._boxes(frame, mask, start, map_, tuple(corner)):
-            first = [int(each[lane]) for each in corner]
-            box = copies_of_boxes._box(_in_chunks(known.of), int(start[lane]), first)
+        for _, box in copies_of_boxes._boxes(frame, mask, start, map_, tuple(corner), True):
             values = memory.gather(box.shared[box.inside], box.bits)
             yield memory, box.there[box.inside], values
 
@@ -120,13 +116,6 @@ class LateStores:
         assert not any(unread), "shared memory ends before it is read"
         for who in [*self.read]:
             self.write(who)
-
-
-def _in_chunks(of: TensorMap) -> TensorMap:
-    """A tensor whose lines are whole chunks of 16 bytes."""
-    columns, *others = of.extents
-    chunk = ALIGN // of.element.size
-    return replace(of, extents=(-(-columns // chunk) * chunk, *others))
 
 
 @contextmanager

@@ -6,12 +6,16 @@ compiles the PTX.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gridlane.abi import raw
+from gridlane.abi.calls.pointers import at
 from gridlane.abi.calls.registry import implements
 from gridlane.abi.failure import INVALID_VALUE, NOT_SUPPORTED, fail
 from gridlane.abi.state import contexts
 from gridlane.abi.struct import Struct
 from gridlane.core.tensor_map import ALIGN, MOST_DIMENSIONS, Element, TensorMap
+from gridlane.launch import current
 from gridlane.modules.native import compiles_ptx
 
 _PLAIN = Element.F32_FTZ, Element.TF32_FTZ
@@ -62,8 +66,17 @@ def encode(
     if problem:
         fail(INVALID_VALUE, problem)
     description = TensorMap(*described, (1, *steps[1:]), swizzle, bool(fill))
-    new_struct.fill(description.encode())
+    new_struct.fill(replace(description, room=_room(description)).encode())
     return new_struct
+
+
+def _room(of: TensorMap) -> int:
+    """The bytes behind a tensor that are of its allocation, below ``ALIGN``; 0 if none is known."""
+    found = at(of.address) or current.device().memory.find(of.address, 1)
+    if found is None:
+        return 0
+    left = found.address + found.size - of.address - of.size
+    return min(max(left, 0), ALIGN - 1)
 
 
 def _check_numbers(kind: int, interleave: int, swizzle: int, promotion: int, fill: int) -> None:

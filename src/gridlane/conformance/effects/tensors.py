@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,13 +12,13 @@ from gridlane.conformance.effects.making import THREADS, case, out
 from gridlane.conformance.kernels import Kernel
 from gridlane.core.dtypes import b1, i32, u8, u32, u64
 from gridlane.core.frozen import frozen
-from gridlane.core.tensor_map import SIZE, Element, TensorMap
+from gridlane.core.tensor_map import ALIGN, SIZE, Element, TensorMap
 from gridlane.ir.op import Op
 from gridlane.ir.ops import grid, memory, tensors
 from gridlane.ir.ops.atomic import AtomicKind
 from gridlane.ir.ops.clusters import TensorMulticast
 from gridlane.ir.ops.mbarriers import MbarrierArrive, MbarrierInit, MbarrierPassed
-from gridlane.ir.ops.shared_matrix import ALIGN
+from gridlane.ir.ops.shared_matrix import ALIGN as SHARED_ALIGN
 from gridlane.ir.types import Space, pointer
 from gridlane.ir.values import Global, Value
 
@@ -59,18 +60,19 @@ def _tensor(
         strides.append(pitch)
         pitch = (pitch * extent // 16 + 1) * 16
     steps = tuple(steps) or (1,) * len(extents)
-    of = TensorMap(0, element, tuple(extents), tuple(strides), tuple(box), steps, swizzle, nan)
+    shape = tuple(extents), tuple(strides), tuple(box), steps
+    of = TensorMap(0, element, *shape, swizzle, nan, ALIGN - 1)
     kinds = [element.name.lower(), f"{len(extents)}d", *(["nan"] if nan else [])]
     label = "-".join([*kinds, *([str(16 << swizzle)] if swizzle else [])])
     return _Tensor(label, of, tuple(corner), tuple(step))
 
 
 TENSORS = (
-    _tensor(Element.U8, (77,), (32,), (-3,), (64,)),
+    _tensor(Element.U8, (77,), (32,), (-16,), (64,)),
     _tensor(Element.F16, (70, 30), (64, 8), (8, -2), (0, 25), swizzle=3),
-    _tensor(Element.BF16, (50, 9), (16, 4), (-7, 0), (20, 6), swizzle=1, nan=True),
-    _tensor(Element.TF32, (20, 6, 5), (16, 2, 3), (-2, 1, 1), (8, 4, 3), swizzle=2),
-    _tensor(Element.F64, (12, 3, 3, 4), (4, 2, 2, 2), (0, 0, 0, 0), (9, 2, 1, 3), nan=True),
+    _tensor(Element.BF16, (50, 9), (16, 4), (-8, 0), (48, 6), swizzle=1, nan=True),
+    _tensor(Element.TF32, (21, 6, 5), (16, 2, 3), (-4, 1, 1), (12, 4, 3), swizzle=2),
+    _tensor(Element.F64, (11, 3, 3, 4), (4, 2, 2, 2), (0, 0, 0, 0), (8, 2, 1, 3), nan=True),
     _tensor(
         Element.I32, (16, 6, 4, 3, 2), (4, 3, 4, 2, 1), (0, 0, 0, 1, 0), (4, 3, 1, 0, 1),
         (1, 2, 3, 1, 1),
@@ -83,26 +85,31 @@ def copies_of_boxes() -> Iterator[Case]:
     for tensor in TENSORS:
         yield case("tensor_load", tensor.label, _loading(tensor))
         yield case("tensor_multicast", tensor.label, _loading(tensor, True))
-        yield case("tensor_store", tensor.label, _storing(tensor, None))
+        yield case("tensor_store", tensor.label, _storing(_inside(tensor), None))
     for element in (Element.U32, Element.I64):
-        tensor = _tensor(element, (12, 7), (8, 4), (0, 0), (6, 5), swizzle=3)
+        tensor = _tensor(element, (11, 7), (8, 4), (0, 0), (8, 5), swizzle=3)
         for kind in (AtomicKind.ADD, AtomicKind.MIN, AtomicKind.XOR):
             label = f"{kind.value}-{tensor.label}"
             yield case("tensor_reduce", label, _storing(tensor, kind))
-    tensor = _tensor(Element.U32, (12, 7), (8, 4), (0, 0), (6, 5))
+    tensor = _tensor(Element.U32, (11, 7), (8, 4), (0, 0), (8, 5))
     for kind in (AtomicKind.INC, AtomicKind.DEC, AtomicKind.MAX, AtomicKind.AND, AtomicKind.OR):
         yield case("tensor_reduce", f"{kind.value}-{tensor.label}", _storing(tensor, kind))
-    tensor = _tensor(Element.F32, (12, 7), (8, 4), (0, 0), (6, 5))
+    tensor = _tensor(Element.F32, (11, 7), (8, 4), (0, 0), (8, 5))
     yield case("tensor_reduce", f"add-{tensor.label}", _storing(tensor, AtomicKind.ADD))
     for op in (tensors.BulkCommit(), tensors.BulkWait(0), tensors.ProxyFence()):
         yield case(op.name, "", _alone(type(op)))
+
+
+def _inside(tensor: _Tensor) -> _Tensor:
+    """The tensor with a corner that GPUs store boxes at, which is not negative."""
+    return replace(tensor, corner=tuple([max(0, place) for place in tensor.corner]))
 
 
 def _begun(kernel: Kernel, tensor: _Tensor, array: Value) -> tuple[Value, Value, list[Value]]:
     """Shared memory that is filled, the description of a tensor, and the corner of the block."""
     b = kernel.builder
     words = _BYTES // 4
-    kernel.module.globals["memory"] = Global("memory", u32, words, Space.SHARED, ALIGN)
+    kernel.module.globals["memory"] = Global("memory", u32, words, Space.SHARED, SHARED_ALIGN)
     start = b.value(memory.GlobalAddress("memory", pointer(u32, Space.SHARED)))
     for first in range(0, words, THREADS):
         place = b.add(kernel.local, b.const(first, i32))

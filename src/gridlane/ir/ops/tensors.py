@@ -4,15 +4,15 @@ PTX ISA 9.0, "Tensors"; ``core.tensor_map`` has the description of a tensor. In 
 box is dense, its first dimension innermost; with a swizzle, a row of it takes as many bytes as the
 swizzle has, and of each address the bits from 4 on are xored with those from 7 on, as in
 ``ir.ops.shared_matrix``. Coordinates are those of the box's first element. Elements outside of the
-tensor are read as 0, or NaN of all ones, and are not written.
-
-An H200 stores whole chunks of 16 bytes: where a line of the tensor ends inside of one, also what
-follows the line there. Here stores end with the line: behind the last one there may be no memory.
+tensor are read as 0, or NaN of all ones, and are not written; but where a line of the tensor ends
+inside of a chunk of 16 bytes, stores and reductions change also what follows the line there, as an
+H200 does. Behind the last line there may be no memory: the interpreter tests it, and code for other
+devices ends where the description has no ``ROOM``.
 
 The description has as many dimensions as there are coordinates, and elements that a reduction has.
 
-NVIDIA's GPUs end a launch with an illegal instruction where a box that is loaded with a swizzle of
-128 bytes begins at no multiple of 16 bytes of a line, which the interpreter tests.
+NVIDIA's GPUs end a launch with an illegal instruction where a box begins at no multiple of 16 bytes
+of a line, or a box is stored or reduced at a negative coordinate, which the interpreter tests.
 
 Here a copy is done at once, which an asynchronous one may be as well: the memory that it reads is
 written before, and the memory that it writes is read behind a wait.
@@ -140,7 +140,7 @@ class TensorStore(Op):
                 value = b.load(b.recast(place, pointer(kind, Space.SHARED)))
                 b.store(_global(b, there, kind), value)
 
-        _Walk(b, self.map, self.box, self.coordinates).units(copy)
+        _Walk(b, self.map, self.box, self.coordinates).units(copy, chunks=True)
         return ()
 
 
@@ -171,7 +171,7 @@ class TensorReduce(Op):
                     b.value(Atomic(self.kind, _global(b, there, kind), value, *how))
 
             with b.if_(b.eq(number, b.const(element, u32))):
-                walk.elements(change, kind.size)
+                walk.elements(change, kind.size, chunks=True)
         return ()
 
 
@@ -295,8 +295,13 @@ class _Walk:
         extent = b.sub(self.word(tensor_map.EXTENTS + 4 * dimension), b.const(1, u32))
         return b.add(b.cast(extent, i64), b.const(1, i64))
 
-    def units(self, act: _Act) -> None:
-        """Act on the words of the box; on smaller units where elements or the ends of rows are."""
+    def units(self, act: _Act, chunks: bool = False) -> None:
+        """Act on the words of the box; on smaller units where elements or the ends of rows are.
+
+        Args:
+            chunks: also on what follows a line that ends inside of a chunk of ``ALIGN`` bytes, as
+                far as the description has it as memory.
+        """
         b = self.b
         first = b.binary(arith.Shl, self.coordinates[0], self.shift)
         end = b.binary(arith.Shl, self._extent(0), self.shift)
@@ -309,24 +314,46 @@ class _Walk:
                 self.elements(
                     lambda place, there, inside, kind=kind: act(place, there, inside, kind),
                     kind.size,
+                    chunks,
                 )
 
-    def elements(self, act: _ActOnElement, size: int) -> None:
+    def elements(self, act: _ActOnElement, size: int, chunks: bool = False) -> None:
         """Act on each unit of a size: its place in shared memory, its address in global memory,
         and whether it is in the tensor."""
         b = self.b
         base = self.word(tensor_map.ADDRESS, u64)
         first = b.binary(arith.Shl, self.coordinates[0], self.shift)
         end = b.binary(arith.Shl, self._extent(0), self.shift)
+        limit = self._limit(base, end) if chunks else None
         with counted(b, self.rows) as row:
             inside, start = self._row(row, base)
             line = b.mul(row, self.pitch)
             with counted(b, b.div(self.inner, b.const(size, u32))) as unit:
                 byte = b.mul(unit, b.const(size, u32))
                 place = b.add(first, b.cast(byte, i64))
-                has = b.and_(b.binary(arith.Ge, place, b.const(0, i64)), b.lt(place, end))
                 there = b.add(start, b.bitcast(place, u64))
+                has = b.lt(place, end)
+                if limit is not None:
+                    is_memory = b.binary(arith.Le, b.add(there, b.const(size, u64)), limit)
+                    has = b.or_(has, b.and_(is_memory, b.lt(place, self._whole(end))))
+                has = b.and_(b.binary(arith.Ge, place, b.const(0, i64)), has)
                 act(self._place(b.add(line, byte)), there, b.and_(inside, has))
+
+    def _whole(self, end: Value) -> Value:
+        """The end of a line's last chunk."""
+        up = self.b.add(end, self.b.const(tensor_map.ALIGN - 1, i64))
+        return self.b.and_(up, self.b.const(-tensor_map.ALIGN, i64))
+
+    def _limit(self, base: Value, end: Value) -> Value:
+        """Where the memory ends that the description has."""
+        b = self.b
+        far = b.cast(self.word(tensor_map.ROOM), u64)
+        far = b.add(b.add(base, b.bitcast(end, u64)), far)
+        for n in range(1, len(self.coordinates)):
+            last = b.bitcast(b.sub(self._extent(n), b.const(1, i64)), u64)
+            stride = self.word(tensor_map.STRIDES + 8 * (n - 1), u64)
+            far = b.add(far, b.mul(last, stride))
+        return far
 
     def _row(self, row: Value, base: Value) -> tuple[Value, Value]:
         """Whether a row of the box is in the tensor, and the address of its element 0."""

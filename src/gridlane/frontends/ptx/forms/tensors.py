@@ -6,7 +6,7 @@ A copy is done at once, which an asynchronous one may be as well.
 from __future__ import annotations
 
 from gridlane.core import tensor_map
-from gridlane.core.dtypes import i32, u8, u16, u32, u64
+from gridlane.core.dtypes import b1, i32, u8, u16, u32, u64
 from gridlane.core.tensor_map import Element
 from gridlane.frontends.ptx.addresses import Place, Split
 from gridlane.frontends.ptx.forms.atomics import KINDS
@@ -45,7 +45,29 @@ def _tensor(t: Values, m: Match, operand: Operand) -> tuple[Value, tuple[Value, 
     its_rank = t.b.load(_field(t, map_, tensor_map.RANK))
     differs = t.b.binary(arith.Ne, its_rank, t.b.const(rank - 1, u32))
     raise_if(t, differs, f"the tensor's description has other than {rank} dimensions, or is none")
-    return map_, tuple(t.read(each, i32) for each in coordinates)
+    place = tuple([t.read(each, i32) for each in coordinates])
+    _require_aligned(t, map_, place[0])
+    return map_, place
+
+
+def _require_inside(t: Values, place: tuple[Value, ...]) -> None:
+    """Require that a box that is stored begins at no negative coordinate."""
+    negative = t.b.const(False, b1)
+    for each in place:
+        negative = t.b.or_(negative, t.b.lt(each, t.b.const(0, i32)))
+    raise_if(t, negative, "a box of a tensor is stored at a negative coordinate")
+
+
+def _require_aligned(t: Values, map_: Value, first: Value) -> None:
+    """Require that a box begins at a multiple of 16 bytes of a line."""
+    b = t.b
+    shifts = sum(shift << 4 * number for number, shift in enumerate(tensor_map.SHIFTS))
+    number = b.binary(arith.Shl, b.load(_field(t, map_, tensor_map.TYPE)), b.const(2, u32))
+    shift = b.and_(b.cast(b.binary(arith.Shr, b.const(shifts, u64), number), u32), b.const(3, u32))
+    bytes_ = b.binary(arith.Shl, b.cast(first, u32), shift)
+    rest = b.and_(bytes_, b.const(tensor_map.ALIGN - 1, u32))
+    message = "a box of a tensor begins at a multiple of 16 bytes of a line"
+    raise_if(t, b.binary(arith.Ne, rest, b.const(0, u32)), message)
 
 
 def _description(t: Values, base: Operand) -> Value:
@@ -90,6 +112,7 @@ def load(t: Values, m: Match, o: Operands) -> None:
 def store(t: Values, m: Match, o: Operands) -> None:
     """Copy shared memory to a box."""
     map_, place = _tensor(t, m, o[0])
+    _require_inside(t, place)
     t.b.emit(TensorStore(t.shared(o[1], u8), map_, place))
 
 
@@ -102,6 +125,7 @@ def reduce(t: Values, m: Match, o: Operands) -> None:
     """Change each element of a box atomically."""
     kind = KINDS[m.one_of(*KINDS)]
     map_, place = _tensor(t, m, o[0])
+    _require_inside(t, place)
     number = t.b.load(_field(t, map_, tensor_map.TYPE))
     bits = sum(1 << element for element, _ in REDUCTIONS[kind])
     known = t.b.and_(t.b.binary(arith.Shr, t.b.const(bits, u32), number), t.b.const(1, u32))
@@ -149,6 +173,7 @@ _MOST = {"interleave_layout": 0, "swizzle_mode": 3, "fill_mode": 1}
 def replace_address(t: Values, m: Match, o: Operands) -> None:
     """Set where a tensor begins."""
     t.b.store(_place(t, m, o[0], tensor_map.ADDRESS, 8), t.read(o[1], u64))
+    _forget_room(t, m, o[0])
 
 
 @form(f"{_REPLACE} .rank {_WHERE} .b32", "a, new")
@@ -162,6 +187,7 @@ def replace_word(t: Values, m: Match, o: Operands) -> None:
             t.fail(f"the new {name} is a constant")
         value = t.b.const(_translated(t, name, int(o[1].value)), u32)
     t.b.store(_place(t, m, o[0], _SINGLE[name], 4), value)
+    _forget_room(t, m, o[0])
 
 
 def _translated(t: Values, name: str, value: int) -> int:
@@ -188,6 +214,12 @@ def replace_ordered(t: Values, m: Match, o: Operands) -> None:
         t.fail(f"the number of the dimension is a constant below {most}")
     kind = u32 if size == 4 else u64
     t.b.store(_place(t, m, o[0], first + size * int(number.value), size), t.read(o[2], kind))
+    _forget_room(t, m, o[0])
+
+
+def _forget_room(t: Values, m: Match, operand: Operand) -> None:
+    """The memory behind the tensor is not known any more."""
+    t.b.store(_place(t, m, operand, tensor_map.ROOM, 4), t.b.const(0, u32))
 
 
 def _place(t: Values, m: Match, operand: Operand, place: int, size: int) -> Value:
