@@ -48,7 +48,7 @@ class Driver:
         return self.code
 
 
-def made(cls, driver, matchers, size, flag=0, sound=0, keep=None):
+def made(cls, driver, matchers, size, flag=0, sound=0, keep=None, streams=None):
     """A launcher with one profile; ``slow``, ``failed`` and ``named`` collect what does not go
     to it."""
 
@@ -67,7 +67,8 @@ def made(cls, driver, matchers, size, flag=0, sound=0, keep=None):
             self.failed.append((code, args))
 
     launch = Mine()
-    launch._install(matchers, size, driver.address, 77, GEOMETRY, 128, 99, flag, sound, keep)
+    place = driver.address, 77, GEOMETRY, 128, 99, flag, sound
+    launch._install(matchers, size, *place, keep, None, None, streams)
     return launch
 
 

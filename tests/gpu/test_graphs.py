@@ -113,7 +113,7 @@ def test_garbage_and_refusals_do_not_break_a_capture(run):
                 try:
                     work()
                 except DeviceError as error:
-                    assert error.number == 900, error
+                    assert error.number in (900, 906), error
                     refused += 1
             step[256, 256, stream](x, 1.0)
         assert refused == 6

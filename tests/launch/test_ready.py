@@ -99,6 +99,51 @@ def test_a_thread_that_redirects(cls):
     assert [each[3] or 0 for each in driver.calls] == [0, 0, 6, 6, 8, 99, 99, 3]
 
 
+QUERY = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.c_int))
+
+
+def test_streams_that_are_captured(cls):
+    """Where the current stream of another library is, each launch is the slow path's; else a tile
+    program is on it, and another kernel on its own stream."""
+    driver, asked, codes = Driver(), [], {50: (0, 1), 60: (0, 2), 70: (0, 0), 80: (1, 1)}
+
+    @QUERY
+    def query(stream, status):
+        asked.append(stream)
+        code, status[0] = codes[stream]
+        return code
+
+    current = [70]
+    launch = kernel(cls, driver, streams=lambda: current[0])
+    program = tile(cls, driver, lambda: current[0])
+    plain, address = kernel(cls, driver), ctypes.cast(query, ctypes.c_void_p).value
+    (ready,), (other,) = (
+        noted(cls, lambda: launch(array(), 7)),
+        noted(cls, lambda: program._over(3)(array(), [array()], 7)),
+    )
+    try:
+        cls._query_captures(address)
+        for handle, is_captured in ((0, 0), (2, 0), (50, 1), (60, 1), (70, 0), (80, 0)):
+            current[0] = handle
+            driver.calls.clear()
+            launch.slow.clear()
+            assert launch(array(), 7) is None and bool(launch.slow) == bool(is_captured)
+            result = program._over(3)(array(), [array()], 7)
+            assert result == ("slow" if is_captured else "done")
+            assert ready() is not bool(is_captured) and other() is not bool(is_captured)
+            assert ready(handle) is not bool(is_captured)
+            assert asked.count(handle) == 5 * (handle > 2)
+            wanted = [99, handle, 99, handle, handle] if not is_captured else []
+            assert [each[3] or 0 for each in driver.calls] == wanted
+            asked.clear()
+            assert plain(array(), 7) is None and not asked
+        cls._query_captures(0)
+        current[0] = 50
+        assert ready() and not asked
+    finally:
+        cls._query_captures(0)
+
+
 def test_what_python_has_a_part_in_is_noted_as_none(cls):
     driver = Driver()
     launch = kernel(cls, driver)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Hashable, Sequence
-from contextlib import nullcontext
 from operator import itemgetter
 from typing import Any
 
@@ -296,7 +295,7 @@ def run_in_order(
     done = 0 if is_library or not are_torchs(steps, args) else count_again(steps, args, side.handle)
     if done == len(steps):
         return
-    with nullcontext() if is_library else in_order_of(side, device):
+    with in_order_of(side, device, not is_library):
         for step in steps[done:]:
             step.run(args)
 

@@ -2,6 +2,7 @@
 
 Kernels of loop nests, and of ``gridlane.algorithms``, run on the default stream. torch's other
 streams do not wait for it, so a call waits for the current one, which then waits for the call.
+While torch captures its current stream, as in ``torch.cuda.graph``, they are launched on it.
 Programs of the tile library run on torch's current stream themselves.
 """
 
@@ -14,7 +15,7 @@ from typing import Any
 
 from gridlane.core.frozen import frozen
 from gridlane.launch import current
-from gridlane.launch.fusion.redirecting import redirecting
+from gridlane.launch.fusion.redirecting import redirected, redirecting
 from gridlane.runtime.protocol import Device
 from gridlane.tiles.streams import handles_of, torchs_handles
 
@@ -52,10 +53,14 @@ def side_stream_of_tensors(device: Device) -> SideStream | None:
 
 
 def in_order(args: Iterable[Any], is_ordered: bool = True) -> AbstractContextManager[None]:
-    """The order of torch's current stream, for work of the default stream with arguments."""
+    """The order of torch's current stream, for work of the default stream with arguments.
+
+    Args:
+        is_ordered: False for work that is on torch's current stream itself.
+    """
     device = current.device()
-    side = side_stream(device, args) if is_ordered else None
-    return nullcontext() if side is None else in_order_of(side, device)
+    side = side_stream(device, args)
+    return nullcontext() if side is None else in_order_of(side, device, is_ordered)
 
 
 def _events_of(device: Any) -> list[Any]:
@@ -68,10 +73,21 @@ def _events_of(device: Any) -> list[Any]:
 
 
 @contextmanager
-def in_order_of(stream: SideStream, device: Device) -> Generator[None]:
+def in_order_of(stream: SideStream, device: Device, is_ordered: bool = True) -> Generator[None]:
     """Run the default stream's work of a with block after that of a stream so far, and the stream's
-    later work after it."""
+    later work after it.
+
+    Args:
+        is_ordered: False for work that is on the stream itself.
+    """
     side, default = device.stream_at(stream.handle), device.default_stream
+    if side.capturing:  # the graph has the launches
+        with redirected(side, "a call with torch's tensors"):
+            yield
+        return
+    if not is_ordered:
+        yield
+        return
     # A wait is for what was recorded before it, so an event serves again at once.
     events = _events_of(device)
     event: Any = events.pop() if events else device.new_event(False)

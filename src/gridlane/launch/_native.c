@@ -15,7 +15,7 @@
 
 #include "_external_arrays.h"
 
-#define INTERFACE 11 /* as in launcher.py: a build of another source is not used */
+#define INTERFACE 12 /* as in launcher.py: a build of another source is not used */
 #define MOST_PROFILES 32
 #define MOST_OVER 256 /* of a tile program, which has one launcher for all grids */
 #define MOST_PARAMETERS 4096 /* bytes, the least that every device takes */
@@ -269,7 +269,14 @@ static PyObject *call_profile(Launcher *self, PyObject *args)
             release(profile);
             return note_slowly() < 0 ? NULL : submit_where_full();
         }
-        void *stream = is_redirected ? redirect : profile->stream;
+        void *stream;
+        int known = read_stream(self, profile, &stream);
+        if (known <= 0 || (profile->sound && !*profile->sound)) {
+            release(profile);
+            if (known < 0)
+                return NULL;
+            continue;
+        }
         int code = run(profile, block, profile->geometry, stream);
         int status = code ? note_slowly() : note_launch(self, profile, block, profile->geometry);
         release(profile);
@@ -525,6 +532,8 @@ static PyMethodDef launcher_methods[] = {
      "Set what this thread's delayed launches are appended to; see launcher.py."},
     {"_redirect", (PyCFunction)launcher_redirect, METH_O | METH_STATIC,
      "Set the stream of this thread's launches, None for those that they name; see launcher.py."},
+    {"_query_captures", (PyCFunction)launcher_query_captures, METH_O | METH_STATIC,
+     "Set the address of cuStreamIsCapturing, or 0."},
     {"_note", (PyCFunction)launcher_note, METH_O | METH_STATIC,
      "Set what this thread's launches are noted in; see launcher.py."},
     {"_install", (PyCFunction)launcher_install, METH_VARARGS, "Add a profile; see launcher.py."},

@@ -60,7 +60,47 @@ static int note_launch(Launcher *launcher, Profile *profile, const void *block,
 }
 
 static int is_ready(Launcher *self);
-static int read_stream(const Profile *profile, void **stream);
+
+/* Whether a stream is captured: the driver's function, of CUDA's types, or NULL. */
+static int (*capture_query)(void *stream, int *status) = NULL;
+
+static PyObject *launcher_query_captures(PyObject *nothing, PyObject *address)
+{
+    (void)nothing;
+    void *function = PyLong_AsVoidPtr(address);
+    if (PyErr_Occurred())
+        return NULL;
+    memcpy(&capture_query, &function, sizeof function);
+    Py_RETURN_NONE;
+}
+
+static int is_captured(void *stream)
+{
+    int status = 0;
+    if ((uintptr_t)stream <= 2 || capture_query == NULL)
+        return 0;
+    return capture_query(stream, &status) == 0 && status;
+}
+
+/* The stream of a launch: 1; 0 where the launch is Python's, as the other library's current stream
+   is captured; -1 with an exception. That is the stream of a tile program's launch too. */
+static int read_stream(const Launcher *launcher, const Profile *profile, void **stream)
+{
+    *stream = is_redirected ? redirect : profile->stream;
+    if (is_redirected || profile->streams == NULL)
+        return 1;
+    PyObject *number = PyObject_CallNoArgs(profile->streams);
+    unsigned long long handle = number ? PyLong_AsUnsignedLongLong(number) : 0;
+    Py_XDECREF(number);
+    if (PyErr_Occurred())
+        return -1;
+    void *current = (void *)(uintptr_t)handle;
+    if (is_captured(current))
+        return 0;
+    if (launcher->names != NULL)
+        *stream = current;
+    return 1;
+}
 
 static PyObject *ready_call(PyObject *own, PyObject *args, PyObject *keywords)
 {
@@ -76,12 +116,16 @@ static PyObject *ready_call(PyObject *own, PyObject *args, PyObject *keywords)
     if (noted != NULL || launcher->selected != selected || profile->dropped ||
         (launcher->names != NULL && !is_ready(launcher)))
         Py_RETURN_FALSE;
+    int known = 1;
     if (given) {
         stream = PyLong_AsVoidPtr(PyTuple_GET_ITEM(args, 0));
         if (stream == NULL && PyErr_Occurred())
             return NULL;
-    } else if (read_stream(profile, &stream) < 0)
-        return NULL;
+        known = !is_captured(stream);
+    } else
+        known = read_stream(launcher, profile, &stream);
+    if (known <= 0)
+        return known < 0 ? NULL : Py_NewRef(Py_False);
     /* The function of the stream may have ended it. */
     if (profile->dropped || (profile->sound && !*profile->sound))
         Py_RETURN_FALSE;

@@ -141,18 +141,6 @@ static int run_target(const Profile *profile, const unsigned char *block, const 
     return done != Py_NotImplemented;
 }
 
-/* The stream of a launch: 0, or -1 with an exception. */
-static int read_stream(const Profile *profile, void **stream)
-{
-    *stream = is_redirected ? redirect : profile->stream;
-    if (is_redirected || profile->streams == NULL)
-        return 0;
-    PyObject *number = PyObject_CallNoArgs(profile->streams);
-    unsigned long long handle = number ? PyLong_AsUnsignedLongLong(number) : 0;
-    Py_XDECREF(number);
-    *stream = (void *)(uintptr_t)handle;
-    return PyErr_Occurred() ? -1 : 0;
-}
 
 /* Launch by a profile whose arguments match: 1, 0 where the slow path goes on, or -1. The result of
    a grid's function replaces `grid`. */
@@ -172,8 +160,9 @@ static int run_over(Launcher *self, Profile *profile, PyObject **values, PyObjec
     if (profile->target != NULL)
         return note_slowly() < 0 ? -1 : run_target(profile, block, numbers, values);
     void *stream;
-    if (read_stream(profile, &stream) < 0)
-        return -1;
+    int known = read_stream(self, profile, &stream);
+    if (known <= 0)
+        return known;
     if (profile->sound && !*profile->sound) /* a function may have ended it */
         return 0;
     if (!fill_maps(profile->maps, profile->map_count, profile->encode, block))

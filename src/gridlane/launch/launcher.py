@@ -26,6 +26,11 @@ driver refuses, and so has not launched, goes to ``_failed(code, args)`` (withou
 the grid is the call's, as the slow path follows), and one with keywords to
 ``_launch_by_name(args, keywords)``. A subclass has these methods.
 
+A profile with a function of streams is of torch's tensors. Where torch's current stream is captured
+(``_query_captures`` has the driver's function for that), the profile matches nothing: the graph has
+to keep what the launch uses. Else a tile program is launched on that stream, and any other kernel
+on the profile's.
+
 A thread that delays its launches sets ``_record`` to (keys, numbers, launches, own, most, submit).
 A profile with a target then appends the target and the parameter block to keys, the arguments to
 launches. Its result is the offsets and sizes of numbers, which go to the second list; the block has
@@ -62,7 +67,7 @@ from gridlane.launch.launcher_tiles import FIT, HOST, OWN, PARTS, TENSOR, Names,
 MOST_PROFILES = 32
 MOST_OVER = 256
 """Of a tile program, which has one launcher for all grids."""
-INTERFACE = 11
+INTERFACE = 12
 """That of the native launcher with this file; it changes with the arguments of any of its methods,
 and with what a matcher wants."""
 
@@ -80,7 +85,16 @@ _FUNCTION = ctypes.CFUNCTYPE(
 )
 
 
+_QUERY = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.c_int))
+_query: Callable[..., int] | None = None
 _thread = threading.local()
+
+
+def _is_captured(handle: int) -> bool:
+    status = ctypes.c_int()
+    if handle <= 2 or _query is None:
+        return False
+    return _query(handle, ctypes.byref(status)) == 0 and bool(status.value)
 
 
 def _selected() -> int:
@@ -149,11 +163,12 @@ class PythonLauncher:
             here(*args)
             return
         profile, block = self._matching(args)
+        stream = None if profile is None else self._stream_of(profile)
         if profile is not None and profile[7]:
             note(None)
             _submit_where_full()
-        elif profile is not None:
-            code = _run(profile, block, (*profile[3][:8], _stream_of(profile)))
+        elif profile is not None and stream is not None:
+            code = _run(profile, block, (*profile[3][:8], stream))
             note(None if code else Ready(self, profile, block, profile[3][1:4]))
             if code:
                 self._failed(code, args)
@@ -163,6 +178,23 @@ class PythonLauncher:
                 self._hot(self, args)
             else:
                 self._launch_slowly(args)
+
+    def _stream_of(self, profile: tuple[Any, ...]) -> int | None:
+        """The stream of a launch; None where the launch is the slow path's."""
+        own, streams = profile[3][8], profile[9]
+        redirect = getattr(_thread, "redirect", None)
+        if redirect is not None or streams is None:
+            return own if redirect is None else redirect
+        handle = streams()
+        if _is_captured(handle):
+            return None
+        return own if self._names is None else handle
+
+    @staticmethod
+    def _query_captures(address: int) -> None:
+        """Set the address of cuStreamIsCapturing, or 0."""
+        global _query  # one driver for all threads
+        _query = _QUERY(address) if address else None
 
     def _matching(self, values: Sequence[Any]) -> tuple[Any, bytearray]:
         """The profile that matches arguments, or None, and their parameter block."""
@@ -211,7 +243,12 @@ class PythonLauncher:
         if names is not None and (names.hooks or not launcher_tiles.holds(self._guards)):
             return False
         place = profile[3]
-        stream = _stream_of(profile) if stream is None else stream
+        if stream is None:
+            stream = self._stream_of(profile)
+        elif _is_captured(stream):
+            return False
+        if stream is None:
+            return False
         if not (profile[5][0] and any(each is profile for each in self._profiles)):
             return False
         return _run(profile, bytearray(block), (place[0], *grid, *place[4:8], stream)) == 0
@@ -260,10 +297,12 @@ class PythonLauncher:
             note(None)
             given = bytes(block[: profile[1]])
             done = profile[2](given, *numbers, tuple(values)) is not NotImplemented
-        elif profile[10] is not None and not profile[10].fill(block):
+        elif (stream := self._stream_of(profile)) is None or (
+            profile[10] is not None and not profile[10].fill(block)
+        ):
             done = False
         else:
-            place, stream = profile[3], _stream_of(profile)
+            place = profile[3]
             code = _run(profile, block, (place[0], *numbers, *place[4:8], stream))
             done = code == 0
             if done:
@@ -310,14 +349,6 @@ class Ready:
     def addresses(self) -> list[int]:
         """Those of the arrays of the launch."""
         return _addresses(self._profile[0], self._block)
-
-
-def _stream_of(profile: tuple[Any, ...]) -> int:
-    """The stream of a launch."""
-    redirect = getattr(_thread, "redirect", None)
-    if redirect is not None:
-        return redirect
-    return profile[3][8] if profile[9] is None else profile[9]()
 
 
 def _addresses(matchers: Sequence[Any], block: bytes) -> list[int]:
@@ -471,5 +502,8 @@ select: Callable[[int], None] = Launcher._select
 """Set this thread's device for launchers, by its number; -1 for the first choice."""
 redirect: Callable[[int | None], int | None] = Launcher._redirect
 """Set the stream of this thread's launches; see above. Returns the one before."""
+query_captures: Callable[[int], None] = Launcher._query_captures
+"""Set the address of the driver's cuStreamIsCapturing for launches of torch's tensors; 0 for none.
+"""
 note_in: Callable[[list[Any] | None], list[Any] | None] = Launcher._note
 """Set what this thread's launches are noted in; returns what they were noted in before."""

@@ -60,6 +60,7 @@ class NativeLaunch:
         sound: of a byte that is 1 while this object is valid.
         keep: the owner of the memory at these addresses.
         encode: of cuTensorMapEncodeTiled, for a kernel with tensor maps.
+        capture_query: of cuStreamIsCapturing.
     """
 
     address: int
@@ -71,6 +72,7 @@ class NativeLaunch:
     sound: int
     keep: Any
     encode: int = 0
+    capture_query: int = 0
 
 
 Explain = Callable[[Any], BaseException]

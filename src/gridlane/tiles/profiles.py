@@ -20,7 +20,7 @@ from gridlane.frontends.triton.functions import ConstexprFunction, TileFunction
 from gridlane.frontends.triton.types import dtype
 from gridlane.launch.dimensions import ALONE
 from gridlane.launch.geometry import address_of
-from gridlane.launch.launcher import Launcher, block_of
+from gridlane.launch.launcher import Launcher, block_of, query_captures
 from gridlane.launch.launcher_tensor_maps import maps_of
 from gridlane.launch.launcher_tiles import (
     CONSTANT,
@@ -260,6 +260,8 @@ def profile_of(checked: Checked) -> tuple[Any, ...] | None:
     if entry is None or (handles is not None and _has_own(matchers)):
         size = len(checked.params)
         return matchers, size, 0, 0, geometry, 0, 0, 0, 0, (plan,), target, checked.result
+    if handles is not None:
+        query_captures(entry.capture_query)
     # The driver refuses a block with the padding at its end.
     return (
         matchers, entry.param_size, entry.address, entry.function, geometry, shared, entry.stream,

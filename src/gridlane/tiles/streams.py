@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Iterable
 from typing import Any, cast
 
+from gridlane.cuda.interop.torch_streams import Handles, torchs_handles
 from gridlane.runtime.protocol import Device, Stream
 from gridlane.tiles.descriptors import TensorDescriptor
 from gridlane.tiles.wrappers import TensorWrapper
-
-Handles = Callable[[], int]
-"""Returns the CUstream of this thread's current stream of torch; 0 for the default stream."""
 
 
 def handles_of(values: Iterable[Any], device: Device) -> Handles | None:
@@ -23,14 +20,6 @@ def handles_of(values: Iterable[Any], device: Device) -> Handles | None:
         return None
     tensor = getattr(torch, "Tensor", ())
     return torchs_handles(torch, device.ordinal) if _has_tensor(values, tensor) else None
-
-
-def torchs_handles(torch: Any, ordinal: int) -> Handles:
-    """A function that returns torch's current stream on a GPU."""
-    raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)
-    if raw is not None:
-        return partial(raw, ordinal)
-    return lambda: torch.cuda.current_stream(ordinal).cuda_stream
 
 
 def stream_at(handle: int, device: Device) -> Stream | None:

@@ -13,7 +13,9 @@ import numpy as np
 
 from gridlane.core import trace
 from gridlane.core.compact import ANY, COARSE, MANY_BLOCKS, Variant
+from gridlane.core.device_errors import CAPTURE_IMPLICIT, fail
 from gridlane.core.options import KernelOptions
+from gridlane.cuda.interop.torch_streams import captured_now
 from gridlane.ir.source import ModuleSource
 from gridlane.ir.values import Module
 from gridlane.launch import current
@@ -55,6 +57,13 @@ def compute(root: Node) -> None:
     with _lock:
         if not root.is_pending:
             return
+        if root.device is not None and captured_now(root.device) is not None:
+            fail(
+                CAPTURE_IMPLICIT,
+                "a group of xp, while torch captures its current stream",
+                "compute it before the capture; the graph has kernels, tile programs and loop "
+                "nests with torch's tensors",
+            )
         if _recorder is not None or _planned is not None or trace.enabled():
             _compute(root)
             return

@@ -183,8 +183,20 @@ struct Stream {
     uint64_t captured, joined; /* operations captured on it; those that the origin waits for */
 };
 
+#define MOST_USERS 64
+
+/* What a graph keeps for its users, and destroys with the last of them. */
+typedef struct {
+    void *pointer;
+    void (*destroy)(void *);
+    unsigned count;
+} User;
+
 struct Graph {
     Object object;
+    User *users[MOST_USERS];
+    size_t user_count;
+    uint64_t number;
     Operation *first, *last;
     size_t count;
     Context *context;

@@ -86,6 +86,8 @@ CUresult captured(Stream *stream, Operation *what)
     return SUCCESS;
 }
 
+static uint64_t captures;
+
 CUresult cuStreamBeginCapture_v2(uint64_t handle, int mode)
 {
     BEGIN("cuStreamBeginCapture", CURRENT, "%#llx, %d", (unsigned long long)handle, mode);
@@ -101,6 +103,7 @@ CUresult cuStreamBeginCapture_v2(uint64_t handle, int mode)
     graph->origin = stream;
     graph->mode = mode;
     graph->thread = thread_number();
+    graph->number = ++captures;
     stream->capture = graph;
     stream->forked = 0;
     stream->captured = 0;
@@ -121,8 +124,19 @@ static int leave(Graph *graph)
     return joined;
 }
 
+static void release_user(User *user, unsigned count)
+{
+    user->count -= count;
+    if (user->count)
+        return;
+    user->destroy(user->pointer);
+    free(user);
+}
+
 void end_graph(Graph *graph)
 {
+    for (size_t n = 0; n < graph->user_count; n++)
+        release_user(graph->users[n], 1);
     for (Operation *what = graph->first, *next; what != NULL; what = next) {
         next = what->next;
         free_operation(what);
@@ -172,7 +186,51 @@ CUresult cuStreamIsCapturing(uint64_t handle, int *status)
     return done(SUCCESS);
 }
 
+CUresult cuStreamGetCaptureInfo_v3(uint64_t handle, int *status, uint64_t *number, Graph **graph,
+                                   const void ***dependencies, const void **edges, size_t *count)
+{
+    BEGIN("cuStreamGetCaptureInfo", CURRENT, "%#llx", (unsigned long long)handle);
+    Stream *stream = stream_of(handle);
+    if (stream == NULL)
+        return done(INVALID_HANDLE);
+    Graph *own = stream->capture;
+    *status = own == NULL ? 0 : own->invalid ? 2 : 1;
+    if (own != NULL && number != NULL)
+        *number = own->number;
+    if (own != NULL && graph != NULL)
+        *graph = own;
+    if (dependencies != NULL)
+        *dependencies = NULL;
+    if (edges != NULL)
+        *edges = NULL;
+    if (count != NULL)
+        *count = 0;
+    return done(SUCCESS);
+}
+
 /* ---- graphs */
+
+CUresult cuUserObjectCreate(User **result, void *pointer, void (*destroy)(void *), unsigned count,
+                            unsigned flags)
+{
+    BEGIN("cuUserObjectCreate", STARTED, "%u, %u", count, flags);
+    if (!count || flags != 1)
+        return done(INVALID_VALUE);
+    *result = calloc(1, sizeof(User));
+    **result = (User){pointer, destroy, count};
+    return done(SUCCESS);
+}
+
+CUresult cuGraphRetainUserObject(Graph *graph, User *user, unsigned count, unsigned flags)
+{
+    BEGIN("cuGraphRetainUserObject", STARTED, "%p, %u, %u", (void *)graph, count, flags);
+    if (!alive(GRAPH, graph) || count != 1 || flags > 1 || graph->user_count == MOST_USERS)
+        return done(INVALID_VALUE);
+    graph->users[graph->user_count++] = user;
+    if (!flags) /* 1 moves a reference of the caller's */
+        user->count++;
+    return done(SUCCESS);
+}
 
 CUresult cuGraphGetNodes(Graph *graph, void **nodes, size_t *count)
 {
@@ -222,6 +280,11 @@ CUresult cuGraphInstantiateWithFlags(Graph **executable, Graph *graph, unsigned 
     }
     made_now->count = graph->count;
     made_now->context = current();
+    made_now->user_count = graph->user_count;
+    for (size_t n = 0; n < graph->user_count; n++) {
+        made_now->users[n] = graph->users[n];
+        graph->users[n]->count++;
+    }
     *executable = made_now;
     return done(SUCCESS);
 }

@@ -67,6 +67,9 @@
     _(cuStreamBeginCapture, 10010, cuStreamBeginCapture_v2)                                        \
     _(cuStreamEndCapture, 10000, cuStreamEndCapture)                                               \
     _(cuStreamIsCapturing, 10000, cuStreamIsCapturing)                                             \
+    _(cuStreamGetCaptureInfo, 12030, cuStreamGetCaptureInfo_v3)                                    \
+    _(cuUserObjectCreate, 11030, cuUserObjectCreate)                                               \
+    _(cuGraphRetainUserObject, 11030, cuGraphRetainUserObject)                                     \
     _(cuThreadExchangeStreamCaptureMode, 10010, cuThreadExchangeStreamCaptureMode)                 \
     _(cuLaunchHostFunc, 10000, cuLaunchHostFunc)                                                   \
     _(cuEventCreate, 2000, cuEventCreate)                                                          \

@@ -11,15 +11,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cuda.bindings import driver
 from tests.fake_cuda.kernels import HELLO, TOO_LARGE, artifact
 
 import gridlane.runtime.drivers.cuda
 from gridlane.core.errors import DeviceError
 from gridlane.core.tensor_map import Element, TensorMap
 from gridlane.runtime.drivers.cuda import open_device, tensor_maps
+from gridlane.runtime.drivers.cuda.api import call
 from gridlane.runtime.drivers.cuda.memory import as_array
 
 PARAMS = struct.pack("<Qq", 0, 1)
+MODE = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_GLOBAL
 SYSTEM, FAULT = 304, 719
 """A failure that passes, and one that stays."""
 
@@ -131,6 +134,21 @@ def graphs(device):
         graph = stream.end_capture()
     assert graph.size == 1
     graph.instantiate().launch(stream)
+    for _ in range(2):
+        device.stream_at(stream.handle)
+    for _ in range(2):
+        foreign_capture(device, memory)
+
+
+def foreign_capture(device, memory):
+    """Work in another library's graph."""
+    _, theirs = driver.cuStreamCreate(1)
+    try:
+        call("cuStreamBeginCapture", theirs, MODE)
+        device.stream_at(int(theirs)).fill(memory.address, 0, 8)
+        driver.cuGraphDestroy(call("cuStreamEndCapture", theirs))
+    finally:
+        driver.cuStreamDestroy(theirs)
 
 
 @pytest.fixture

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator as python_operator
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Generator, Hashable
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,9 @@ from gridlane.algorithms.sequences import Access, IteratorBase, Pointer, sequenc
 from gridlane.core.frozen import frozen
 from gridlane.cuda.arrays.creation import device_array
 from gridlane.cuda.host.native_streams import NativeStream
+from gridlane.cuda.interop.torch_streams import captured_stream
+from gridlane.launch import current
+from gridlane.launch.fusion.redirecting import redirected
 
 
 @frozen
@@ -36,7 +40,7 @@ class Prepared:
         """Launch, with temporary memory of the caller's or, for None, of our own."""
         given = [array for each in self.sequences for array in each.given_arrays()]
         chosen = stream_of(stream)
-        with arrays.using(arrays.device_of(given)):
+        with arrays.using(arrays.device_of(given)), _recorded(given, chosen):
             if not self.layout.parts:
                 self.launch([], chosen)
                 return
@@ -48,6 +52,16 @@ class Prepared:
             noted = notes()
             if noted is not None and temp_storage is None:
                 noted.scratch.append(octets)
+
+
+@contextmanager
+def _recorded(given: list[Any], stream: Any) -> Generator[None]:
+    """Launch on torch's current stream, not the default one, while torch captures that."""
+    captured = None
+    if stream == 0 and not current.fusing():
+        captured = captured_stream(given, current.device())
+    with nullcontext() if captured is None else redirected(captured, "an algorithm"):
+        yield
 
 
 class Algorithm:

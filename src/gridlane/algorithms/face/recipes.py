@@ -20,6 +20,7 @@ from gridlane.cuda.arrays.alike import ArraysLike
 from gridlane.cuda.arrays.allocation import allocate
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
 from gridlane.cuda.arrays.places import Place, key_of, place_of
+from gridlane.cuda.interop.torch_streams import captured_stream
 from gridlane.launch import current
 from gridlane.memory.resource import ALIGNMENT, Buffer
 from gridlane.runtime.protocol import Device
@@ -162,6 +163,8 @@ def run(what: Hashable, arrays: list[Any], stream: Any, prepare: Callable[[], Pr
     """
     key, places = None, []
     is_usual = (stream is None or stream is _DEFAULT) and not current.fusing()
+    if what is not None and is_usual and captured_stream(arrays, current.device()) is not None:
+        what = None  # torch's graph has launches, in memory of their own
     if what is not None and is_usual and notes() is None:
         found = [place_of(each) for each in arrays]
         places = [each for each in found if each is not None and each.is_line]

@@ -24,6 +24,7 @@ from gridlane.core.device_errors import NOT_CAPTURED, fail
 from gridlane.core.errors import ArgumentError, CompileError, DeviceError, GridlaneError
 from gridlane.core.process_bound import ProcessBound
 from gridlane.cuda.host.streams import Stream
+from gridlane.cuda.interop.torch_streams import captured_stream
 from gridlane.cuda.kernels import showing
 from gridlane.cuda.kernels.argument_types import KEYS, is_shared, typeof
 from gridlane.cuda.kernels.expected import expected_buffers
@@ -204,6 +205,8 @@ class Launching(ProcessBound):
         if variant != reading.plan.variant:
             reading = self._plan_of(variant, reading, (device, key, variant))
         plan, stream = reading.plan, self.stream.native
+        if stream is device.default_stream:
+            stream = captured_stream(given, device) or stream
         plan.check(dispatcher.__name__, self.griddim, self.sharedmem, stream)
         traced = trace.enabled()
         if not reading.converts and not dispatcher.extensions and not traced:

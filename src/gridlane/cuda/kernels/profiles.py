@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from gridlane.core.compact import LIMIT
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
+from gridlane.cuda.interop.torch_streams import Handles, handles_of_tensors
 from gridlane.cuda.kernels.reading import Launch
 from gridlane.launch import launcher_external_arrays
+from gridlane.launch.launcher import query_captures
 from gridlane.launch.launcher_external_arrays import Wanted
 from gridlane.launch.matchers import Matcher, foreign_matcher, matcher
 from gridlane.launch.parameters import array_layout
@@ -54,7 +56,21 @@ def native_profile(
         entry.flag,
         entry.sound,
         (entry.keep, launch.stream),
+        None,
+        None,
+        _streams(launch, given, plan, entry),
     )
+
+
+def _streams(
+    launch: Launch, given: tuple[Any, ...], plan: Plan, entry: NativeLaunch
+) -> Handles | None:
+    """What returns torch's current stream, where a launch with its tensors on the default stream is
+    in the graph that torch captures there; else None."""
+    if entry.stream not in (0, 1):
+        return None
+    query_captures(entry.capture_query)
+    return handles_of_tensors(given, plan.device)
 
 
 def delayed_profile(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -83,6 +84,17 @@ def answer(name: str, *args: Any) -> tuple[Any, ...]:
 def enum(kind: str, name: str) -> Any:
     """A constant: ``enum("CUjit_option", "CU_JIT_LTO")``."""
     return getattr(getattr(bindings(), kind), name)
+
+
+@contextmanager
+def relaxed() -> Generator[None]:
+    """Allow this thread calls in a with block that no capture records."""
+    mode = enum("CUstreamCaptureMode", "CU_STREAM_CAPTURE_MODE_RELAXED")
+    before = call("cuThreadExchangeStreamCaptureMode", mode)
+    try:
+        yield
+    finally:
+        call("cuThreadExchangeStreamCaptureMode", before)
 
 
 @cache

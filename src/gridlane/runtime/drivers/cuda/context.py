@@ -79,6 +79,11 @@ class Recording(Protocol):
         """Whether this thread may not use the default stream."""
         ...
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether it has not ended."""
+        ...
+
     def end(self) -> None:
         """Stop recording every stream."""
         ...
@@ -182,8 +187,9 @@ class Context:
         self.wait_for_others: weakref.WeakMethod[Callable[[], None]] | None = None
         """Waits for all streams but theirs."""
         self._put_off: deque[tuple[int, tuple[Call, ...]]] = deque()
-        self.captures: list[Recording] = []
-        """The captures in progress."""
+        self.own_captures: list[Recording] = []
+        self.foreign_captures: list[Recording] = []
+        """Those of other libraries that gridlane's work is in, and that may have ended."""
         self._later: deque[tuple[int, tuple[Call, ...]]] = deque()
         self._retain()
 
@@ -253,6 +259,14 @@ class Context:
             finally:
                 for each in left:
                     each.come_back()
+
+    @property
+    def captures(self) -> list[Recording]:
+        """The captures in progress, as far as they are known."""
+        if not self.foreign_captures:
+            return self.own_captures
+        self.foreign_captures = [each for each in self.foreign_captures if each.goes_on]
+        return [*self.own_captures, *self.foreign_captures]
 
     def check_capture(self, name: str) -> None:
         """Refuse a driver function that would end a capture in progress."""
@@ -364,8 +378,9 @@ class Context:
         self.reporting.clear()
         self._later.clear()
         self._put_off.clear()
-        for capture in tuple(self.captures):
+        for capture in tuple(self.own_captures):
             capture.end()
+        self.foreign_captures.clear()
         self._closer()
         try:
             self._retain()

@@ -20,7 +20,7 @@ from gridlane.core.forks import fork_waits
 from gridlane.core.options import Target
 from gridlane.memory.device_memory import DeviceMemory
 from gridlane.memory.resource import Buffer, HostMemory
-from gridlane.runtime.drivers.cuda import memory, seams
+from gridlane.runtime.drivers.cuda import foreign, memory, seams
 from gridlane.runtime.drivers.cuda.api import answer, bindings, call, waiting
 from gridlane.runtime.drivers.cuda.context import Context
 from gridlane.runtime.drivers.cuda.kernel import CudaKernel, CudaModule
@@ -93,6 +93,8 @@ class CudaDevice:
 
     def allocate(self, size: int) -> Buffer:
         """Allocate device memory from the pool."""
+        if foreign.kept:
+            foreign.drop_ended()
         return self.memory.allocate(size)
 
     def allocate_host(self, size: int, kind: HostMemory) -> Buffer:
@@ -168,11 +170,12 @@ class CudaDevice:
         if handle < 0:
             fail(INVALID_HANDLE, f"{handle:#x} is no stream")
         known = self._own.get(handle)
-        if known is not None:
-            return known
-        fresh = CudaStream(self, handle, foreign=True)  # it may be another stream than last time
-        known = self._foreign.setdefault(handle, fresh)
-        known.apart = fresh.apart
+        if known is None:
+            # It may be another stream than last time.
+            fresh = CudaStream(self, handle, foreign=True)
+            known = self._foreign.setdefault(handle, fresh)
+            known.apart = fresh.apart
+        foreign.follow(known)
         return known
 
     def new_event(self, timing: bool = True) -> CudaEvent:

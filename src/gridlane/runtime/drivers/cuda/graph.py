@@ -58,14 +58,17 @@ class Capture:
         keep: objects that the recorded work uses.
         kernels: the kernels that it launches.
         streams: the streams whose work is recorded, the one that began first.
+        is_own: whether gridlane began it.
     """
+
+    is_own = True
 
     def __init__(self, stream: Stream) -> None:
         self.keep: list[Any] = []
         self.kernels: list[CudaBound] = []
         self.streams = [stream]
         self._thread = get_ident()
-        stream.context.captures.append(self)
+        stream.context.own_captures.append(self)
         note_capture(stream)
 
     @property
@@ -74,11 +77,16 @@ class Capture:
         stream waits for one that is captured."""
         return self._thread == get_ident() or not all(each.apart for each in self.streams)
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether it has not ended."""
+        return self.streams[0].capture is self
+
     def end(self) -> None:
         """Stop recording every stream."""
         for stream in self.streams:
             stream.capture = None
-        self.streams[0].context.captures.remove(self)
+        self.streams[0].context.own_captures.remove(self)
 
     def join(self, stream: Stream) -> None:
         """Record another stream's work as well."""
@@ -136,7 +144,7 @@ def end_capture(stream: Stream) -> CudaGraph:
             the recording failed and is lost.
     """
     context, capture = stream.context, stream.capture
-    check_end(capture is not None and capture.streams[0] is stream)
+    check_end(capture is not None and capture.is_own and capture.streams[0] is stream)
     assert capture is not None  # checked above
     try:
         native = context.call("cuStreamEndCapture", stream.native)

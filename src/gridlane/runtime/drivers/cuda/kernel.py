@@ -385,6 +385,7 @@ class CudaBound:
             sound=ctypes.addressof(sound),
             keep=(kernel, sound),
             encode=maps_by,
+            capture_query=address_of("cuStreamIsCapturing"),
         )
 
     @property

@@ -7,7 +7,7 @@ from typing import Any
 from gridlane.core.artifact import Artifact
 from gridlane.core.device_errors import device_error
 from gridlane.core.errors import DeviceError
-from gridlane.runtime.drivers.cuda.api import enum
+from gridlane.runtime.drivers.cuda.api import enum, relaxed
 from gridlane.runtime.drivers.cuda.context import Context
 
 _LOG_BYTES = 16384
@@ -27,7 +27,8 @@ def load(context: Context, artifact: Artifact) -> Any:
     """
     message = f"{artifact.name}, {len(artifact.code)} bytes of {artifact.format}"
     if artifact.format != "ptx":
-        return context.call("cuModuleLoadData", artifact.code, what=message)
+        with relaxed():
+            return context.call("cuModuleLoadData", artifact.code, what=message)
     log = bytearray(_LOG_BYTES)
     options: dict[str, Any] = {
         "CU_JIT_ERROR_LOG_BUFFER": log,
@@ -38,9 +39,9 @@ def load(context: Context, artifact: Artifact) -> Any:
     keys = [enum("CUjit_option", name) for name in options]
     image = artifact.code + b"\0"
     try:
-        return context.call(
-            "cuModuleLoadDataEx", image, len(keys), keys, list(options.values()), what=message
-        )
+        values = list(options.values())
+        with relaxed():
+            return context.call("cuModuleLoadDataEx", image, len(keys), keys, values, what=message)
     except DeviceError as error:
         said = bytes(log).split(b"\0")[0].decode(errors="replace").strip()
         if not said:

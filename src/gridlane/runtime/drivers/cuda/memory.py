@@ -5,8 +5,6 @@ from __future__ import annotations
 import ctypes
 import threading
 import weakref
-from collections.abc import Generator
-from contextlib import contextmanager
 from typing import Any
 
 from gridlane.core import dlpack_abi
@@ -14,7 +12,7 @@ from gridlane.core.device_errors import INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEM
 from gridlane.core.errors import DeviceError
 from gridlane.memory.device_memory import DeviceMemory
 from gridlane.memory.resource import Buffer, HostMemory
-from gridlane.runtime.drivers.cuda.api import bindings, call, enum
+from gridlane.runtime.drivers.cuda.api import bindings, call, enum, relaxed
 from gridlane.runtime.drivers.cuda.context import Context
 
 
@@ -128,17 +126,6 @@ class Pool:
         access.location.id = ordinal
         access.flags = enum("CUmemAccess_flags", "CU_MEM_ACCESS_FLAGS_PROT_READWRITE")
         self.context.call("cuMemPoolSetAccess", self._handle, [access], 1)
-
-
-@contextmanager
-def relaxed() -> Generator[None]:
-    """Allow this thread calls in a with block that no capture records."""
-    mode = enum("CUstreamCaptureMode", "CU_STREAM_CAPTURE_MODE_RELAXED")
-    before = call("cuThreadExchangeStreamCaptureMode", mode)
-    try:
-        yield
-    finally:
-        call("cuThreadExchangeStreamCaptureMode", before)
 
 
 class PageLocked:

@@ -20,6 +20,7 @@ from gridlane.runtime.drivers.cuda.api import (
     bindings,
     host_launcher,
     ordering,
+    relaxed,
     waiting,
 )
 from gridlane.runtime.drivers.cuda.context import Context
@@ -317,7 +318,8 @@ def own_stream(device: Device, non_blocking: bool = False, priority: int = 0) ->
     """A new stream, destroyed with its object."""
     context = device.context
     flags = NON_BLOCKING if non_blocking else 0
-    native = context.call("cuStreamCreateWithPriority", flags, priority)
+    with relaxed():  # another library may capture
+        native = context.call("cuStreamCreateWithPriority", flags, priority)
     stream = CudaStream(device, int(native), foreign=non_blocking)
     destroy = "cuStreamDestroy", native
     weakref.finalize(stream, context.give_back, context.generation, destroy).atexit = False
@@ -362,6 +364,8 @@ class CudaEvent:
         """Order the later work of a stream behind it."""
         _check_kind(stream)
         stream.check_default()
+        if self.capture is not None and not self.capture.is_own and stream.capture is None:
+            self.capture.join(stream)
         stream.context.call("cuStreamWaitEvent", stream.native, self.native, 0)
         if self.capture is not None and stream.capture is None:
             self.capture.join(stream)  # as the driver does
