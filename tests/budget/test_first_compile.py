@@ -19,8 +19,8 @@ import pytest
 PROGRAM = Path(__file__).with_name("first_compile.py")
 
 BUDGETS = {
-    "cuda": {"modules": 381, "compiled": 343, "calls": 2620},
-    "cpu": {"modules": 432, "compiled": 377, "calls": 5200},
+    "cuda": {"modules": 382, "compiled": 345, "calls": 2650},
+    "cpu": {"modules": 432, "compiled": 379, "calls": 5200},
 }
 
 UNNEEDED = (

@@ -130,7 +130,8 @@ def test_every_function_is_valid(part: int, validated) -> None:
     [
         ("i64", "%k: i64 = const 7 %r: i64 = mul %x, %k", "folds_wide", 1),
         ("i64", "%k: i64 = const 7 %r: i64 = mul %x, %x", "folds_wide", 0),
-        ("i64", "%s: i64 = add %x, %x %r: i64 = div %s, %x", "folds_wide", 1),
+        # The dividend, and the divisor behind its guard.
+        ("i64", "%s: i64 = add %x, %x %r: i64 = div %s, %x", "folds_wide", 2),
         ("i64", "%s: i64 = add %x, %x %r: i64 = min %s, %x", "folds_wide", 2),
         ("i64", "%r: i64 = abs %x", "folds_wide", 1),
         ("i32", "%k: i32 = const 24 %r: i32 = shl %x, %k", "folds_wide", 1),

@@ -50,8 +50,9 @@ BACKEND = Backend(
         passes.PROMOTE,
         passes.DIVIDE_WHOLE,
         passes.RETURN_LAST,
-        # Last, as the passes before it make accesses, and see what their addresses are made of.
+        # The passes before it make accesses, and see what their addresses are made of.
         passes.CHECK_ACCESSES.when(Fact.CHECKED),
+        passes.GUARDS_OF_VECTORS,
     ),
     legal=MACHINE | PAIRS | PEERS | PRODUCTS | MEMORY_PRODUCTS | CHECKS | WARPGROUP_PRODUCTS,
     reasons={**reasons.WITHOUT_GRIDS, **reasons.REPORT},

@@ -60,6 +60,7 @@ BACKEND = Backend(
         passes.UNROLL,
         # After the hints, which LLVM follows.
         passes.KEEP_ROLLED,
+        passes.GUARDS_OF_GPU,
     ),
     legal=CLUSTERS | COOPERATIVE | MATRIX | PAIRS | PARTS | MACHINE | PRODUCTS | TENSORS,
     legal_with={

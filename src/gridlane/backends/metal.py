@@ -39,6 +39,7 @@ BACKEND = Backend(
         passes.PROMOTE,
         passes.BARRIERS_BY_BLOCKS,
         passes.PROMOTE,
+        passes.GUARDS_OF_SHADERS,
     ),
     legal=REPORTS | CALLS | MATRIX,
     reasons={

@@ -190,6 +190,14 @@ HALVE_ATOMICS = _pass("legalise.halve_atomics.halve_atomics")
 INT64 = _pass("legalise.int64.legalize_int64")
 SMALL = _pass("legalise.small.legalize_small")
 HOLD_SMALL_INTEGERS = _pass("legalise.hold_small_integers.hold_small_integers")
+GUARDS_OF_VECTORS = _pass(
+    "legalise.guards.guard_operands", "gridlane.passes.legalise.guards.VECTORS"
+)
+GUARDS_OF_GPU = _pass("legalise.guards.guard_operands", "gridlane.passes.legalise.guards.GPU")
+GUARDS_OF_SHADERS = _pass(
+    "legalise.guards.guard_operands", "gridlane.passes.legalise.guards.SHADERS"
+)
+"""Last: the passes before it know the ops as the IR defines them."""
 ATOMICS = _pass("legalise.atomics.legalize_atomics")
 
 WARPS_BY_BLOCKS = _pass("legalise.warps_by_blocks.warps_by_blocks")
@@ -244,6 +252,7 @@ WORDS: tuple[Pass, ...] = (
     PROMOTE,
     WATCH_LOOPS.when(Feature.SHORT_LOOPS),
     PROMOTE.when(Feature.SHORT_LOOPS),
+    GUARDS_OF_SHADERS,
 )
 """The pipeline of languages of 32-bit scalars whose memory is an array of words."""
 

@@ -66,6 +66,7 @@ BACKEND = Backend(
         # After all others.
         passes.WATCH_LOOPS.when(Feature.SHORT_LOOPS),
         passes.PROMOTE.when(Feature.SHORT_LOOPS),
+        passes.GUARDS_OF_SHADERS,
     ),
     legal=REPORTS,
     absent=LANES,

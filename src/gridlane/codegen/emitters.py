@@ -12,6 +12,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any, TypeVar
 
+from gridlane.core.errors import TargetError
 from gridlane.ir.op import Op
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -49,3 +50,13 @@ def emitted(package: str, dialect: str = "") -> frozenset[type[Op]]:
     """The op classes that a code generator emits, by the dotted name of its package or, for a
     C-like language, of its dialect. Loads the code generator."""
     return import_module(package).emitted(dialect)
+
+
+def require_inside(op: Op) -> None:
+    """Require that ``passes/legalise/guards`` has seen a division or a shift.
+
+    Raises:
+        TargetError: it has not.
+    """
+    if not op.inside:  # type: ignore[attr-defined]  # an op with a domain
+        raise TargetError(f"{op.name} has no guard: the pipeline lacks guard_operands", op.loc)

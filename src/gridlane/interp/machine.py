@@ -24,6 +24,7 @@ from gridlane.interp import (
     clusters,
     control,
     copies,
+    domains,
     flushing,
     grid,
     integer,
@@ -334,10 +335,9 @@ def run_op(frame: Frame, op: Op, mask: Array) -> None:
     elif kind in COMPUTE_WITH_OP:
         computed = COMPUTE_WITH_OP[kind](op, *operands)
     else:
-        try:
-            computed = OBSERVE[kind](frame, op, mask, *operands)
-        except Fault as fault:
-            raise _located(fault, frame, op, mask) from None
+        computed = _observed(frame, op, mask, operands)
+    if getattr(op, "inside", False):
+        _require_inside(frame, op, mask, operands)
     results = op.results
     if len(results) == 1:
         computed = (computed,)
@@ -345,6 +345,26 @@ def run_op(frame: Frame, op: Op, mask: Array) -> None:
         # Inactive lanes keep their old value: a shuffle may read it.
         old = values[value] if value in values else filled(value.type, frame.block.lanes)
         values[value] = merged(mask, new, old)
+
+
+def _observed(frame: Frame, op: Op, mask: Array, operands: list[Any]) -> Any:
+    """The results of an op that depends on more than its operands."""
+    try:
+        return OBSERVE[type(op)](frame, op, mask, *operands)
+    except Fault as fault:
+        raise _located(fault, frame, op, mask) from None
+
+
+def _require_inside(frame: Frame, op: Op, mask: Array, operands: list[Any]) -> None:
+    """Require operands inside the domain of an op that is marked so.
+
+    Raises:
+        KernelError: a thread's are not.
+    """
+    outside = domains.outside(op, *operands)[mask]
+    if outside.any():
+        fault = Fault(int(outside.argmax()), "an operand is outside the domain of the instruction")
+        raise _located(fault, frame, op, mask)
 
 
 def _located(fault: Fault, frame: Frame, op: Op, mask: Array) -> KernelError:

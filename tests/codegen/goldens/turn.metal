@@ -34,9 +34,8 @@ kernel void k_turn(
         device uchar* v10 = (v1 + long(v8) * 4);
         float v11 = *(device float*)(v10);
         float v12 = v11 * 0.5f;
-        int v13 = (v8 / 4);
-        int v14 = v13;
-        device uchar* v15 = (v2 + long(v14) * 4);
-        *(device float*)(v15) = v12;
+        int v13 = v8 / 4;
+        device uchar* v14 = (v2 + long(v13) * 4);
+        *(device float*)(v14) = v12;
     }
 }

@@ -1,9 +1,9 @@
 """Arithmetic, comparison and selection of scalars.
 
 Each function takes the type to compute in and the operands' texts, and returns the text of the
-result. Cases that C leaves undefined (overflow, division by zero, shifts past the width, the sign
-of zero in a minimum) are written out. bf16 is held as its bits and computed in f32; each result is
-rounded.
+result. Cases that C leaves undefined (overflow, the sign of zero in a minimum) are written out;
+``passes/legalise/guards`` keeps others away. bf16 is held as its bits and computed in f32; each
+result is rounded.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from gridlane.codegen.clike.rounding import (
     hidden_select,
     kept_apart,
 )
-from gridlane.core.dtypes import DType, b1, bf16, by_name, f32, u32
+from gridlane.codegen.emitters import require_inside
+from gridlane.core.dtypes import DType, bf16, by_name, f32, u32
 from gridlane.ir.builder import constant
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, math
@@ -68,51 +69,13 @@ def _bitwise(symbol: str, logical: str) -> Emit:
     return emit
 
 
-def _divided(state: Emission, dtype: DType, operands: list[str]) -> tuple[str, str, str]:
-    """(whether the divisor is 0, a safe divisor, the quotient by it). MIN / 1 is MIN, which is the
-    result of MIN / -1."""
-    a, b = operands
-    zero = state.let(b1, f"{b} == {state.literal(0, dtype)}")
-    trap = zero
-    if dtype.is_signed:
-        low = f"{a} == {state.literal(dtype.min, dtype)}"
-        trap = f"({zero} || ({low} && {b} == {state.literal(-1, dtype)}))"
-    safe = state.let(dtype, state.dialect.choose(trap, state.literal(1, dtype), b))
-    wide = computing(dtype, dtype.is_signed)
-    top, bottom = resized(state, a, dtype, wide), resized(state, safe, dtype, wide)
-    return zero, safe, state.let(dtype, resized(state, f"{top} / {bottom}", wide, dtype))
-
-
-def _plain_quotient(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
-    """The quotient by a constant that is neither 0 nor -1, or "" for another divisor."""
-    known = constant(op.rhs)  # type: ignore[attr-defined]  # a Div or Rem
-    if type(known) is not int or known in (0, -1):
-        return ""
-    wide = computing(dtype, dtype.is_signed)
-    top, bottom = (resized(state, text, dtype, wide) for text in operands)
-    return state.let(dtype, resized(state, f"({top} / {bottom})", wide, dtype))
-
-
 def _divide(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
     if dtype.is_float:
         return f"{operands[0]} / {operands[1]}"
-    if plain := _plain_quotient(state, op, dtype, operands):
-        return plain
-    zero, _, quotient = _divided(state, dtype, operands)
-    ones = state.literal(dtype.wrap(-1), dtype)
-    return state.dialect.choose(zero, ones, quotient)
-
-
-def _remainder(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
-    if dtype.is_float:
-        raise state.refuse(op, "legalize_math writes the remainder of floats")
-    plain = _plain_quotient(state, op, dtype, operands)
-    zero, safe, quotient = "", operands[1], plain
-    if not plain:
-        zero, safe, quotient = _divided(state, dtype, operands)
-    product = state.let(dtype, _plain("*")(state, op, dtype, [quotient, safe]))
-    rest = state.let(dtype, _plain("-")(state, op, dtype, [operands[0], product]))
-    return state.dialect.choose(zero, operands[0], rest) if zero else rest
+    require_inside(op)
+    wide = computing(dtype, dtype.is_signed)
+    top, bottom = (resized(state, text, dtype, wide) for text in operands)
+    return resized(state, f"{top} / {bottom}", wide, dtype)
 
 
 def _mulhi(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
@@ -153,38 +116,16 @@ def _extreme(symbol: str) -> Emit:
 
 
 def _shift(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
-    """Shift by an amount read as unsigned, in its own type; past the width the result is fixed."""
-    value, amount = operands
-    kind = next(v.type for v in list(op.operands())[1:])
+    """Shift by an amount below the width."""
+    assert isinstance(op, arith.Shift)
+    require_inside(op)
+    kind, known = op.amount.type, constant(op.amount)
     assert isinstance(kind, DType)
-    unsigned, last = kind.unsigned, dtype.bits - 1
     right = isinstance(op, arith.Shr)
     wide = computing(dtype, right and dtype.is_signed)
-    symbol = ">>" if right else "<<"
-    known = constant(op.amount)  # type: ignore[attr-defined]  # a Shl or Shr
-    if type(known) is int and 0 <= known <= last:
-        moved = f"({resized(state, value, dtype, wide)} {symbol} {known}u)"
-        return state.let(dtype, resized(state, moved, wide, dtype))
-    raw = state.let(unsigned, resized(state, amount, kind, unsigned))
-    if _is_masked(op.amount, last):  # type: ignore[attr-defined]
-        small = state.let(u32, resized(state, raw, unsigned, u32))
-        moved = f"({resized(state, value, dtype, wide)} {symbol} {small})"
-        return state.let(dtype, resized(state, moved, wide, dtype))
-    past = state.let(b1, f"{raw} > {state.literal(last, unsigned)}")
-    small = state.let(u32, f"{resized(state, raw, unsigned, u32)} & {last}u")
-    if right and dtype.is_signed:
-        small = state.let(u32, state.dialect.choose(past, f"{last}u", small))
-    moved = f"({resized(state, value, dtype, wide)} {symbol} {small})"
-    result = state.let(dtype, resized(state, moved, wide, dtype))
-    if right and dtype.is_signed:
-        return result
-    return state.dialect.choose(past, state.literal(0, dtype), result)
-
-
-def _is_masked(amount: Value, most: int) -> bool:
-    """Whether an amount is masked to at most ``most``."""
-    masks = map(constant, amount.op.operands()) if isinstance(amount.op, arith.And) else ()
-    return any(type(mask) is int and 0 <= mask <= most for mask in masks)
+    by = f"{known}u" if known is not None else resized(state, operands[1], kind, u32)
+    moved = f"({resized(state, operands[0], dtype, wide)} {'>>' if right else '<<'} {by})"
+    return resized(state, moved, wide, dtype)
 
 
 def _unequal(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
@@ -259,7 +200,6 @@ SCALARS: dict[type[Op], Emit] = {
     arith.Sub: _plain("-"),
     arith.Mul: _plain("*"),
     arith.Div: _divide,
-    arith.Rem: _remainder,
     arith.MulHi: _mulhi,
     arith.Min: _extreme("<"),
     arith.Max: _extreme(">"),

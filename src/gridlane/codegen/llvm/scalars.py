@@ -1,14 +1,15 @@
 """Arithmetic, comparison and conversion: one emitter for scalars and for vectors of lanes.
 
 Each function takes the body, the op, ``lanes`` (0 for a scalar) and the operands' names, and
-returns the result's name. LLVM's own semantics differ from the IR's at division by zero, shifts
-past the width and out-of-range conversions; these are guarded here.
+returns the result's name. Conversions out of range are guarded here, divisions and shifts by
+``passes/legalise/guards``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from gridlane.codegen.emitters import require_inside
 from gridlane.codegen.llvm import halves, rounding
 from gridlane.codegen.llvm.text import (
     Body,
@@ -169,17 +170,11 @@ def _minmax(stem: str) -> Emit:
 
 
 def _divide(body: Body, op: Op, lanes: int, operands: list[str]) -> str:
-    name, type_ = type_of(op, lanes)
+    _, type_ = type_of(op, lanes)
     a, b = operands
     if _is_float(op):
         return body.op(f"fdiv {_fast(op)}{type_} {a}, {b}")
-    if _divides_directly(op, lanes):
-        return body.op(f"{'sdiv' if _is_signed(op) else 'udiv'} {type_} {a}, {b}")
-    quotient, zero = _guarded_quotient(body, op, lanes, a, b)
-    if not zero:
-        return quotient
-    ones = splat("-1", name, lanes)
-    return body.op(f"select {widen('i1', lanes)} {zero}, {type_} {ones}, {type_} {quotient}")
+    return _quotient(body, op, lanes, a, b)
 
 
 def _remainder(body: Body, op: Op, lanes: int, operands: list[str]) -> str:
@@ -189,57 +184,25 @@ def _remainder(body: Body, op: Op, lanes: int, operands: list[str]) -> str:
         return body.op(f"frem {_fast(op)}{type_} {a}, {b}")
     if _divides_directly(op, lanes):
         return body.op(f"{'srem' if _is_signed(op) else 'urem'} {type_} {a}, {b}")
-    quotient, zero = _guarded_quotient(body, op, lanes, a, b)
-    product = body.op(f"mul {type_} {quotient}, {b}")
-    rest = body.op(f"sub {type_} {a}, {product}")
-    if not zero:
-        return rest
-    return body.op(f"select {widen('i1', lanes)} {zero}, {type_} {a}, {type_} {rest}")
+    product = body.op(f"mul {type_} {_quotient(body, op, lanes, a, b)}, {b}")
+    return body.op(f"sub {type_} {a}, {product}")
 
 
-def _known_divisor(op: Op) -> int | None:
-    """The divisor, if it is a constant that never traps."""
-    known = constant(op.rhs)  # type: ignore[attr-defined]  # a Div or Rem
-    return known if type(known) is int and known not in (0, -1) else None
+def _quotient(body: Body, op: Op, lanes: int, a: str, b: str) -> str:
+    name, type_ = type_of(op, lanes)
+    require_inside(op)
+    if _divides_directly(op, lanes):
+        return body.op(f"{'sdiv' if _is_signed(op) else 'udiv'} {type_} {a}, {b}")
+    return divided(body, name, lanes, a, b, _is_signed(op))
 
 
 def _divides_directly(op: Op, lanes: int) -> bool:
-    """Whether LLVM expands a division by a constant into multiplications and shifts. For vectors of
-    64 bits it does so for powers of two alone."""
-    known = _known_divisor(op)
-    if known is None:
-        return False
-    return not lanes or type_of(op, 0)[0] != "i64" or known & (known - 1) == 0
-
-
-def _guarded_quotient(body: Body, op: Op, lanes: int, a: str, b: str) -> tuple[str, str]:
-    """(quotient, whether the divisor is 0, or "" for never). Where it is 0 the quotient is of no
-    use; MIN / -1 is MIN."""
-    name, type_ = type_of(op, lanes)
-    signed = _is_signed(op)
-    if _known_divisor(op) is not None:
-        return divided(body, name, lanes, a, b, signed, lambda: b), ""
-    zero = body.op(f"icmp eq {type_} {b}, {splat('0', name, lanes)}")
-
-    def safe() -> str:
-        return _safe_divisor(body, op, lanes, a, b, zero)
-
-    return divided(body, name, lanes, a, b, signed, safe), zero
-
-
-def _safe_divisor(body: Body, op: Op, lanes: int, a: str, b: str, zero: str) -> str:
-    """b, with 1 where the division would trap: a / 1 is the IR's result for MIN / -1."""
-    name, type_ = type_of(op, lanes)
-    mask = widen("i1", lanes)
-    trap = zero
-    if _is_signed(op):
-        lowest = splat(str(next(op.operands()).type.min), name, lanes)  # type: ignore[union-attr]  # an integer
-        low = body.op(f"icmp eq {type_} {a}, {lowest}")
-        minus = body.op(f"icmp eq {type_} {b}, {splat('-1', name, lanes)}")
-        over = body.op(f"and {mask} {low}, {minus}")
-        trap = body.op(f"or {mask} {zero}, {over}")
-    one = splat("1", name, lanes)
-    return body.op(f"select {mask} {trap}, {type_} {one}, {type_} {b}")
+    """Whether LLVM divides integers well: scalars, and vectors by a constant, which it expands into
+    multiplications and shifts. For vectors of 64 bits it does so for powers of two alone."""
+    known = constant(op.rhs)  # type: ignore[attr-defined]  # a Div or Rem
+    if not lanes or type(known) is not int:
+        return not lanes
+    return type_of(op, 0)[0] != "i64" or known & (known - 1) == 0
 
 
 def _mulhi(body: Body, op: Op, lanes: int, operands: list[str]) -> str:
@@ -256,29 +219,18 @@ def _mulhi(body: Body, op: Op, lanes: int, operands: list[str]) -> str:
     return body.op(f"trunc {wide} {upper} to {type_}")
 
 
-def _shift(opcode_signed: str, opcode_unsigned: str, is_left: bool) -> Emit:
+def _shift(opcode_signed: str, opcode_unsigned: str) -> Emit:
     def emit_shift(body: Body, op: Op, lanes: int, operands: list[str]) -> str:
         assert isinstance(op, arith.Shift)
+        require_inside(op)
         name, type_ = type_of(op, lanes)
-        bits = int(name[1:])
-        value, amount = operands
-        signed = _is_signed(op)
-        opcode = opcode_signed if signed else opcode_unsigned
-        amount_type = op.amount.type
-        amount_name = scalar_name(amount_type)
-        amount_vector = widen(amount_name, lanes)
+        opcode = opcode_signed if _is_signed(op) else opcode_unsigned
         known = constant(op.amount)
-        if known is not None and 0 <= known < bits:
-            return body.op(f"{opcode} {type_} {value}, {splat(str(known), name, lanes)}")
-        limit = splat(str(bits - 1), amount_name, lanes)
-        small = body.intrinsic("umin", amount_name, lanes, [amount, limit])
-        resized = _resize(body, small, amount_name, name, lanes)
-        shifted = body.op(f"{opcode} {type_} {value}, {resized}")
-        if signed and not is_left:
-            return shifted
-        past = body.op(f"icmp ugt {amount_vector} {amount}, {limit}")
-        zero = splat("0", name, lanes)
-        return body.op(f"select {widen('i1', lanes)} {past}, {type_} {zero}, {type_} {shifted}")
+        if known is not None:
+            by = splat(str(known), name, lanes)
+        else:
+            by = _resize(body, operands[1], scalar_name(op.amount.type), name, lanes)
+        return body.op(f"{opcode} {type_} {operands[0]}, {by}")
 
     return emit_shift
 
@@ -506,8 +458,8 @@ TABLE: dict[type[Op], Emit] = {
     arith.And: _plain("and", ""),
     arith.Or: _plain("or", ""),
     arith.Xor: _plain("xor", ""),
-    arith.Shl: _shift("shl", "shl", True),
-    arith.Shr: _shift("ashr", "lshr", False),
+    arith.Shl: _shift("shl", "shl"),
+    arith.Shr: _shift("ashr", "lshr"),
     arith.Neg: _negate,
     arith.Abs: _absolute,
     arith.Not: _complement,

@@ -3,34 +3,27 @@ instructions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from gridlane.codegen.llvm.text import Body, splat, widen
 
 
-def divided(
-    body: Body, name: str, lanes: int, a: str, b: str, signed: bool, safe: Callable[[], str]
-) -> str:
-    """a / b, by ``safe()`` where the division may trap or overflow.
+def divided(body: Body, name: str, lanes: int, a: str, b: str, signed: bool) -> str:
+    """a / b of vectors, inside the domain of a division.
 
     Processors have no vector division of integers, so a vector divides in binary64. That is exact
     for operands below 2**53, since the quotient's distance to the next integer, at least 1 / b, is
     more than the rounding error. 64-bit operands are tested; vectors with larger ones divide lane
-    by lane. The smaller ones need no guard: none is MIN, and a quotient by 0 is not used.
+    by lane.
     """
     type_ = widen(name, lanes)
-    bits = int(name[1:])
-    if not lanes:
-        return body.op(f"{'sdiv' if signed else 'udiv'} {type_} {a}, {safe()}")
-    if bits <= 32:
-        return _float_quotient(body, type_, lanes, a, safe(), signed)
+    if int(name[1:]) <= 32:
+        return _float_quotient(body, type_, lanes, a, b, signed)
     quick, slow, done = body.label("quick"), body.label("slow"), body.label("divided")
     body.branch_if(_all_small(body, type_, lanes, (a, b), signed), quick, slow)
     body.start(quick)
     fast = _float_quotient(body, type_, lanes, a, b, signed)
     body.branch(done)
     body.start(slow)
-    full = body.op(f"{'sdiv' if signed else 'udiv'} {type_} {a}, {safe()}")
+    full = body.op(f"{'sdiv' if signed else 'udiv'} {type_} {a}, {b}")
     body.branch(done)
     body.start(done)
     return body.op(f"phi {type_} [ {fast}, %{quick} ], [ {full}, %{slow} ]")

@@ -1,8 +1,9 @@
 """Arithmetic, comparison and rounding of scalars.
 
 Each function takes the code, the op and its operands' ids, and returns the result's id. Cases that
-SPIR-V leaves undefined (division by zero, shifts past the width) or to the device (the last bits of
-f32 quotients and roots, whether Fma is fused, the sign of a zero minimum) are made exact here.
+SPIR-V leaves to the device (the last bits of f32 quotients and roots, whether Fma is fused, the
+sign of a zero minimum) are made exact here; ``passes/legalise/guards`` keeps away what it leaves
+undefined.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeAlias
 
+from gridlane.codegen.emitters import require_inside
 from gridlane.codegen.joined_bits import may_select_bits
 from gridlane.codegen.spirv import conversion
 from gridlane.codegen.spirv.code import Code, unsigned
@@ -120,35 +122,8 @@ def _divide(code: Code, op: Op, operands: list[int]) -> int:
     dtype = type_of(op)
     if dtype.is_float:
         return _divide_floats(code, op, operands)
-    quotient, zero = _guarded_quotient(code, op, operands)
-    return code.select(dtype, zero, code.const(-1, dtype), quotient) if zero else quotient
-
-
-def _remainder(code: Code, op: Op, operands: list[int]) -> int:
-    dtype = type_of(op)
-    quotient, zero = _guarded_quotient(code, op, operands)
-    if dtype.bits == 64:  # compilers fold x - x / 2 * 2 to a wrong x % 2
-        quotient = code.settled_integer(quotient, dtype)
-    product = code.op(Opcode.IMul, dtype, quotient, operands[1])
-    rest = code.op(Opcode.ISub, dtype, operands[0], product)
-    return code.select(dtype, zero, operands[0], rest) if zero else rest
-
-
-def _guarded_quotient(code: Code, op: Op, operands: list[int]) -> tuple[int, int]:
-    """(quotient, whether the divisor is 0, or no id if it is known not to be). It divides by 1
-    where SPIR-V leaves the quotient undefined, which gives the IR's result for MIN / -1."""
-    dtype, (a, b) = type_of(op), operands
-    known = constant(op.rhs)  # type: ignore[attr-defined]  # a Div or Rem
-    opcode = Opcode.SDiv if dtype.is_signed else Opcode.UDiv
-    if type(known) is int and known not in (0, -1):
-        return code.op(opcode, dtype, a, b), 0
-    zero = trap = code.compare(Opcode.IEqual, b, code.const(0, dtype))
-    if dtype.is_signed:
-        least = code.compare(Opcode.IEqual, a, code.const(dtype.min, dtype))
-        minus = code.compare(Opcode.IEqual, b, code.const(-1, dtype))
-        trap = code.either(zero, code.both(least, minus))
-    divisor = code.select(dtype, trap, code.const(1, dtype), b)
-    return code.op(opcode, dtype, a, divisor), zero
+    require_inside(op)
+    return code.op(Opcode.SDiv if dtype.is_signed else Opcode.UDiv, dtype, *operands)
 
 
 def _divide_floats(code: Code, op: Op, operands: list[int]) -> int:
@@ -254,24 +229,20 @@ def _float_minmax(code: Code, dtype: DType, smaller: bool, a: int, b: int) -> in
 def _shift(left: bool) -> Emit:
     def emit_shift(code: Code, op: Op, operands: list[int]) -> int:
         assert isinstance(op, arith.Shift)
-        dtype, (value, amount) = type_of(op), operands
-        by, known = op.amount.type, constant(op.amount)
-        assert isinstance(by, DType)
-        arithmetic = dtype.is_signed and not left
-        opcode = Opcode.ShiftRightArithmetic if arithmetic else Opcode.ShiftRightLogical
-        opcode = Opcode.ShiftLeftLogical if left else opcode
-        if known is not None and 0 <= known < dtype.bits:
+        require_inside(op)
+        dtype, known = type_of(op), constant(op.amount)
+        right = Opcode.ShiftRightArithmetic if dtype.is_signed else Opcode.ShiftRightLogical
+        opcode = Opcode.ShiftLeftLogical if left else right
+        if known is not None:
             bits = code.const(int(known), u32)
-            if opcode is Opcode.ShiftLeftLogical and dtype is i32 and known in (16, 24):
+            if left and dtype is i32 and known in (16, 24):
                 # This is the first of two shifts that sign-extend; see hold_small_integers.py.
                 bits = code.settled_integer(bits, u32)
-            return code.op(opcode, dtype, value, bits)
-        raw = unsigned(by.bits)
-        last = code.const(dtype.bits - 1, raw)
-        past = code.compare(Opcode.UGreaterThan, amount, last)
-        small = code.select(raw, past, last, amount)
-        shifted = code.op(opcode, dtype, value, code.resized(small, raw, u32))
-        return shifted if arithmetic else code.select(dtype, past, code.const(0, dtype), shifted)
+        else:
+            by = op.amount.type
+            assert isinstance(by, DType)
+            bits = code.resized(operands[1], unsigned(by.bits), u32)
+        return code.op(opcode, dtype, operands[0], bits)
 
     return emit_shift
 
@@ -484,7 +455,6 @@ TABLE: dict[type[Op], Emit] = {
     arith.Sub: _plain(Opcode.ISub, Opcode.FSub),
     arith.Mul: _plain(Opcode.IMul, Opcode.FMul),
     arith.Div: _divide,
-    arith.Rem: _remainder,
     arith.MulHi: _mulhi,
     arith.Min: _minmax(True),
     arith.Max: _minmax(False),

@@ -122,16 +122,18 @@ class Mul(FastBinary):
 @operation("div")
 class Div(FastBinary):
     """lhs / rhs. Integers round towards zero; the quotient by zero has all bits set; the most
-    negative number by -1 wraps to itself."""
+    negative number by -1 wraps to itself. ``inside``: neither occurs; they are undefined then."""
 
+    inside: bool = False
     exact = True
 
 
 @operation("rem")
 class Rem(FastBinary):
     """The remainder of ``div``, with the sign of lhs; by zero it is lhs. For floats: C's fmod,
-    exact."""
+    exact. ``inside``: as of ``div``."""
 
+    inside: bool = False
     exact = True
 
 
@@ -192,6 +194,7 @@ class Shift(Op):
 
     value: Value
     amount: Value
+    inside: bool = False
     pure = True
     elementwise = True
     produces = ("value",)
@@ -203,13 +206,14 @@ class Shift(Op):
 
 @operation("shl")
 class Shl(Shift):
-    """Left shift; 0 for an amount of the width or more."""
+    """Left shift; 0 for an amount of the width or more. ``inside``: the amount is below the width;
+    the result is undefined otherwise."""
 
 
 @operation("shr")
 class Shr(Shift):
     """Right shift: arithmetic for signed types, logical for unsigned. For an amount of the width or
-    more the result is the sign (0 or -1) or 0."""
+    more the result is the sign (0 or -1) or 0. ``inside``: as of ``shl``."""
 
 
 @family
@@ -355,10 +359,13 @@ class Cast(Op):
     int to int: truncates, or sign-extends a signed source and zero-extends an unsigned one. To b1:
     != 0 (NaN is true). From b1: 0 or 1. int to float, float to float: round to nearest even (a
     large value overflows to infinity). float to int: towards zero, saturating, 0 for NaN.
+
+    ``inside``: a float has an integer of the type; the result is undefined otherwise.
     """
 
     value: Value
     type: DType
+    inside: bool = False
     pure = True
     elementwise = True
     produces = ("type",)
