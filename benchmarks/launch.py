@@ -2,8 +2,9 @@
 
 The launch is of a kernel with three arrays and an integer, on the CPU device or --device, until it
 returns to Python; a peer's call is timed in the same way, in a process of its own. Then the same
-kernel, a tile program, a loop nest and ten launches in ``fused()`` over gridlane's arrays, NumPy's
-where the device takes these in place, and torch's tensors where torch is installed. Medians.
+kernel, a tile program, a loop nest and ten launches over gridlane's arrays, NumPy's where the
+device takes these in place, and torch's tensors where torch is installed; ten launches, and none,
+in ``fused()``. Medians.
 """
 
 from __future__ import annotations
@@ -174,11 +175,20 @@ def nest(a: Tensor[f32, {SIZE}], b: Tensor[f32, {SIZE}], c: Tensor[f32, {SIZE}],
         calls[f"call of a loop nest, {of}"] = partial(nest, *given, 3)
 
     def ten() -> None:
-        with fused():
-            for _ in range(10):
-                configured(*arrays["gridlane's arrays"], SIZE)
+        for _ in range(10):
+            configured(*arrays["gridlane's arrays"], SIZE)
 
-    return {**calls, "ten launches in fused(), gridlane's arrays": ten}
+    def ten_in_a_block() -> None:
+        with fused():
+            ten()
+
+    def none_in_a_block() -> None:
+        with fused():
+            pass
+
+    calls["ten launches, gridlane's arrays"] = ten
+    calls["ten launches in fused(), gridlane's arrays"] = ten_in_a_block
+    return {**calls, "a block of fused() without launches": none_in_a_block}
 
 
 def peer_launch(peer: str) -> Callable:
