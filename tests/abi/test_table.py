@@ -90,6 +90,9 @@ def words(toolkit: Toolkit) -> set[str]:
 def test_values_are_those_of_the_headers(toolkit, tmp_path):
     known = words(toolkit)
     values = {name: v for each in enums().values() for name, v in each.values.items()}
+    later = {name: v for each in enums().values() for name, v in each.later.items()}
+    assert later and not later.keys() & values.keys()
+    values |= later
     handles = re.compile(
         r"CU_LAUNCH_PARAM_\w+|.*STREAM_(LEGACY|PER_THREAD)|cudaStream(Legacy|Per.*)"
     )

@@ -23,7 +23,7 @@ from gridlane.compiler import cache_codec
 from gridlane.compiler.cache_key import make_key
 from gridlane.core import trace
 from gridlane.core.artifact import Artifact
-from gridlane.core.config import config
+from gridlane.core.config import cache_folder
 from gridlane.core.frozen import frozen
 from gridlane.core.private_files import Folder, Found
 
@@ -258,11 +258,5 @@ def _digest(key: str, payload: bytes) -> bytes:
 @cache
 def default_cache() -> DiskCache | None:
     """The cache of this process, or None when GRIDLANE_CACHE=0 turned it off."""
-    settings = config()
-    if not settings.cache:
-        return None
-    if settings.cache_dir is not None:
-        return DiskCache(settings.cache_dir)
-    from platformdirs import user_cache_dir  # not needed where the directory is given
-
-    return DiskCache(user_cache_dir("gridlane", appauthor=False))
+    folder = cache_folder()
+    return None if folder is None else DiskCache(folder)

@@ -262,3 +262,15 @@ def _cache_dir(own: str | None, numbas: str | None) -> Path | None:
 def config() -> Config:
     """The configuration of this process, read once."""
     return read()
+
+
+def cache_folder(name: str = "") -> Path | None:
+    """The directory of the caches, or one in it; None when GRIDLANE_CACHE=0 turned them off."""
+    settings = config()
+    if not settings.cache:
+        return None
+    if settings.cache_dir is not None:
+        return settings.cache_dir / name
+    from platformdirs import user_cache_dir  # not needed where the directory is given
+
+    return Path(user_cache_dir("gridlane", appauthor=False), name)

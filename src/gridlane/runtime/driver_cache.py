@@ -14,7 +14,7 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
-from gridlane.core.config import config
+from gridlane.core.config import cache_folder
 from gridlane.core.private_files import Folder
 from gridlane.core.processors import available_processors
 from gridlane.core.version import VERSION
@@ -32,14 +32,7 @@ measured."""
 def directory(name: str) -> Path | None:
     """The directory of a driver's files, by the name of its devices, or one of OTHERS; None when
     the cache is off."""
-    settings = config()
-    if not settings.cache:
-        return None
-    if settings.cache_dir is not None:
-        return settings.cache_dir / name
-    from platformdirs import user_cache_dir  # not needed where the directory is given
-
-    return Path(user_cache_dir("gridlane", appauthor=False), name)
+    return cache_folder(name)
 
 
 def identity_of(device: Device) -> str:

@@ -18,9 +18,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gridlane.abi.library.stubs import c_type, rows, words_of
+from gridlane.abi.library.stubs import c_type, words_of
 from gridlane.core.cuda_table import CType, ctype, layout
-from gridlane.core.cuda_table.functions import Function, Parameter
+from gridlane.core.cuda_table.functions import Function, Parameter, exported
 from gridlane.core.cuda_table.layout import Layout
 
 ROOM = 1 << 16
@@ -80,7 +80,7 @@ class Sequence:
         self.functions: list[tuple[Function, Any]] = []
         for api, file in (("driver", "libcuda.so.1"), ("runtime", "libcudart.so.13")):
             library = ctypes.CDLL(str(folder / file))
-            for row in rows(api, 13):  # type: ignore[arg-type]
+            for row in exported(api, 13):  # type: ignore[arg-type]
                 if any(part in row.name for part in LEFT_OUT):
                     continue
                 function = library[row.name]

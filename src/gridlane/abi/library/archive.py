@@ -12,9 +12,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from gridlane.abi.library.build import archiver, compiler
-from gridlane.abi.library.stubs import c_type, result_of, rows, structs
+from gridlane.abi.library.stubs import c_type, result_of, structs
 from gridlane.core.cuda_table import ctype
-from gridlane.core.cuda_table.functions import Function
+from gridlane.core.cuda_table.functions import Function, exported
 from gridlane.core.errors import CompileError
 
 _ROOM = Path(__file__).parent
@@ -25,7 +25,7 @@ RUNTIME = "libcudart.so.13"
 
 def text() -> str:
     """The C text of its functions: those of the runtime."""
-    runtime_rows = rows("runtime", 13)
+    runtime_rows = exported("runtime", 13)
     lines = ['#include "forwards.h"', "", *structs(runtime_rows), ""]
     for row in runtime_rows:
         lines += _forward(row, "")

@@ -8,10 +8,11 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from gridlane.abi.library import archive, headers
+from gridlane.abi.library import archive
 from gridlane.abi.library.archive import ARCHIVE, build_archive
 from gridlane.abi.library.build import LIBRARIES, build_all, digest
 from gridlane.abi.library.search import cached
+from gridlane.core.cuda_table import headers
 from gridlane.core.errors import GridlaneError
 from gridlane.frontends.cuda_cpp.clang import INCLUDE
 
@@ -65,7 +66,16 @@ _SHARED = (
 files of CUDA C++ find the first ones."""
 HOST = "host"
 """That folder."""
-_PARTS = "gridlane/guards.h", "gridlane/library_types.h"
+_PARTS = (
+    "gridlane/defaults.h",
+    "gridlane/driver_forms.h",
+    "gridlane/guards.h",
+    "gridlane/host_forms.h",
+    "gridlane/library_types.h",
+    "gridlane/old_forms.h",
+    "gridlane/old_names.h",
+    "gridlane/templates.h",
+)
 """Headers of CUDA C++ that are parts of those of the runtime."""
 _ENVIRONMENT = """# Programs started from here find gridlane's libcuda, libcudart and libnvrtc.
 export LD_LIBRARY_PATH="{lib}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"
@@ -135,8 +145,9 @@ def _digest() -> str:
     for each in archive.sources():
         hash_state.update(each)
     shared = (INCLUDE / name for name in (*_SHARED, *_PARTS))
-    for path in (*sorted(_HEADERS.rglob("*.h")), *shared, Path(headers.__file__)):
+    for path in (*sorted(_HEADERS.rglob("*.h")), *shared):
         hash_state.update(path.read_bytes())
+    hash_state.update(headers.key().encode())
     return hash_state.hexdigest()
 
 
@@ -162,11 +173,7 @@ def _write(prefix: Path) -> list[Path]:
         link.symlink_to(target)
         written.append(link)
     contents = {
-        include / "gridlane_types.h": headers.types(),
-        include / "gridlane_shapes.h": headers.shapes(),
-        include / "cuda.h": headers.functions_of("driver", 13),
-        include / "nvrtc.h": headers.functions_of("nvrtc", 13),
-        include / "cuda_runtime_api.h": headers.functions_of("runtime", 13),
+        **{include / name: text for name, text in headers.headers().items()},
         prefix / "env.sh": _ENVIRONMENT.format(lib=lib),
         lib / "pkgconfig" / "gridlane-cuda.pc": _PACKAGE.format(prefix=prefix),
     }

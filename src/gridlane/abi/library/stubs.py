@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from gridlane.abi import tracing
 from gridlane.abi.calls.initialisation import meaning
-from gridlane.core.cuda_table import CType, ctype, enums, functions, layout
-from gridlane.core.cuda_table.functions import Api, Function
+from gridlane.core.cuda_table import CType, ctype, enums, layout
+from gridlane.core.cuda_table.functions import Api, Function, exported
 
 _INTEGERS = {1: "int8_t", 2: "int16_t", 4: "int32_t", 8: "int64_t"}
 HOT = {
@@ -108,27 +108,17 @@ WRITTEN = frozenset(
 """Functions that are written in C."""
 
 
-def rows(api: Api, major: int) -> list[Function]:
-    """The functions that a library of a major version of CUDA exports."""
-    rows_by_name: dict[str, Function] = {}
-    for key, row in functions(api).items():
-        wanted = row.since[0] <= major and (row.until is None or major <= row.until)
-        if wanted and (row.name not in rows_by_name or "@" in key):
-            rows_by_name[row.name] = row
-    return list(rows_by_name.values())
-
-
 def stubs(api: Api, major: int) -> str:
     """The C text of a library."""
-    lines = ['#include "hot.h"', "", *structs(rows(api, major)), ""]
-    for row in rows(api, major):
+    lines = ['#include "hot.h"', "", *structs(exported(api, major)), ""]
+    for row in exported(api, major):
         if row.name not in WRITTEN:
             lines += _stub(row, "")
             if row.per_thread:
                 lines += _stub(row, f"_{row.per_thread}")
     lines += _errors(api)
     if api == "driver":
-        lines += _symbols(rows(api, major))
+        lines += _symbols(exported(api, major))
     return "\n".join(lines) + "\n"
 
 

@@ -109,6 +109,16 @@ def functions(api: Api) -> Mapping[str, Function]:
     return rows_by_name
 
 
+def exported(api: Api, major: int) -> list[Function]:
+    """The functions that a library of a major version of CUDA exports."""
+    rows_by_name: dict[str, Function] = {}
+    for key, row in functions(api).items():
+        wanted = row.since[0] <= major and (row.until is None or major <= row.until)
+        if wanted and (row.name not in rows_by_name or "@" in key):
+            rows_by_name[row.name] = row
+    return list(rows_by_name.values())
+
+
 def _shared(row: Function, given: tuple[str, ...]) -> tuple[str, ...]:
     """The returned parameters of a function without a Python form: those of the newer function of
     its name, as far as it has them."""

@@ -16,10 +16,12 @@ class Enum:
     Attributes:
         names: its tag, then its other names.
         values: by name, in the order of the header.
+        later: those that came after CUDA 13.0, which no function of gridlane knows.
     """
 
     names: tuple[str, ...]
     values: Mapping[str, int]
+    later: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +41,14 @@ def enums() -> Mapping[str, Enum]:
     """
     enums_by_name: dict[str, Enum] = {}
     values: dict[str, int] = {}
+    later: dict[str, int] = {}
     for line in lines("enums"):
         if line.startswith("  "):
             name, value = line.split()
-            values[name] = int(value)
+            (later if value.startswith("+") else values)[name] = int(value)
         else:
-            values = {}
-            enum = Enum(tuple(line.split()[1:]), values)
+            values, later = {}, {}
+            enum = Enum(tuple(line.split()[1:]), values, later)
             enums_by_name.update(dict.fromkeys(enum.names, enum))
     return enums_by_name
 

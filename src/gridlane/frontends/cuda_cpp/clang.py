@@ -18,6 +18,7 @@ from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 
+from gridlane.core.cuda_table import written
 from gridlane.core.errors import CompileError
 from gridlane.frontends.cuda_cpp.compiled import Compiled, CppSource
 from gridlane.frontends.cuda_cpp.options import ClangOptions, for_clang
@@ -136,7 +137,7 @@ class Clang:
         """The folders of the user's headers, then ours, then those of C and C++."""
         beside = str(Path(source.name).parent)
         given = for_clang(source.options).folders
-        return (beside, *given, str(INCLUDE), *_folders(self.host))
+        return (beside, *given, *own_folders(), *_folders(self.host))
 
     def compile(self, source: CppSource) -> Compiled:
         """The PTX of a source.
@@ -157,7 +158,7 @@ class Clang:
             status, messages = compile_behind(
                 (*self.words, *_ALWAYS, f"--cuda-gpu-arch=sm_{given.arch}", _feature(given.arch)),
                 [word for word in given.words if not word.startswith(_MARK)],
-                ("-isystem", str(INCLUDE), *self.host, *textures(source)),
+                (*_searched(own_folders()), *self.host, *textures(source)),
                 (*_own_options(source, given, Path(folder)), *dependencies, *output),
             )
             if not status and through is not None:
@@ -173,7 +174,7 @@ class Clang:
                 named = prerequisites(read.read_text())
                 headers = tuple(each for each in named if each != str(text))
         if headers is not None:
-            headers = settled(source, headers, (str(INCLUDE), *_folders(self.host)))
+            headers = settled(source, headers, (*own_folders(), *_folders(self.host)))
         return Compiled(ptx, messages, names, headers)
 
     def _has_statics(self, source: CppSource, given: ClangOptions) -> bool:
@@ -209,10 +210,28 @@ class Clang:
     def _read_ptx(self, path: Path, given: ClangOptions) -> str:
         """The PTX, by the user's lines and with the names that nvcc has."""
         whole = made_ptx(path, "clang")
-        whole = with_statics(with_users_lines(whole, (str(INCLUDE), *_folders(self.host))))
+        whole = with_statics(with_users_lines(whole, (*own_folders(), *_folders(self.host))))
         # The host's part of a program has registered clang's own names.
         has_host = given.is_relocatable or _PROGRAM in given.words
         return whole if has_host else with_plain_names(whole)
+
+
+def own_folders() -> tuple[str, ...]:
+    """The folders of gridlane's headers: those made from the table of CUDA's interface, and those
+    written for CUDA C++.
+
+    Raises:
+        CompileError: the former cannot be written.
+    """
+    try:
+        return str(written.folder()), str(INCLUDE)
+    except OSError as error:
+        raise CompileError(f"no folder for headers can be written: {error}") from error
+
+
+def _searched(folders: Sequence[str]) -> list[str]:
+    """The options for folders of the system's headers."""
+    return [word for folder in folders for word in ("-isystem", folder)]
 
 
 def _feature(arch: str) -> str:

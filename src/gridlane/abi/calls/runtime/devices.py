@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from gridlane.abi.calls import devices as driver
 from gridlane.abi.calls.registry import implements
-from gridlane.abi.calls.runtime.properties import FIELDS, OLD_FIELDS, OLD_MEMBERS
+from gridlane.abi.calls.runtime.properties import FIELDS, OLD_FIELDS
 from gridlane.abi.failure import INVALID_VALUE, NO_DEVICE, fail
 from gridlane.abi.state import devices
 from gridlane.abi.struct import Struct
 from gridlane.core.cuda_table import enums
+from gridlane.core.cuda_table.headers import old_members
 
 _ATTRIBUTES = enums()["CUdevice_attribute"].values
 
@@ -69,7 +70,9 @@ def properties(ordinal: int) -> Struct:
     devices.initialise()
     struct = _filled(Struct("cudaDeviceProp"), ordinal, FIELDS)
     known = driver.attributes(ordinal)
-    old = [known[_ATTRIBUTES[f"CU_DEVICE_ATTRIBUTE_{OLD_FIELDS[name][0]}"]] for name in OLD_MEMBERS]
+    old = [
+        known[_ATTRIBUTES[f"CU_DEVICE_ATTRIBUTE_{OLD_FIELDS[name][0]}"]] for name in old_members()
+    ]
     struct.reserved = [*old, *struct.reserved[len(old) :]]
     return struct
 

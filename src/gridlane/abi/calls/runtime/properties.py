@@ -127,6 +127,3 @@ def _fields(struct: str) -> dict[str, tuple[str, ...]]:
 
 FIELDS = _fields("cudaDeviceProp")
 OLD_FIELDS = _fields("cudaDeviceProp@12")
-OLD_MEMBERS = tuple(name for name in OLD_FIELDS if name not in FIELDS)
-"""The members, one int each, that CUDA 13 took out. Gridlane's headers have them where CUDA 13's
-structure begins to be reserved."""

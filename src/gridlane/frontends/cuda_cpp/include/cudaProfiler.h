@@ -1,4 +1,4 @@
 // Every source has its contents already.
 #pragma once
 #define cuda_profiler_H
-#include "gridlane/driver.h"
+#include "cuda.h"

@@ -70,15 +70,20 @@
 #ifdef GRIDLANE_PROGRAM
 #define GRIDLANE_VECTOR_TYPES
 #include <cuda_runtime.h>
+#else  // kernels alone: a program passes with its main in it, of which nothing is compiled
+#define __CUDA_RUNTIME_H__
+#define CUDART_VERSION 12080
+#define CUDA_VERSION 12080
+#define __CUDART_API_VERSION CUDART_VERSION
+#include "gridlane/library_types.h"
+#include "cuda_runtime_api.h"
+#include "gridlane/host_forms.h"
+extern "C" cudaError_t cudaConfigureCall(dim3 grid, dim3 block, size_t shared = 0,
+                                         cudaStream_t stream = 0);  // what <<<>>> calls
+#endif
 #ifndef GRIDLANE_MANAGED
 extern "C" unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared = 0,
                                                 cudaStream_t stream = 0);  // what <<<>>> calls
-#endif
-#else
-#define __CUDA_RUNTIME_H__
-#include "gridlane/library_types.h"
-#include "gridlane/host.h"
-#include "gridlane/texture_host.h"
 #endif
 #ifdef __CLANG_RDC__
 #include "gridlane/launches.h"
@@ -90,8 +95,4 @@ extern "C" unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t sh
 // CUDA 12 has no such names, which programs may give to others.
 #ifdef GRIDLANE_TEXTURE_REFERENCES
 #include "gridlane/texture_references.h"
-#endif
-#ifndef GRIDLANE_PROGRAM
-#include "gridlane/host_more.h"
-#include "gridlane/host_rare.h"
 #endif

@@ -1,15 +1,6 @@
 // Texture and surface references: variables that hold an object's handle, which the host binds.
 #pragma once
 
-#ifndef GRIDLANE_PROGRAM
-constexpr int cudaTextureType1D = 0x01, cudaTextureType2D = 0x02, cudaTextureType3D = 0x03,
-              cudaTextureTypeCubemap = 0x0C, cudaTextureType1DLayered = 0xF1,
-              cudaTextureType2DLayered = 0xF2, cudaTextureTypeCubemapLayered = 0xFC;
-constexpr int cudaSurfaceType1D = 0x01, cudaSurfaceType2D = 0x02, cudaSurfaceType3D = 0x03,
-              cudaSurfaceTypeCubemap = 0x0C, cudaSurfaceType1DLayered = 0xF1,
-              cudaSurfaceType2DLayered = 0xF2, cudaSurfaceTypeCubemapLayered = 0xFC;
-#endif
-
 struct textureReference {
     int normalized;
     cudaTextureFilterMode filterMode;
