@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from gridlane.abi.library.build import archiver, compiler
+from gridlane.abi.library.build import archiver, compiler, numbered
 from gridlane.abi.library.stubs import c_type, result_of, structs
 from gridlane.core.cuda_table import ctype
 from gridlane.core.cuda_table.functions import Function, exported
@@ -80,6 +80,7 @@ def build_archive(folder: Path, installed: Path) -> Path:
                 "-Wall",
                 "-Wextra",
                 f"-I{_ROOM}",
+                *numbered(),
                 f'-DGL_RUNTIME="{installed / RUNTIME}"',
                 f'-DGL_RUNTIME_NAME="{RUNTIME}"',
                 "-c",

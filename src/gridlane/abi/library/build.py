@@ -18,6 +18,8 @@ from tempfile import TemporaryDirectory
 from gridlane.abi.library.mark import mark
 from gridlane.abi.library.stubs import stubs
 from gridlane.core.cuda_table.functions import Api
+from gridlane.core.cuda_text import numbers
+from gridlane.core.error_table import NAMES
 from gridlane.core.errors import CompileError
 from gridlane.core.extras import install
 
@@ -61,6 +63,20 @@ _READY = "ready.c", "ready_key.c", "ready_file.c", "ready_object.c", "digest.c"
 _RUNTIME = *_HOT, *_READY, "registration.c", "entry_point.c"
 _ALIKE = sorted({*_RUNTIME} - {"bridge.c", "errors.c", "entry_point.c"})
 """Sources that are the same in each library."""
+_FAILURES = (
+    "CUDA_ERROR_DEINITIALIZED",
+    "CUDA_ERROR_INVALID_VALUE",
+    "CUDA_ERROR_NOT_FOUND",
+    "CUDA_ERROR_NOT_INITIALIZED",
+    "CUDA_ERROR_NOT_READY",
+    "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
+    "CUDA_ERROR_SYSTEM_NOT_READY",
+    "CUDA_ERROR_UNKNOWN",
+    "cudaErrorInsufficientDriver",
+    "cudaErrorMissingConfiguration",
+    "NVRTC_ERROR_INTERNAL_ERROR",
+)
+"""The failures that sources in C name."""
 PRELOADED = "libgridlane_preload.so"
 LIBRARIES = (
     Library("driver", 13, "libcuda.so.1", (*_HOT, "proc_address.c", "export_table.c")),
@@ -96,6 +112,12 @@ def digest() -> str:
 
 def _text(library: Library) -> str:
     return stubs(library.api, library.major) if library.api else ""
+
+
+def numbered() -> list[str]:
+    """The compiler's options that define the numbers of failures by their names."""
+    (of_nvrtc,) = numbers("nvrtcResult")
+    return [f"-D{name}={(NAMES | of_nvrtc)[name]}" for name in _FAILURES]
 
 
 def compiler() -> list[str]:
@@ -194,6 +216,7 @@ def _command_of(more: Mapping[str, str]) -> list[str]:
         "-Wextra",
         "-Wno-missing-field-initializers",
         f"-I{_ROOM}",
+        *numbered(),
         *(f'-D{name}="{value}"' for name, value in defined.items()),
     ]
 

@@ -7,7 +7,12 @@
 #include <dlfcn.h>
 #include <stdio.h>
 
-enum { SUCCESS, INVALID_VALUE = 1, NO_DRIVER = 35, NOT_FOUND = 500 };
+enum {
+    SUCCESS,
+    INVALID_VALUE = CUDA_ERROR_INVALID_VALUE,
+    NO_DRIVER = cudaErrorInsufficientDriver,
+    NOT_FOUND = CUDA_ERROR_NOT_FOUND
+};
 enum { PER_THREAD = 2, MOST_FLAGS = 2, OLDEST = 2000, NEWEST = 13000 };
 
 typedef int get_address(const char *, void **, int, uint64_t, int *);

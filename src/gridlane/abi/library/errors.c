@@ -14,7 +14,7 @@ static const struct gl_error *error_of(int number)
 }
 
 #ifdef GL_OF_DRIVER
-enum { INVALID_VALUE = 1 };
+enum { INVALID_VALUE = CUDA_ERROR_INVALID_VALUE };
 
 #define ASK(function, member)                                                            \
     GL_EXPORT int function(int number, const char **made)                                \

@@ -8,7 +8,7 @@
 #include <link.h>
 #include <stdio.h>
 
-enum { INVALID_VALUE = 1, NOT_FOUND = 500 };
+enum { INVALID_VALUE = CUDA_ERROR_INVALID_VALUE, NOT_FOUND = CUDA_ERROR_NOT_FOUND };
 
 #define AGAIN \
     "link it again with nvcc -cudart shared, or with gridlane's runtime inside (nvcc -cudart " \

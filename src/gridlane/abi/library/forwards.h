@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { GL_NO_DRIVER = 35 }; /* cudaErrorInsufficientDriver: CUDA's result without its library */
+enum { GL_NO_DRIVER = cudaErrorInsufficientDriver }; /* CUDA's result without its library */
 
 void *gl_forward(void **place, const char *name) __attribute__((visibility("hidden")));
 

@@ -3,7 +3,11 @@
 
 #include <string.h>
 
-enum { SUCCESS, INVALID_VALUE = 1, NOT_FOUND = 500 };
+enum {
+    SUCCESS,
+    INVALID_VALUE = CUDA_ERROR_INVALID_VALUE,
+    NOT_FOUND = CUDA_ERROR_NOT_FOUND
+};
 enum { FOUND, NO_SYMBOL, NO_VERSION }; /* CUdriverProcAddressQueryResult */
 enum { LEGACY = 1, PER_THREAD = 2 };   /* CUdriverProcAddress_flags */
 

@@ -192,7 +192,7 @@ struct shape {
 
 /* A launch whose arguments throw leaves its shape here for good. So only the last few are kept, as
  * many as launches can nest in each other's arguments. */
-enum { DEEPEST = 64, MISSING_CONFIGURATION = 52 };
+enum { DEEPEST = 64, MISSING_CONFIGURATION = cudaErrorMissingConfiguration };
 static __thread struct shape shapes[DEEPEST];
 static __thread unsigned depth;
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
 
-from gridlane.core.cuda_table.reading import declared, lines, split_outside
+from gridlane.core.cuda_table.reading import declared, split_outside
+from gridlane.core.cuda_text import lines
 
 Api = Literal["driver", "runtime", "nvrtc"]
 _ROW = re.compile(

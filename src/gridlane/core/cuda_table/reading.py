@@ -1,18 +1,6 @@
-"""Read the text files of the table."""
+"""Take rows of the table apart."""
 
 from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
-
-_ROOM = Path(__file__).parent
-
-
-def lines(name: str) -> Iterator[str]:
-    """The lines of a file of the table, without its comments and empty lines."""
-    for line in (_ROOM / f"{name}.txt").read_text(encoding="ascii").splitlines():
-        if line and not line.startswith("#"):
-            yield line
 
 
 def split_outside(text: str) -> list[str]:

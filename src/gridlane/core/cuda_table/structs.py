@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from gridlane.core.cuda_table.reading import lines
+from gridlane.core.cuda_text import lines
 
 
 @dataclass(frozen=True, slots=True)

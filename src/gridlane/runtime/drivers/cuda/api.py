@@ -11,12 +11,21 @@ from importlib import import_module
 from typing import Any
 
 from gridlane.core.device_errors import NEWER_DRIVER, NO_DEVICE, NOT_SUPPORTED, device_error, fail
+from gridlane.core.error_table import NAMES
 from gridlane.core.errors import DeviceError
 from gridlane.core.extras import install
 from gridlane.core.originals import originals
 
 # These lose the context: every later call in it fails with the same number.
-STICKY = frozenset((214, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 999))
+STICKY = frozenset(
+    NAMES[f"CUDA_ERROR_{name}"]
+    for name in (
+        *("ECC_UNCORRECTABLE", "CONTAINED", "ILLEGAL_ADDRESS", "LAUNCH_TIMEOUT"),
+        *("CONTEXT_IS_DESTROYED", "ASSERT", "HARDWARE_STACK_ERROR", "ILLEGAL_INSTRUCTION"),
+        *("MISALIGNED_ADDRESS", "INVALID_ADDRESS_SPACE", "INVALID_PC", "LAUNCH_FAILED"),
+        *("TENSOR_MEMORY_LEAK", "UNKNOWN"),
+    )
+)
 
 # cuda-bindings' text for a result that it has no name for.
 _UNNAMED = re.compile(r"(\d+) is not a valid CUresult")

@@ -5,22 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 from gridlane.core.device_errors import (
+    DEVICES_UNAVAILABLE,
     ILLEGAL_ADDRESS,
     LAUNCH_FAILED,
+    LAUNCH_TIMEOUT,
     NAMED_ADVICE,
     OUT_OF_MEMORY,
     device_error,
 )
 from gridlane.core.errors import DeviceError
 
-_TIMEOUT, _GONE = 702, 46
 DOMAIN = "MTLCommandBufferErrorDomain"
 
 # MTLCommandBufferError: CUDA's number, its meaning, and a remedy.
 TABLE: dict[int, tuple[int, str, str]] = {
     1: (LAUNCH_FAILED, "an internal error", NAMED_ADVICE),
     2: (
-        _TIMEOUT,
+        LAUNCH_TIMEOUT,
         "it took longer than the system allows",
         "make the kernel shorter, or split it; a loop may have no end",
     ),
@@ -41,7 +42,11 @@ TABLE: dict[int, tuple[int, str, str]] = {
         "memory that it uses was freed",
         "keep arrays until the kernels that use them are done",
     ),
-    11: (_GONE, "the device was removed", "connect it again, and start the process again"),
+    11: (
+        DEVICES_UNAVAILABLE,
+        "the device was removed",
+        "connect it again, and start the process again",
+    ),
     12: (
         LAUNCH_FAILED,
         "the stack of a thread overflowed",

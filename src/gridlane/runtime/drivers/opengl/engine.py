@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gridlane.core.artifact import Artifact
-from gridlane.core.device_errors import OUT_OF_MEMORY, device_error, fail
+from gridlane.core.device_errors import LAUNCH_FAILED, OUT_OF_MEMORY, device_error, fail
 from gridlane.core.features import Feature
 from gridlane.core.shader_abi import heap_binding, located
 from gridlane.runtime.driver_workarounds import shader_features
@@ -222,7 +222,7 @@ class OpenGlEngine:
         mapped = gl.glMapBufferRange(api.COPY_READ, offset, command.size, api.MAP_READ)
         if not mapped:
             self._check("a copy to the host")
-            raise device_error(719, "glMapBufferRange gives no address")
+            raise device_error(LAUNCH_FAILED, "glMapBufferRange gives no address")
         try:
             octets = (ctypes.c_ubyte * command.size).from_address(mapped)
             view = np.ctypeslib.as_array(octets)
@@ -266,7 +266,7 @@ class OpenGlEngine:
         state = self._gl.glClientWaitSync(fence.sync, api.FLUSH_FIRST, most_ns)
         if state == api.WAIT_FAILED:
             self._check("waiting")
-            raise device_error(719, "glClientWaitSync failed")
+            raise device_error(LAUNCH_FAILED, "glClientWaitSync failed")
         return state != api.TIMEOUT
 
     # --- time ---
@@ -298,7 +298,7 @@ class OpenGlEngine:
         """Raise an error that the driver has recorded."""
         error = self._gl.glGetError()
         if error != api.NO_ERROR:
-            number = OUT_OF_MEMORY if error == api.OUT_OF_MEMORY else 719
+            number = OUT_OF_MEMORY if error == api.OUT_OF_MEMORY else LAUNCH_FAILED
             raise device_error(number, f"{what} ({api.ERRORS.get(error, hex(error))})")
 
     def end(self) -> None:

@@ -14,9 +14,16 @@ from importlib import import_module
 from typing import Any
 
 from gridlane.core.device_errors import (
+    INVALID_IMAGE,
+    LAUNCH_FAILED,
+    MAP_FAILED,
     NEWER_DRIVER,
     NO_DEVICE,
+    NOT_INITIALIZED,
+    NOT_PERMITTED,
+    NOT_SUPPORTED,
     OUT_OF_MEMORY,
+    UNKNOWN_FAILURE,
     device_error,
     fail,
     no_device,
@@ -32,19 +39,19 @@ NO_DRIVER = -9
 RESULTS: dict[int, tuple[str, int]] = {
     -1: ("VK_ERROR_OUT_OF_HOST_MEMORY", OUT_OF_MEMORY),
     -2: ("VK_ERROR_OUT_OF_DEVICE_MEMORY", OUT_OF_MEMORY),
-    -3: ("VK_ERROR_INITIALIZATION_FAILED", 3),
-    LOST: ("VK_ERROR_DEVICE_LOST", 719),
-    -5: ("VK_ERROR_MEMORY_MAP_FAILED", 205),
-    -6: ("VK_ERROR_LAYER_NOT_PRESENT", 801),
-    -7: ("VK_ERROR_EXTENSION_NOT_PRESENT", 801),
-    -8: ("VK_ERROR_FEATURE_NOT_PRESENT", 801),
+    -3: ("VK_ERROR_INITIALIZATION_FAILED", NOT_INITIALIZED),
+    LOST: ("VK_ERROR_DEVICE_LOST", LAUNCH_FAILED),
+    -5: ("VK_ERROR_MEMORY_MAP_FAILED", MAP_FAILED),
+    -6: ("VK_ERROR_LAYER_NOT_PRESENT", NOT_SUPPORTED),
+    -7: ("VK_ERROR_EXTENSION_NOT_PRESENT", NOT_SUPPORTED),
+    -8: ("VK_ERROR_FEATURE_NOT_PRESENT", NOT_SUPPORTED),
     NO_DRIVER: ("VK_ERROR_INCOMPATIBLE_DRIVER", NO_DEVICE),
     -10: ("VK_ERROR_TOO_MANY_OBJECTS", OUT_OF_MEMORY),
-    -13: ("VK_ERROR_UNKNOWN", 999),
-    -1000012000: ("VK_ERROR_INVALID_SHADER_NV", 200),
+    -13: ("VK_ERROR_UNKNOWN", UNKNOWN_FAILURE),
+    -1000012000: ("VK_ERROR_INVALID_SHADER_NV", INVALID_IMAGE),
     -1000069000: ("VK_ERROR_OUT_OF_POOL_MEMORY", OUT_OF_MEMORY),
     -1000161000: ("VK_ERROR_FRAGMENTATION", OUT_OF_MEMORY),
-    -1000174001: ("VK_ERROR_NOT_PERMITTED_KHR", 800),
+    -1000174001: ("VK_ERROR_NOT_PERMITTED_KHR", NOT_PERMITTED),
 }
 
 # Word boundaries of VkPhysicalDeviceVulkan13Features, which is VK_..._VULKAN_1_3_FEATURES.
@@ -145,7 +152,7 @@ class Functions:
 
 def failure(result: int, what: str) -> DeviceError:
     """The exception of a VkResult."""
-    name, number = RESULTS.get(result, (f"VkResult {result}", 999))
+    name, number = RESULTS.get(result, (f"VkResult {result}", UNKNOWN_FAILURE))
     return device_error(number, f"{what} ({name})")
 
 
