@@ -72,28 +72,17 @@ def create_3d(desc: Struct | None) -> int:
     return arrays.create(contexts.current(), form, sizes, desc.Flags).handle
 
 
-@implements("cuArrayDestroy")
-def destroy(handle: int) -> None:
-    """End an array."""
-    arrays.destroy(array(handle))
-
-
-@implements("cuArrayGetDescriptor_v2")
-def get_descriptor(handle: int) -> Struct:
-    """The width, height and format of an array."""
-    return _described(Struct("CUDA_ARRAY_DESCRIPTOR"), array(handle))
-
-
 @implements("cuArray3DGetDescriptor_v2")
 def get_descriptor_3d(handle: int) -> Struct:
     """The sizes, format and flags of an array."""
     array_object = array(handle)
-    struct = _described(Struct("CUDA_ARRAY3D_DESCRIPTOR"), array_object)
+    struct = described(Struct("CUDA_ARRAY3D_DESCRIPTOR"), array_object)
     struct.Depth, struct.Flags = array_object.sizes[2], array_object.flags
     return struct
 
 
-def _described(struct: Struct, array_object: Array) -> Struct:
+def described(struct: Struct, array_object: Array) -> Struct:
+    """Write the sizes and the format of an array to a structure."""
     struct.Width, struct.Height = array_object.sizes[:2]
     struct.Format, struct.NumChannels = (
         formats.to_driver(array_object.form),
@@ -128,12 +117,6 @@ def get_level(handle: int, level: int) -> int:
     if level >= len(mipmapped_object.levels):
         fail(INVALID_VALUE, f"level {level}; there are {len(mipmapped_object.levels)}")
     return mipmapped_object.levels[level].handle
-
-
-@implements("cuMipmappedArrayDestroy")
-def destroy_mipmapped(handle: int) -> None:
-    """End an array with levels."""
-    arrays.destroy_mipmapped(mipmapped(handle))
 
 
 # --- what arrays of gridlane are not ---
@@ -208,14 +191,14 @@ def malloc_mipmapped(desc: Struct | None, extent: Struct, levels: int, flags: in
 def free_array(handle: int) -> None:
     """End an array; null is none."""
     if handle:
-        destroy(handle)
+        arrays.destroy(array(handle))
 
 
 @implements("cudaFreeMipmappedArray")
 def free_mipmapped(handle: int) -> None:
     """End an array with levels; null is none."""
     if handle:
-        destroy_mipmapped(handle)
+        arrays.destroy_mipmapped(mipmapped(handle))
 
 
 @implements("cudaArrayGetInfo")
@@ -225,12 +208,6 @@ def get_info(handle: int) -> tuple[Struct, Struct, int]:
     extent = Struct("cudaExtent")
     extent.width, extent.height, extent.depth = array_object.sizes
     return formats.to_runtime(array_object.form), extent, array_object.flags
-
-
-@implements("cudaGetChannelDesc")
-def get_channel_desc(handle: int) -> Struct:
-    """The format of an array."""
-    return formats.to_runtime(array(handle).form)
 
 
 @implements("cudaCreateChannelDesc")

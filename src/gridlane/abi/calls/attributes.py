@@ -24,13 +24,8 @@ _WINDOW, _WAITING, _PRIORITY, _DOMAINS, _DOMAIN = (
 _POLICIES = enums()["CUsynchronizationPolicy"].values.values()
 
 
-@implements("cuStreamGetAttribute", "cudaStreamGetAttribute")
-def get(handle: int, attribute: int) -> Struct:
+def stream_attribute(stream: Stream, attribute: int) -> Struct:
     """An attribute of a stream."""
-    return _value(streams.stream(handle), attribute)
-
-
-def _value(stream: Stream, attribute: int) -> Struct:
     struct = Struct("CUlaunchAttributeValue")
     if attribute == _PRIORITY:
         struct.priority = stream.priority

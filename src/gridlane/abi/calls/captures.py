@@ -21,7 +21,7 @@ def _check_mode(mode: int) -> None:
         fail(INVALID_VALUE, f"no mode of captures has the number {mode}")
 
 
-def _place(handle: int) -> Place | None:
+def place_of(handle: int) -> Place | None:
     """The place of a stream in its capture. A query of the legacy default stream may be refused,
     but leaves other captures valid."""
     if 0 <= handle <= LEGACY:
@@ -45,12 +45,6 @@ def begin(handle: int, mode: int) -> None:
     captures.begin(streams.stream(handle), mode)
 
 
-@implements("cuStreamBeginCapture")
-def begin_global(handle: int) -> None:
-    """Capture the work of a stream from now on."""
-    begin(handle, captures.GLOBAL)
-
-
 @implements("cuStreamBeginCaptureToGraph", "cudaStreamBeginCaptureToGraph")
 def begin_to_graph(
     handle: int, target: int, dependencies: int, data: Struct | None, count: int, mode: int
@@ -66,36 +60,31 @@ def begin_to_graph(
 @implements("cuStreamEndCapture", "cudaStreamEndCapture")
 def end(handle: int) -> int:
     """End a capture, and return its graph."""
-    if _place(handle) is None:
+    if place_of(handle) is None:
         fail(ILLEGAL_STATE, "no capture began on this stream")
     return captures.end(streams.stream(handle)).handle
 
 
-def _status(place: Place | None) -> int:
+def status_of(place: Place | None) -> int:
+    """The state of a stream by its place in a capture."""
     if place is None:
         return NONE
     return ACTIVE if place.capture.valid else INVALIDATED
 
 
-@implements("cuStreamIsCapturing", "cudaStreamIsCapturing")
-def is_capturing(handle: int) -> int:
-    """The state of a stream."""
-    return _status(_place(handle))
-
-
 @implements("cuStreamGetCaptureInfo")
 def info(handle: int) -> tuple[int, int]:
     """The state of a stream, and the number of its capture."""
-    capture_place = _place(handle)
-    return _status(capture_place), capture_place.capture.number if capture_place is not None else 0
+    place = place_of(handle)
+    return status_of(place), place.capture.number if place is not None else 0
 
 
 @implements("cuStreamGetCaptureInfo_v2", "cudaStreamGetCaptureInfo_v2")
 def info_2(handle: int) -> tuple[int, int, int, list[int], int]:
     """The state of a stream, its capture's number and graph, and the nodes that the next one is to
     follow, with their number."""
-    capture_place = _place(handle)
-    status = _status(capture_place)
+    capture_place = place_of(handle)
+    status = status_of(capture_place)
     if capture_place is None or status != ACTIVE:
         return status, 0, 0, [], 0
     after = [each.handle for each in capture_place.after]
@@ -120,7 +109,7 @@ def update(handle: int, dependencies: int, count: int, flags: int) -> None:
     """Change the nodes that the next one of a captured stream is to follow."""
     if flags not in (_ADD, _SET):
         fail(INVALID_VALUE, f"changing dependencies with the flags {flags:#x}")
-    capture_place = _place(handle)
+    capture_place = place_of(handle)
     if capture_place is None:
         fail(ILLEGAL_STATE, "the stream is not captured")
     capture_place.capture.check()

@@ -37,24 +37,6 @@ _SYNC_DEPTH, _PENDING, _L2_FETCH, _PERSISTING = (
 """Limits that are noted: nothing here depends on them."""
 
 
-@implements("cuDevicePrimaryCtxRetain")
-def retain(ordinal: int) -> int:
-    """Hold the primary context of a device."""
-    return contexts.primary(ordinal).retain().handle
-
-
-@implements("cuDevicePrimaryCtxRelease_v2")
-def release(ordinal: int) -> None:
-    """Release the primary context of a device."""
-    contexts.primary(ordinal).release()
-
-
-@implements("cuDevicePrimaryCtxReset_v2")
-def reset(ordinal: int) -> None:
-    """End the primary context of a device."""
-    contexts.primary(ordinal).reset()
-
-
 @implements("cuDevicePrimaryCtxSetFlags_v2")
 def set_primary_flags(ordinal: int, flags: int) -> None:
     """Set the flags of a device's primary context."""
@@ -69,7 +51,8 @@ def primary_state(ordinal: int) -> tuple[int, int]:
     return context.flags, int(context.context is not None and bool(context.context.handle))
 
 
-def _created(flags: int, ordinal: int) -> int:
+def created(flags: int, ordinal: int) -> int:
+    """Create a context and make it current."""
     check_flags(flags, _FLAGS)
     context = Context(ordinal, flags)
     contexts.push(context)
@@ -81,13 +64,7 @@ def create(params: Struct | None, flags: int, ordinal: int) -> int:
     """Create a context and make it current."""
     if params is not None and (params.numExecAffinityParams or params.cigParams):
         fail(INVALID_VALUE, "a context has no part of a device to itself here")
-    return _created(flags, ordinal)
-
-
-@implements("cuCtxCreate_v2")
-def create_2(flags: int, ordinal: int) -> int:
-    """Create a context and make it current."""
-    return _created(flags, ordinal)
+    return created(flags, ordinal)
 
 
 @implements("cuCtxDestroy_v2")
@@ -130,47 +107,11 @@ def get_current() -> int:
     return context.handle if context is not None else 0
 
 
-@implements("cuCtxGetDevice")
-def get_device() -> int:
-    """The device of the current context."""
-    return contexts.current().ordinal
-
-
-@implements("cuCtxGetDevice_v2")
-def get_device_of(handle: int) -> int:
-    """The device of a context."""
-    return contexts.of_handle(handle).ordinal
-
-
-@implements("cuCtxGetFlags")
-def get_flags() -> int:
-    """The flags of the current context."""
-    return contexts.current().flags
-
-
 @implements("cuCtxSetFlags")
 def set_flags(flags: int) -> None:
     """Set the flags of the current context."""
     check_flags(flags, _FLAGS)
     contexts.current().flags = flags
-
-
-@implements("cuCtxGetId")
-def get_id(handle: int) -> int:
-    """A number that no other context has."""
-    return contexts.of_handle(handle).handle
-
-
-@implements("cuCtxSynchronize")
-def synchronize() -> None:
-    """Wait for all work of the current context."""
-    contexts.current().synchronize()
-
-
-@implements("cuCtxSynchronize_v2")
-def synchronize_of(handle: int) -> None:
-    """Wait for all work of a context."""
-    contexts.of_handle(handle).check().synchronize()
 
 
 @implements("cuCtxGetApiVersion")
@@ -214,12 +155,6 @@ def set_limit(limit: int, value: int) -> None:
     context.limits[limit] = value
 
 
-@implements("cuCtxGetCacheConfig")
-def get_cache_config() -> int:
-    """The preference for shared memory or cache, as it was set."""
-    return contexts.current().kept.get("cache", 0)
-
-
 @implements("cuCtxSetCacheConfig")
 def set_cache_config(preference: int) -> None:
     """Note a preference for shared memory or cache; devices choose themselves."""
@@ -228,21 +163,9 @@ def set_cache_config(preference: int) -> None:
     contexts.current().kept["cache"] = preference
 
 
-@implements("cuCtxGetSharedMemConfig")
-def get_shared_config() -> int:
-    """The width of shared memory's banks, as it was set."""
-    return contexts.current().kept.get("banks", 1)
-
-
 @implements("cuCtxSetSharedMemConfig")
 def set_shared_config(width: int) -> None:
     """Note a width of shared memory's banks, which no device allows programs to choose."""
     if width not in enums()["CUsharedconfig"].values.values():
         fail(INVALID_VALUE, f"no width has the number {width}")
     contexts.current().kept["banks"] = width
-
-
-@implements("cuCtxResetPersistingL2Cache")
-def reset_cache() -> None:
-    """Do nothing: no device keeps lines of its cache for a program."""
-    contexts.current()

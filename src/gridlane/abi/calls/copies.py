@@ -68,75 +68,14 @@ def by_address(to: int, source: int, size: int, stream: int) -> Stream:
     return stream_object
 
 
-@implements("cuMemcpyHtoD_v2")
-def copy_to_device(to: int, source: int, size: int) -> None:
-    """Copy from the host."""
-    finished(to_device(to, source, size, 0))
-
-
-@implements("cuMemcpyDtoH_v2")
-def copy_to_host(to: int, source: int, size: int) -> None:
-    """Copy to the host."""
-    finished(to_host(to, source, size, 0))
-
-
-@implements("cuMemcpyDtoD_v2")
-def copy_within(to: int, source: int, size: int) -> None:
-    """Copy from device to device."""
-    finished_if_asked(within(to, source, size, 0), to, source)
-
-
-@implements("cuMemcpy")
-def copy(to: int, source: int, size: int) -> None:
-    """Copy between any two addresses."""
-    finished(by_address(to, source, size, 0))
-
-
-@implements("cuMemcpyHtoDAsync_v2")
-def copy_to_device_async(to: int, source: int, size: int, stream: int) -> None:
-    """Copy from the host, in a stream."""
-    to_device(to, source, size, stream)
-
-
-@implements("cuMemcpyDtoHAsync_v2")
-def copy_to_host_async(to: int, source: int, size: int, stream: int) -> None:
-    """Copy to the host, in a stream."""
-    to_host(to, source, size, stream)
-
-
-@implements("cuMemcpyDtoDAsync_v2")
-def copy_within_async(to: int, source: int, size: int, stream: int) -> None:
-    """Copy from device to device, in a stream."""
-    within(to, source, size, stream)
-
-
-@implements("cuMemcpyAsync")
-def copy_async(to: int, source: int, size: int, stream: int) -> None:
-    """Copy between any two addresses, in a stream."""
-    by_address(to, source, size, stream)
-
-
-def _peer(
+def between(
     to: int, to_context: int, source: int, from_context: int, size: int, stream: int
 ) -> Stream:
+    """Append a copy between contexts of one device."""
     there, here = contexts.of_handle(to_context), contexts.of_handle(from_context)
     if there.device is not here.device:
         fail(NOT_SUPPORTED, "copies between two devices go through the host: copy there first")
     return within(to, source, size, stream)
-
-
-@implements("cuMemcpyPeer")
-def copy_peer(to: int, to_context: int, source: int, from_context: int, size: int) -> None:
-    """Copy between contexts of one device."""
-    finished(_peer(to, to_context, source, from_context, size, 0))
-
-
-@implements("cuMemcpyPeerAsync")
-def copy_peer_async(
-    to: int, to_context: int, source: int, from_context: int, size: int, stream: int
-) -> None:
-    """Copy between contexts of one device, in a stream."""
-    _peer(to, to_context, source, from_context, size, stream)
 
 
 # --- rows and planes ---
@@ -189,30 +128,6 @@ def box_copy(box: Struct | None, stream: int, is_3d: bool) -> Stream:
     to, source = (rows_of(box, end, target.context, is_3d) for end in ("dst", "src"))
     copying.copy(target, to, source, box.WidthInBytes, box.Height, box.Depth if is_3d else 1)
     return target
-
-
-@implements("cuMemcpy2D_v2", "cuMemcpy2DUnaligned_v2")
-def copy_2d(box: Struct | None) -> None:
-    """Copy rows."""
-    finished(box_copy(box, 0, False))
-
-
-@implements("cuMemcpy2DAsync_v2")
-def copy_2d_async(box: Struct | None, stream: int) -> None:
-    """Copy rows, in a stream."""
-    box_copy(box, stream, False)
-
-
-@implements("cuMemcpy3D_v2")
-def copy_3d(box: Struct | None) -> None:
-    """Copy planes of rows."""
-    finished(box_copy(box, 0, True))
-
-
-@implements("cuMemcpy3DAsync_v2")
-def copy_3d_async(box: Struct | None, stream: int) -> None:
-    """Copy planes of rows, in a stream."""
-    box_copy(box, stream, True)
 
 
 # --- fills ---

@@ -14,12 +14,6 @@ from gridlane.core.errors import GridlaneError
 _PREFIX = "CU_DEVICE_ATTRIBUTE_"
 
 
-@implements("cuDeviceGetCount")
-def count() -> int:
-    """The number of devices."""
-    return devices.count()
-
-
 @implements("cuDeviceGet")
 def get(ordinal: int) -> int:
     """A device by its number, which is its handle as well."""
@@ -40,12 +34,6 @@ def cut(text: bytes, room: int) -> bytes:
     if room <= 0:
         fail(INVALID_VALUE, f"{room} bytes for a text")
     return text[: room - 1] + b"\0"
-
-
-@implements("cuDeviceGetName")
-def name(room: int, ordinal: int) -> bytes:
-    """The name of a device."""
-    return cut(title(ordinal), room)
 
 
 @implements("cuDeviceGetUuid_v2")
@@ -82,18 +70,6 @@ def attribute(number: int, ordinal: int) -> int:
     if value is None:
         fail(INVALID_VALUE, f"no attribute has the number {number}")
     return value
-
-
-@implements("cuDeviceComputeCapability")
-def compute_capability(ordinal: int) -> tuple[int, int]:
-    """The generation of NVIDIA device that kernels find."""
-    return devices.device(ordinal).compute_capability
-
-
-@implements("cuDeviceGetPCIBusId")
-def bus_id(room: int, ordinal: int) -> bytes:
-    """The place of the device on the bus; the number of the device where there is no bus."""
-    return cut(place(ordinal), room)
 
 
 def place(ordinal: int) -> bytes:

@@ -46,15 +46,3 @@ def address_alone(symbol: bytes | None, version: int, flags: int) -> int:
     """See ``address``; NOT_FOUND for a function without an address."""
     address_of_function, status = address(symbol, version, flags)
     return address_of_function if not status else fail(NOT_FOUND, f"{symbol!r} of CUDA {version}")
-
-
-@implements("cudaGetDriverEntryPoint")
-def entry_point(symbol: bytes | None, flags: int) -> tuple[int, int]:
-    """See ``address``, for the runtime's own version."""
-    return address(symbol, devices.VERSION, flags)
-
-
-@implements("cudaGetDriverEntryPointByVersion")
-def entry_point_by_version(symbol: bytes | None, version: int, flags: int) -> tuple[int, int]:
-    """See ``address``."""
-    return address(symbol, version, flags)

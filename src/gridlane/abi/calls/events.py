@@ -31,18 +31,6 @@ def create(flags: int) -> int:
     return streams.new_event(context, flags, not flags & _NO_TIMING).handle
 
 
-@implements("cuEventDestroy_v2")
-def destroy(handle: int) -> None:
-    """End an event."""
-    streams.forget(streams.event(handle))
-
-
-@implements("cuEventRecord")
-def record(handle: int, stream: int) -> None:
-    """Record an event after the work that is in a stream."""
-    record_with_flags(handle, stream, 0)
-
-
 @implements("cuEventRecordWithFlags")
 def record_with_flags(handle: int, stream: int, flags: int) -> None:
     """Record an event after the work that is in a stream."""

@@ -6,9 +6,7 @@ from pathlib import Path
 
 from gridlane.abi.calls.graph_nodes import (
     copy_of,
-    fill_from,
     given,
-    host_call_of,
     launch_of,
     work_from,
 )
@@ -27,7 +25,7 @@ from gridlane.abi.state.executables import Executable, executable
 from gridlane.abi.state.graph_text import drawn
 from gridlane.abi.state.graphs import Child, Graph, Node, graph, node
 from gridlane.abi.state.streams import Work
-from gridlane.abi.state.work import Empty, Record, Wait
+from gridlane.abi.state.work import Empty
 from gridlane.abi.struct import Struct
 from gridlane.core.cuda_table import enums
 
@@ -94,23 +92,11 @@ def get_flags(handle: int) -> int:
     return executable(handle).flags & ~_UPLOAD
 
 
-@implements("cuGraphExecDestroy", "cudaGraphExecDestroy")
-def destroy(handle: int) -> None:
-    """End an executable graph. Launches that run go on."""
-    executable(handle).end()
-
-
 @implements("cuGraphUpload", "cudaGraphUpload")
 def upload(handle: int, stream: int) -> None:
     """Prepare an executable graph for launches: its kernels are compiled already."""
     executable(handle)
     streams.stream(stream)
-
-
-@implements("cuGraphLaunch", "cudaGraphLaunch")
-def launch(handle: int, stream: int) -> None:
-    """Append the work of a graph to a stream."""
-    executable(handle).launch(streams.stream(stream))
 
 
 # --- nodes of executables ---
@@ -154,30 +140,12 @@ def change_copy(handle: int, item: int, work: Copy) -> None:
     change(handle, item, work)
 
 
-@implements("cuGraphExecMemsetNodeSetParams")
-def set_fill(handle: int, item: int, params: Struct | None, context: int = 0) -> None:
-    """Give a node another fill."""
-    change_fill(handle, item, fill_from(given(params), context))
-
-
 def change_fill(handle: int, item: int, work: Fill) -> None:
     """Give a node another fill, of as many rows."""
     before = _found(handle, item)[1].work
     if not isinstance(before, Fill) or before.height != work.height:
         fail(INVALID_VALUE, "a fill of another number of rows: instantiate the graph anew")
     change(handle, item, work)
-
-
-@implements("cudaGraphExecMemsetNodeSetParams")
-def set_fill_here(handle: int, item: int, params: Struct | None) -> None:
-    """Give a node another fill."""
-    set_fill(handle, item, params)
-
-
-@implements("cuGraphExecHostNodeSetParams", "cudaGraphExecHostNodeSetParams")
-def set_host_call(handle: int, item: int, params: Struct | None) -> None:
-    """Give a node another call."""
-    change(handle, item, host_call_of(given(params)))
 
 
 @implements("cuGraphExecChildGraphNodeSetParams", "cudaGraphExecChildGraphNodeSetParams")
@@ -190,18 +158,6 @@ def set_child(handle: int, item: int, child: int) -> None:
         updates.update(node.work.graph, graph(child), owner.context)
     except updates.Mismatch as error:
         fail(INVALID_VALUE, f"the graph does not fit, by the result {error.result}")
-
-
-@implements("cuGraphExecEventRecordNodeSetEvent", "cudaGraphExecEventRecordNodeSetEvent")
-def set_recorded(handle: int, item: int, event: int) -> None:
-    """Set the event that a node records."""
-    change(handle, item, Record(streams.event(event)))
-
-
-@implements("cuGraphExecEventWaitNodeSetEvent", "cudaGraphExecEventWaitNodeSetEvent")
-def set_awaited(handle: int, item: int, event: int) -> None:
-    """Set the event for which a node waits."""
-    change(handle, item, Wait(streams.event(event)))
 
 
 @implements("cuGraphExecNodeSetParams")

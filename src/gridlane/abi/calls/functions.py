@@ -25,18 +25,6 @@ def of_runtime(handle: int) -> Function:
     return registered.function(handle, contexts.current())
 
 
-@implements("cuFuncGetAttribute")
-def get_attribute(attribute: int, handle: int) -> int:
-    """One attribute."""
-    return attributes(libraries.function_of(handle)).read(attribute)
-
-
-@implements("cuFuncSetAttribute")
-def set_attribute(handle: int, attribute: int, value: int) -> None:
-    """Set one attribute."""
-    attributes(libraries.function_of(handle)).write(attribute, value)
-
-
 @implements("cuFuncSetCacheConfig")
 def set_cache_config(handle: int, preference: int) -> None:
     """Take a preference for shared memory or cache; devices choose themselves."""
@@ -60,24 +48,6 @@ def set_shared_config(handle: int, width: int) -> None:
 def _check_banks(width: int) -> None:
     if width not in _BANKS:
         fail(INVALID_VALUE, f"no width of banks has the number {width}")
-
-
-@implements("cuFuncGetModule")
-def get_module(handle: int) -> int:
-    """The module of a function."""
-    return named(handle).module.handle
-
-
-@implements("cuFuncGetName")
-def get_name(handle: int) -> bytes:
-    """The name of a function, as it is in the code."""
-    return named(handle).kernel.name.encode()
-
-
-@implements("cuFuncGetParamInfo")
-def get_parameter(handle: int, index: int) -> tuple[int, int]:
-    """The offset and the size of a parameter."""
-    return parameter(named(handle), index)
 
 
 def parameter(function: Function, index: int) -> tuple[int, int]:
@@ -140,12 +110,6 @@ def get_attributes(handle: int) -> Struct:
     return struct
 
 
-@implements("cudaFuncSetAttribute")
-def set_runtime_attribute(handle: int, attribute: int, value: int) -> None:
-    """Set one attribute; the numbers are the driver's."""
-    attributes(of_runtime(handle)).write(attribute, value)
-
-
 @implements("cudaFuncSetCacheConfig")
 def set_runtime_cache_config(handle: int, preference: int) -> None:
     """Take a preference for shared memory or cache; devices choose themselves."""
@@ -158,24 +122,6 @@ def set_runtime_shared_config(handle: int, width: int) -> None:
     """Accept a width of shared memory's banks, which no device allows programs to choose."""
     _check_banks(width)
     of_runtime(handle)
-
-
-@implements("cudaFuncGetName")
-def get_runtime_name(handle: int) -> bytes:
-    """The name of a function, as it is in the code."""
-    return of_runtime(handle).kernel.name.encode()
-
-
-@implements("cudaFuncGetParamInfo")
-def get_runtime_parameter(handle: int, index: int) -> tuple[int, int]:
-    """The offset and the size of a parameter."""
-    return parameter(of_runtime(handle), index)
-
-
-@implements("cudaGetFuncBySymbol")
-def function_by_symbol(handle: int) -> int:
-    """The driver's function of a kernel in the current context."""
-    return of_runtime(handle).handle
 
 
 @implements("cudaSetDoubleForDevice", "cudaSetDoubleForHost")

@@ -69,9 +69,3 @@ def copy_attributes(to: int, source: int) -> None:
     """Give a launch the attributes of another."""
     node_object, other = node(to), work_of(node(source), Launch)
     node_object.work = work_of(node_object, Launch).with_attributes(other.attributes)
-
-
-@implements("cudaGraphKernelNodeCopyAttributes@12")
-def copy_attributes_from(source: int, to: int) -> None:
-    """Give a launch the attributes of another."""
-    copy_attributes(to, source)

@@ -7,7 +7,7 @@ from gridlane.abi.calls.graph_nodes import added, given, work_of
 from gridlane.abi.calls.registry import implements
 from gridlane.abi.failure import INVALID_VALUE, fail
 from gridlane.abi.state import contexts, graph_memory
-from gridlane.abi.state.graph_memory import Allocate, Block, Free, freeing
+from gridlane.abi.state.graph_memory import Allocate, Block, freeing
 from gridlane.abi.state.graphs import node
 from gridlane.abi.struct import Struct
 from gridlane.abi.typed import Typed
@@ -29,30 +29,13 @@ def add_free(handle: int, dependencies: int, count: int, address: int) -> int:
     return added(handle, dependencies, count, lambda _: freeing(address, contexts.current()))
 
 
-def _described(handle: int, name: str) -> Struct:
+def allocation_of(handle: int, name: str) -> Struct:
+    """The allocation of a node, in the structure of a name."""
     work, struct = work_of(node(handle), Allocate), Struct(name)
     struct.bytesize, struct.dptr = work.block.size, work.address
     struct.poolProps.allocType = struct.poolProps.location.type = 1  # of a device
     struct.poolProps.location.id = work.block.context.ordinal
     return struct
-
-
-@implements("cuGraphMemAllocNodeGetParams")
-def get_allocation(handle: int) -> Struct:
-    """The allocation of a node."""
-    return _described(handle, "CUDA_MEM_ALLOC_NODE_PARAMS")
-
-
-@implements("cudaGraphMemAllocNodeGetParams")
-def get_allocation_by_runtime(handle: int) -> Struct:
-    """The allocation of a node."""
-    return _described(handle, "cudaMemAllocNodeParams")
-
-
-@implements("cuGraphMemFreeNodeGetParams", "cudaGraphMemFreeNodeGetParams")
-def get_free(handle: int) -> int:
-    """The address of the memory that a node frees."""
-    return work_of(node(handle), Free).address
 
 
 @implements("cuDeviceGraphMemTrim", "cudaDeviceGraphMemTrim")

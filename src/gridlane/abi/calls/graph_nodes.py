@@ -214,12 +214,6 @@ def add_fill(
     return added(handle, dependencies, count, lambda _: fill_from(given(params), context))
 
 
-@implements("cudaGraphAddMemsetNode")
-def add_fill_here(handle: int, dependencies: int, count: int, params: Struct | None) -> int:
-    """Add a fill."""
-    return add_fill(handle, dependencies, count, params)
-
-
 @implements("cuGraphAddHostNode", "cudaGraphAddHostNode")
 def add_host_call(handle: int, dependencies: int, count: int, params: Struct | None) -> int:
     """Add a call of a function of the host."""
@@ -257,12 +251,6 @@ def create_condition(handle: int, context: int, default: int, flags: int) -> int
     new_condition = Condition(contexts.of_handle(context), default if flags else None)
     graph(handle).conditions[new_condition.handle] = new_condition
     return new_condition.handle
-
-
-@implements("cudaGraphConditionalHandleCreate")
-def create_condition_here(handle: int, default: int, flags: int) -> int:
-    """Make a condition for nodes of a graph, and of graphs in it."""
-    return create_condition(handle, 0, default, flags)
 
 
 @implements("cuGraphAddNode")
@@ -361,36 +349,6 @@ def get_host_call(handle: int) -> Struct:
     work, struct = work_of(node(handle), HostCall), Struct("CUDA_HOST_NODE_PARAMS")
     struct.fn, struct.userData = work.function, work.data
     return struct
-
-
-@implements("cuGraphHostNodeSetParams", "cudaGraphHostNodeSetParams")
-def set_host_call(handle: int, params: Struct | None) -> None:
-    """Give a node another call."""
-    replace(node(handle), host_call_of(given(params)))
-
-
-@implements("cuGraphEventRecordNodeGetEvent", "cudaGraphEventRecordNodeGetEvent")
-def get_recorded(handle: int) -> int:
-    """The event that a node records."""
-    return work_of(node(handle), Record).event.handle
-
-
-@implements("cuGraphEventRecordNodeSetEvent", "cudaGraphEventRecordNodeSetEvent")
-def set_recorded(handle: int, event: int) -> None:
-    """Set the event that a node records."""
-    replace(node(handle), Record(streams.event(event)))
-
-
-@implements("cuGraphEventWaitNodeGetEvent", "cudaGraphEventWaitNodeGetEvent")
-def get_awaited(handle: int) -> int:
-    """The event that a node waits for."""
-    return work_of(node(handle), Wait).event.handle
-
-
-@implements("cuGraphEventWaitNodeSetEvent", "cudaGraphEventWaitNodeSetEvent")
-def set_awaited(handle: int, event: int) -> None:
-    """Set the event for which a node waits."""
-    replace(node(handle), Wait(streams.event(event)))
 
 
 @implements("cuGraphNodeSetParams")

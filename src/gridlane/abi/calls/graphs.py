@@ -58,12 +58,6 @@ def destroy_node(handle: int) -> None:
     node_object.graph.remove(node_object)
 
 
-@implements("cuGraphNodeGetType", "cudaGraphNodeGetType")
-def get_type(handle: int) -> int:
-    """The kind of a node's work."""
-    return node(handle).work.kind
-
-
 @implements("cuGraphChildGraphNodeGetGraph", "cudaGraphChildGraphNodeGetGraph")
 def get_child(handle: int) -> int:
     """The graph of a node. Changes of it are changes of the node's work."""
@@ -101,12 +95,6 @@ def plain_edges(count: int) -> list[Struct]:
     return [Struct("CUgraphEdgeData") for _ in range(count)]
 
 
-@implements("cuGraphGetNodes", "cudaGraphGetNodes")
-def get_nodes(handle: int, room: int) -> tuple[list[int], int]:
-    """The nodes of a graph."""
-    return in_room(graph(handle).nodes, room)
-
-
 @implements("cuGraphGetRootNodes", "cudaGraphGetRootNodes")
 def get_roots(handle: int, room: int) -> tuple[list[int], int]:
     """The nodes that follow none."""
@@ -128,12 +116,6 @@ def get_edges_with_data(handle: int, room: int) -> tuple[list[int], list[int], l
     return first, then, plain_edges(len(first)), count
 
 
-@implements("cuGraphNodeGetDependencies", "cudaGraphNodeGetDependencies@12")
-def get_dependencies(handle: int, room: int) -> tuple[list[int], int]:
-    """The nodes that a node follows."""
-    return in_room(node(handle).dependencies, room)
-
-
 @implements(
     "cuGraphNodeGetDependencies_v2",
     "cudaGraphNodeGetDependencies",
@@ -141,14 +123,8 @@ def get_dependencies(handle: int, room: int) -> tuple[list[int], int]:
 )
 def get_dependencies_with_data(handle: int, room: int) -> tuple[list[int], list[Struct], int]:
     """The nodes that a node follows, with the data of the edges."""
-    nodes, count = get_dependencies(handle, room)
+    nodes, count = in_room(node(handle).dependencies, room)
     return nodes, plain_edges(len(nodes)), count
-
-
-@implements("cuGraphNodeGetDependentNodes", "cudaGraphNodeGetDependentNodes@12")
-def get_dependents(handle: int, room: int) -> tuple[list[int], int]:
-    """The nodes that follow a node."""
-    return in_room(node(handle).dependents, room)
 
 
 @implements(
@@ -158,7 +134,7 @@ def get_dependents(handle: int, room: int) -> tuple[list[int], int]:
 )
 def get_dependents_with_data(handle: int, room: int) -> tuple[list[int], list[Struct], int]:
     """The nodes that follow a node, with the data of the edges."""
-    nodes, count = get_dependents(handle, room)
+    nodes, count = in_room(node(handle).dependents, room)
     return nodes, plain_edges(len(nodes)), count
 
 

@@ -17,12 +17,6 @@ def init(flags: int) -> None:
     devices.initialise()
 
 
-@implements("cuDriverGetVersion")
-def driver_version() -> int:
-    """The CUDA whose driver this is."""
-    return devices.VERSION
-
-
 @implements("cuGetExportTable")
 def export_table(number: int) -> None:
     """Refuse: the driver's undocumented tables are not CUDA's interface."""

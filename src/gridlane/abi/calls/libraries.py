@@ -17,7 +17,7 @@ from gridlane.abi.failure import (
     fail,
 )
 from gridlane.abi.images import Units
-from gridlane.abi.state import contexts, devices, libraries, modules, registered
+from gridlane.abi.state import contexts, devices, libraries, modules
 from gridlane.abi.state.libraries import Library, LibraryKernel
 from gridlane.core.cuda_table import enums
 from gridlane.modules.parameters import placed
@@ -92,92 +92,59 @@ def unload(handle: int) -> None:
     library.end()
 
 
-def _library(handle: int) -> Library:
+def library_of(handle: int) -> Library:
+    """A library by its handle."""
     return libraries.libraries.get(handle)
 
 
-def _kernel(handle: int) -> LibraryKernel:
+def kernel_of(handle: int) -> LibraryKernel:
+    """A kernel of a library by its handle."""
     return libraries.kernels.get(handle)
 
 
-@implements("cuLibraryGetKernel", "cudaLibraryGetKernel")
-def get_kernel(handle: int, name: bytes) -> int:
-    """A kernel by its name."""
-    return _library(handle).kernel(_text(name)).handle
-
-
-def _text(name: bytes | None) -> str:
+def text_of(name: bytes | None) -> str:
+    """A name as text."""
     return name.decode(errors="replace") if name else fail(INVALID_VALUE, "no name")
-
-
-@implements("cuLibraryGetKernelCount", "cudaLibraryGetKernelCount")
-def kernel_count(handle: int) -> int:
-    """The number of kernels."""
-    return len(_library(handle).text(0).entries)
 
 
 @implements("cuLibraryEnumerateKernels", "cudaLibraryEnumerateKernels")
 def enumerate_kernels(count: int, handle: int) -> list[int]:
     """The first kernels of a library."""
-    library = _library(handle)
+    library = library_of(handle)
     names = itertools.islice(library.text(0).entries, count)
     return [library.kernel(name).handle for name in names]
-
-
-@implements("cuLibraryGetModule")
-def get_module(handle: int) -> int:
-    """The module of a library in the current context."""
-    return _library(handle).module(contexts.current()).handle
 
 
 @implements("cuLibraryGetGlobal", "cudaLibraryGetGlobal")
 def get_global(handle: int, name: bytes) -> tuple[int, int]:
     """The address and the bytes of a variable in the current context."""
-    variable = modules.variable(_library(handle).module(contexts.current()), _text(name))
+    variable = modules.variable(library_of(handle).module(contexts.current()), text_of(name))
     return variable.address, variable.size
 
 
 @implements("cuLibraryGetManaged", "cudaLibraryGetManaged")
 def get_managed(handle: int, name: bytes) -> tuple[int, int]:
     """The address and the bytes of a managed variable."""
-    library, context = _library(handle), contexts.current()
+    library, context = library_of(handle), contexts.current()
     known = libraries.managed(library.text(context.ordinal))
-    if _text(name) not in known:
+    if text_of(name) not in known:
         message = ", ".join(known) or "none"
-        fail(NOT_FOUND, f"there is no managed variable {_text(name)}; there are: {message}")
+        fail(NOT_FOUND, f"there is no managed variable {text_of(name)}; there are: {message}")
     return get_global(handle, name)
 
 
 @implements("cuLibraryGetUnifiedFunction", "cudaLibraryGetUnifiedFunction")
 def get_unified_function(handle: int, name: bytes) -> int:
     """Refuse: no device shares its functions' addresses with the host."""
-    if libraries.has_unified(_library(handle).text(0)):
+    if libraries.has_unified(library_of(handle).text(0)):
         fail(NOT_SUPPORTED, "functions with one address on host and device")
-    fail(NOT_FOUND, f"there is no unified function {_text(name)}")
+    fail(NOT_FOUND, f"there is no unified function {text_of(name)}")
 
 
 # --- kernels ---
 
 
-@implements("cuKernelGetFunction")
-def get_function(handle: int) -> int:
-    """The function of a kernel in the current context."""
-    return _kernel(handle).function(contexts.current()).handle
-
-
-@implements("cuKernelGetLibrary")
-def get_library(handle: int) -> int:
-    """The library of a kernel."""
-    return _kernel(handle).library.handle
-
-
-@implements("cuKernelGetName")
-def get_name(handle: int) -> bytes:
-    """The name of a kernel, as it is in the code."""
-    return _known(handle).name.encode()
-
-
-def _known(handle: int) -> LibraryKernel:
+def known_kernel(handle: int) -> LibraryKernel:
     """A kernel for calls whose only error for a wrong handle is INVALID_VALUE."""
     kernel = libraries.kernels.find(handle)
     return kernel if kernel is not None else fail(INVALID_VALUE, f"{handle:#x} is no kernel")
@@ -186,7 +153,7 @@ def _known(handle: int) -> LibraryKernel:
 @implements("cuKernelGetParamInfo")
 def get_parameter(handle: int, index: int) -> tuple[int, int]:
     """The offset and the size of a parameter."""
-    kernel = _known(handle)
+    kernel = known_kernel(handle)
     params = placed(kernel.code(0).source.entry.params)
     if index >= len(params):
         message = f"{kernel.name} has {len(params)} parameters, and none of the number {index}"
@@ -195,22 +162,11 @@ def get_parameter(handle: int, index: int) -> tuple[int, int]:
     return start, param.size
 
 
-def _attributes(kernel: LibraryKernel, ordinal: int) -> Attributes:
+def attributes_of(kernel: LibraryKernel, ordinal: int) -> Attributes:
+    """The attributes of a kernel on a device."""
     device = devices.device(ordinal)
     own = kernel.attributes.setdefault(ordinal, {})
     return Attributes(kernel.code(ordinal), device, own)
-
-
-@implements("cuKernelGetAttribute")
-def get_attribute(attribute: int, handle: int, ordinal: int) -> int:
-    """One attribute of a kernel on a device."""
-    return _attributes(_kernel(handle), ordinal).read(attribute)
-
-
-@implements("cuKernelSetAttribute")
-def set_attribute(attribute: int, value: int, handle: int, ordinal: int) -> None:
-    """Set one attribute of a kernel on a device."""
-    _attributes(_kernel(handle), ordinal).write(attribute, value)
 
 
 @implements("cuKernelSetCacheConfig")
@@ -218,19 +174,7 @@ def set_cache_config(handle: int, preference: int, ordinal: int) -> None:
     """Take a preference for shared memory or cache; devices choose themselves."""
     check_cache(preference)
     devices.device(ordinal)
-    _kernel(handle)
+    kernel_of(handle)
 
 
 # --- the runtime's own ---
-
-
-@implements("cudaKernelSetAttributeForDevice")
-def set_attribute_for_device(handle: int, attribute: int, value: int, ordinal: int) -> None:
-    """Set one attribute of a kernel on a device."""
-    _attributes(registered.kernel(handle), ordinal).write(attribute, value)
-
-
-@implements("cudaGetKernel")
-def kernel_of_entry(address: int) -> int:
-    """The kernel that is registered for a host address."""
-    return registered.kernel(address).handle

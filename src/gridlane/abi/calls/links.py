@@ -9,8 +9,7 @@ from gridlane.abi.calls.registry import implements
 from gridlane.abi.failure import INVALID_VALUE, NO_BINARY_FOR_GPU, NOT_SUPPORTED, fail
 from gridlane.abi.fatbin.choice import ADVICE
 from gridlane.abi.host_objects import Library, units_of_object
-from gridlane.abi.state import contexts
-from gridlane.abi.state.links import Link, links
+from gridlane.abi.state.links import links
 from gridlane.core.cuda_table import enums
 
 _KINDS = {
@@ -19,12 +18,6 @@ _KINDS = {
     if name.startswith("CU_JIT_INPUT_")
 }
 _LARGEST = 1 << 31
-
-
-@implements("cuLinkCreate_v2", "cuLinkCreate")
-def create(count: int, options: int, values: int) -> int:
-    """Begin a link. Its logs get what is wrong with the units as well."""
-    return Link(contexts.current(), jit.Options(count, options, values)).handle
 
 
 @implements("cuLinkAddData_v2", "cuLinkAddData")
@@ -90,9 +83,3 @@ def complete(handle: int) -> tuple[int, int]:
     with link.options.logged() as log:
         log.extend(note for unit in link.units for note in unit.notes)
         return link.complete()
-
-
-@implements("cuLinkDestroy")
-def destroy(handle: int) -> None:
-    """End a link, and its image."""
-    links.remove(handle)

@@ -22,12 +22,6 @@ PITCH = 512
 _MAPPED = constants()["CU_MEMHOSTALLOC_DEVICEMAP"]
 
 
-@implements("cuMemAlloc_v2")
-def allocate(size: int) -> int:
-    """Memory of the current context's device."""
-    return memory.allocate(contexts.current(), size).address
-
-
 @implements("cuMemAllocPitch_v2")
 def allocate_pitched(width: int, height: int, element: int) -> tuple[int, int]:
     """Memory for rows, each at a multiple of ``PITCH``: its address, and bytes from row to row."""
@@ -43,12 +37,6 @@ def free(address: int) -> None:
     context = contexts.current()
     if address:
         memory.free(memory.starting_at(address, context.ordinal, "device", "managed"))
-
-
-@implements("cuMemGetInfo_v2")
-def info() -> tuple[int, int]:
-    """Bytes of the device's memory that are free, and all."""
-    return contexts.current().device.memory_info()
 
 
 @implements("cuMemAllocManaged")
@@ -85,12 +73,6 @@ def host_memory(size: int, flags: int) -> int:
     allocation = Allocation(buffer.address, size, "host", context, buffer, flags)
     allocation.mapped = kind == "mapped"
     return memory.add(allocation).address
-
-
-@implements("cuMemHostAlloc")
-def host_allocate(size: int, flags: int) -> int:
-    """Memory of the host for copies."""
-    return host_memory(size, flags)
 
 
 @implements("cuMemAllocHost_v2")

@@ -23,12 +23,6 @@ def loaded(units: Units, options: jit.Options, name: str = "") -> int:
         return modules.load(context, module).handle
 
 
-@implements("cuModuleLoadData", "cuModuleLoadFatBinary")
-def load_data(image: int) -> int:
-    """Load an image from memory."""
-    return loaded(images.at(image), jit.Options())
-
-
 @implements("cuModuleLoadDataEx")
 def load_data_with_options(image: int, count: int, options: int, values: int) -> int:
     """Load an image from memory; see ``jit`` for what the options do."""
@@ -72,12 +66,6 @@ def get_function(handle: int, name: bytes) -> int:
     return modules.function(modules.modules.get(handle), name.decode()).handle
 
 
-@implements("cuModuleGetFunctionCount")
-def function_count(handle: int) -> int:
-    """The number of kernels."""
-    return len(modules.modules.get(handle).code.module.entries)
-
-
 @implements("cuModuleEnumerateFunctions")
 def enumerate_functions(count: int, handle: int) -> list[int]:
     """The first kernels of a module."""
@@ -91,9 +79,3 @@ def get_global(handle: int, name: bytes) -> tuple[int, int]:
     """The address and the bytes of a variable."""
     variable = modules.variable(modules.modules.get(handle), name.decode())
     return variable.address, variable.size
-
-
-@implements("cuModuleGetLoadingMode")
-def loading_mode() -> int:
-    """Lazy: nothing is compiled before it is needed."""
-    return 2

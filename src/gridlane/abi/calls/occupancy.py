@@ -75,22 +75,17 @@ def runtime_active_blocks_with_flags(handle: int, threads: int, shared: int, fla
     return blocks(of_runtime(handle), threads, shared)
 
 
-@implements("cuOccupancyMaxPotentialBlockSize")
-def potential_block_size(handle: int, callback: int, shared: int, limit: int) -> tuple[int, int]:
-    """Blocks that fill the device, and the threads of each, where most threads run at once."""
-    return _potential(libraries.function_of(handle), callback, shared, limit)
-
-
 @implements("cuOccupancyMaxPotentialBlockSizeWithFlags")
 def potential_block_size_with_flags(
     handle: int, callback: int, shared: int, limit: int, flags: int
 ) -> tuple[int, int]:
     """Blocks that fill the device, and the threads of each, where most threads run at once."""
     _check(1, flags)
-    return _potential(libraries.function_of(handle), callback, shared, limit)
+    return potential_block(libraries.function_of(handle), callback, shared, limit)
 
 
-def _potential(function: Function, callback: int, shared: int, limit: int) -> tuple[int, int]:
+def potential_block(function: Function, callback: int, shared: int, limit: int) -> tuple[int, int]:
+    """Blocks that fill the device, and the threads of each, where most threads run at once."""
     if limit < 0:
         fail(INVALID_VALUE, f"blocks of at most {limit} threads")
     shared_of: _SharedOf = _shared_of_block(callback) if callback else lambda threads: shared
@@ -109,19 +104,8 @@ def _potential(function: Function, callback: int, shared: int, limit: int) -> tu
     return best // size * device.limits.multiprocessors, size
 
 
-@implements("cuOccupancyAvailableDynamicSMemPerBlock")
-def available_shared(handle: int, count: int, threads: int) -> int:
+def available_shared(function: Function, count: int, threads: int) -> int:
     """The most dynamic shared memory with which a multiprocessor holds so many blocks."""
-    return _available(libraries.function_of(handle), count, threads)
-
-
-@implements("cudaOccupancyAvailableDynamicSMemPerBlock")
-def runtime_available_shared(handle: int, count: int, threads: int) -> int:
-    """The most dynamic shared memory with which a multiprocessor holds so many blocks."""
-    return _available(of_runtime(handle), count, threads)
-
-
-def _available(function: Function, count: int, threads: int) -> int:
     _check(threads)
     if count <= 0 or blocks(function, threads, 0) < count:
         fail(INVALID_VALUE, f"a multiprocessor does not hold {count} blocks of {threads} threads")
@@ -138,19 +122,8 @@ def _available(function: Function, count: int, threads: int) -> int:
 # --- clusters ---
 
 
-@implements("cuOccupancyMaxPotentialClusterSize")
-def potential_cluster(handle: int, config: Struct | None) -> int:
+def potential_cluster(function: Function, config: Struct | None) -> int:
     """The blocks of the largest cluster."""
-    return _cluster(libraries.function_of(handle), config)
-
-
-@implements("cudaOccupancyMaxPotentialClusterSize")
-def runtime_potential_cluster(handle: int, config: Struct | None) -> int:
-    """The blocks of the largest cluster."""
-    return _cluster(of_runtime(handle), config)
-
-
-def _cluster(function: Function, config: Struct | None) -> int:
     threads, shared = _configured(function, config)
     if not function.device.attributes().get("CLUSTER_LAUNCH"):
         return 1

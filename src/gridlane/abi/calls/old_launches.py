@@ -82,18 +82,6 @@ def set_bytes(handle: int, offset: int, address: int, size: int) -> None:
     _put(handle, offset, bytes(raw.view(address, size)) if size else b"")
 
 
-@implements("cuLaunch")
-def launch(handle: int) -> None:
-    """Launch one block."""
-    launch_grid_in(handle, 1, 1, 0)
-
-
-@implements("cuLaunchGrid")
-def launch_grid(handle: int, width: int, height: int) -> None:
-    """Launch a grid."""
-    launch_grid_in(handle, width, height, 0)
-
-
 @implements("cuLaunchGridAsync")
 def launch_grid_in(handle: int, width: int, height: int, stream: int) -> None:
     """Launch a grid in a stream."""

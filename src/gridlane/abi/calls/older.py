@@ -2,24 +2,10 @@
 
 from __future__ import annotations
 
-from gridlane.abi.calls import contexts, devices, events, memory, streams
+from gridlane.abi.calls import contexts
 from gridlane.abi.calls.registry import implements
 from gridlane.abi.failure import INVALID_VALUE, fail
-
-for _name, _call in (
-    ("cuCtxCreate", contexts.create_2),
-    ("cuCtxDestroy", contexts.destroy),
-    ("cuCtxPopCurrent", contexts.pop),
-    ("cuCtxPushCurrent", contexts.push),
-    ("cuDevicePrimaryCtxRelease", contexts.release),
-    ("cuDevicePrimaryCtxReset", contexts.reset),
-    ("cuDevicePrimaryCtxSetFlags", contexts.set_primary_flags),
-    ("cuDeviceGetUuid", devices.get_uuid),
-    ("cuEventDestroy", events.destroy),
-    ("cuMemHostRegister", memory.register),
-    ("cuStreamDestroy", streams.destroy),
-):
-    implements(_name)(_call)
+from gridlane.abi.state import streams
 
 
 @implements("cuCtxCreate_v3")
@@ -27,10 +13,10 @@ def create_3(affinities: object, count: int, flags: int, ordinal: int) -> int:
     """Create a context with all of its device, and make it current."""
     if count:
         fail(INVALID_VALUE, "a context has no part of a device to itself here")
-    return contexts.create_2(flags, ordinal)
+    return contexts.created(flags, ordinal)
 
 
 @implements("cuStreamGetCtx_v2")
 def stream_contexts(handle: int) -> tuple[int, int]:
     """The context of a stream, and 0: none is of a part of a device."""
-    return streams.get_context(handle), 0
+    return streams.stream(handle).context.handle, 0

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from gridlane.abi.calls import copies
-from gridlane.abi.calls.registry import implements
 from gridlane.abi.failure import INVALID_VALUE, NOT_SUPPORTED, fail
 from gridlane.abi.state import contexts, streams
 from gridlane.abi.state.streams import Stream
 from gridlane.abi.struct import Struct, members
 
 
-def _append(given: Struct | None, stream: int) -> Stream:
+def append(given: Struct | None, stream: int) -> Stream:
     """Append a copy as one of the current context, whose device both have."""
     if given is None:
         fail(INVALID_VALUE, "no description of the copy")
@@ -23,15 +22,3 @@ def _append(given: Struct | None, stream: int) -> Stream:
         if not name.startswith("reserved"):
             setattr(box, name, getattr(given, name))
     return copies.box_copy(box, stream, True)
-
-
-@implements("cuMemcpy3DPeer")
-def copy(given: Struct | None) -> None:
-    """Copy planes of rows between contexts of one device."""
-    copies.finished(_append(given, 0))
-
-
-@implements("cuMemcpy3DPeerAsync")
-def copy_async(given: Struct | None, stream: int) -> None:
-    """Copy planes of rows between contexts of one device, in a stream."""
-    _append(given, stream)

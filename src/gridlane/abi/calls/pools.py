@@ -87,10 +87,10 @@ def create(props: Struct | None) -> int:
         fail(NOT_SUPPORTED, "gridlane shares no memory between processes: handleTypes is 0")
     if props.usage:
         fail(NOT_SUPPORTED, "no device of gridlane decompresses memory: usage is 0")
-    return Pool(_device(props.location, props.allocType), props.maxSize).handle
+    return Pool(located(props.location, props.allocType), props.maxSize).handle
 
 
-def _device(location: Struct | None, kind: int) -> Device:
+def located(location: Struct | None, kind: int) -> Device:
     """The device whose memory a location is.
 
     Raises:
@@ -105,18 +105,6 @@ def _device(location: Struct | None, kind: int) -> Device:
     if location.type != _DEVICE or not 0 <= location.id < devices.count():
         fail(INVALID_VALUE, f"no location has the type {location.type} and number {location.id}")
     return devices.device(location.id)
-
-
-@implements("cuMemPoolDestroy", "cudaMemPoolDestroy")
-def destroy(pool: int) -> None:
-    """End a pool. What is allocated of it stays valid until it is freed."""
-    pools.destroy(pools.pool(pool))
-
-
-@implements("cuMemPoolTrimTo", "cudaMemPoolTrimTo")
-def trim(pool: int, keep: int) -> None:
-    """Return unused memory to the device, down to a number of bytes."""
-    pools.pool(pool).trim(keep)
 
 
 @implements("cuMemPoolGetAttribute", "cudaMemPoolGetAttribute")
@@ -166,7 +154,7 @@ def set_access(pool: int, first: Struct | None, count: int) -> None:
     step = layout("CUmemAccessDesc").size
     for n in range(count):
         each = Struct("CUmemAccessDesc", first.address + n * step)
-        own = _device(each.location, _PINNED) is pool_object.device
+        own = located(each.location, _PINNED) is pool_object.device
         if each.flags not in (_NONE, 1, _READ_WRITE) or (own and each.flags != _READ_WRITE):
             fail(INVALID_VALUE, f"the access {each.flags} of device {each.location.id}")
         if not own and each.flags != _NONE:
@@ -179,43 +167,7 @@ def get_access(pool: int, location: Struct | None) -> int:
     pool_object = pools.pool(pool)
     if location is not None and location.type == _HOST:
         return _READ_WRITE if pool_object.device.host_visible else _NONE
-    return _READ_WRITE if _device(location, _PINNED) is pool_object.device else _NONE
+    return _READ_WRITE if located(location, _PINNED) is pool_object.device else _NONE
 
 
 # --- the pools of a device ---
-
-
-@implements("cuDeviceGetDefaultMemPool", "cudaDeviceGetDefaultMemPool")
-def get_default(ordinal: int) -> int:
-    """The pool that a device has from the beginning."""
-    return pools.default(devices.device(ordinal)).handle
-
-
-@implements("cuDeviceGetMemPool", "cudaDeviceGetMemPool")
-def get_chosen(ordinal: int) -> int:
-    """The pool that streams of a device allocate from."""
-    return pools.chosen(devices.device(ordinal)).handle
-
-
-@implements("cuDeviceSetMemPool", "cudaDeviceSetMemPool")
-def choose(ordinal: int, pool: int) -> None:
-    """Choose the pool that streams of a device allocate from."""
-    pools.choose(devices.device(ordinal), pools.pool(pool))
-
-
-@implements("cuMemGetDefaultMemPool", "cudaMemGetDefaultMemPool")
-def get_default_at(location: Struct | None, kind: int) -> int:
-    """The pool that a location has from the beginning."""
-    return pools.default(_device(location, kind)).handle
-
-
-@implements("cuMemGetMemPool", "cudaMemGetMemPool")
-def get_chosen_at(location: Struct | None, kind: int) -> int:
-    """The chosen pool of a location."""
-    return pools.chosen(_device(location, kind)).handle
-
-
-@implements("cuMemSetMemPool", "cudaMemSetMemPool")
-def choose_at(location: Struct | None, kind: int, pool: int) -> None:
-    """Choose the pool of a location."""
-    pools.choose(_device(location, kind), pools.pool(pool))

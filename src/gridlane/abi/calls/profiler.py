@@ -4,22 +4,10 @@ from __future__ import annotations
 
 import sys
 
-from gridlane.abi.calls.registry import implements
 from gridlane.core import trace
 
 
-def _told(what: str) -> None:
+def profiling(what: str) -> None:
+    """Write that a program starts or stops a profiler, if there is a trace."""
     if trace.enabled():
         print(f"gridlane: profiling {what}: no profiler of CUDA's is attached", file=sys.stderr)
-
-
-@implements("cuProfilerStart", "cudaProfilerStart")
-def start() -> None:
-    """Do nothing, as without a profiler of CUDA's; a trace has a line for it."""
-    _told("starts")
-
-
-@implements("cuProfilerStop", "cudaProfilerStop")
-def stop() -> None:
-    """Do nothing, as without a profiler of CUDA's; a trace has a line for it."""
-    _told("stops")

@@ -42,7 +42,7 @@ def _place(location: Struct) -> int:
     return NODES + location.id
 
 
-def _place_of_number(number: int) -> int:
+def place_of_number(number: int) -> int:
     """A place by the number of a device; -1 is the host."""
     if number != HOST:
         devices.device(number)
@@ -91,13 +91,14 @@ def advise(address: int, size: int, advice: int, location: Struct) -> None:
 @implements("cuMemAdvise", "cudaMemAdvise@12")
 def advise_by_number(address: int, size: int, advice: int, number: int) -> None:
     """Say how memory will be used, with the number of a device; -1 is the host."""
-    _advise(address, size, advice, _place_of_number(number) if _check_advice(advice) else None)
+    _advise(address, size, advice, place_of_number(number) if _check_advice(advice) else None)
 
 
 # --- prefetches; host and device use the same memory, so that nothing moves ---
 
 
-def _prefetch(address: int, size: int, place: int, stream: int) -> None:
+def note_prefetch(address: int, size: int, place: int, stream: int) -> None:
+    """Note a prefetch of memory to a place."""
     pages, part = ranges.pages(address, size, streams.stream(stream).context)
     pages.prefetched[part] = place
 
@@ -107,16 +108,10 @@ def prefetch(address: int, size: int, location: Struct, flags: int, stream: int)
     """Prefetch memory to a place."""
     if flags:
         fail(INVALID_VALUE, f"the flags are 0, not {flags}")
-    _prefetch(address, size, _place(location), stream)
+    note_prefetch(address, size, _place(location), stream)
 
 
-@implements("cuMemPrefetchAsync", "cudaMemPrefetchAsync@12")
-def prefetch_by_number(address: int, size: int, number: int, stream: int) -> None:
-    """Prefetch memory to a place, by the number of a device; -1 is the host."""
-    _prefetch(address, size, _place_of_number(number), stream)
-
-
-def _batch(
+def check_batch(
     addresses: int, sizes: int, count: int, flags: int, stream: int
 ) -> list[tuple[int, int]]:
     """The ranges of a batch.
@@ -131,12 +126,6 @@ def _batch(
     for address, size in result:
         ranges.pages(address, size, context)
     return result
-
-
-@implements("cuMemDiscardBatchAsync", "cudaMemDiscardBatchAsync")
-def discard(addresses: int, sizes: int, count: int, flags: int, stream: int) -> None:
-    """Accept that the content of memory is discarded; it stays unchanged."""
-    _batch(addresses, sizes, count, flags, stream)
 
 
 @implements(
@@ -156,7 +145,7 @@ def prefetch_batch(
     stream: int,
 ) -> None:
     """Prefetch several ranges of memory to places."""
-    ranges = _batch(addresses, sizes, count, flags, stream)
+    ranges = check_batch(addresses, sizes, count, flags, stream)
     if first is None or not starts or not 0 < place_count <= count:
         fail(INVALID_VALUE, f"{place_count} places for {count} ranges")
     begin = raw.words(starts, place_count)
@@ -166,13 +155,14 @@ def prefetch_batch(
     given = [_place(Struct("CUmemLocation", first.address + n * step)) for n in range(place_count)]
     for n, (address, size) in enumerate(ranges):
         which = sum(each <= n for each in begin) - 1
-        _prefetch(address, size, given[which], stream)
+        note_prefetch(address, size, given[which], stream)
 
 
 # --- questions ---
 
 
-def _attribute(size: int, number: int, address: int, count: int) -> Typed:
+def attribute_of(size: int, number: int, address: int, count: int) -> Typed:
+    """One piece of advice about memory."""
     pages, part = ranges.pages(address, count, contexts.current())
     names = enums()["CUmem_range_attribute"].values
     name = next((each for each, value in names.items() if value == number), "")
@@ -201,12 +191,6 @@ def _type_of(place: int) -> int:
     return _ON_NODE if place >= NODES else _ON_DEVICE
 
 
-@implements("cuMemRangeGetAttribute", "cudaMemRangeGetAttribute")
-def get_attribute(size: int, number: int, address: int, count: int) -> Typed:
-    """One piece of advice about memory."""
-    return _attribute(size, number, address, count)
-
-
 @implements("cuMemRangeGetAttributes", "cudaMemRangeGetAttributes")
 def get_attributes(
     sizes: int, numbers: int, several: int, address: int, count: int
@@ -215,4 +199,4 @@ def get_attributes(
     if not sizes or not numbers or not several:
         fail(INVALID_VALUE, "no attributes")
     asked = zip(raw.words(sizes, several), raw.numbers(numbers, several))
-    return ([_attribute(size, number, address, count) for size, number in asked],)
+    return ([attribute_of(size, number, address, count) for size, number in asked],)

@@ -13,17 +13,21 @@ callers from C own its memory.
 
 An older function that differs from a newer one of the same name is ``NAME@12``, as in the table.
 What is given back of one that Python does not know is that of the newer one, as far as it has it.
+
+The functions of one statement are no functions here: their row of the table has what they do, in
+words (``rows.py``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import TypeVar
 
+from gridlane.abi.calls.rows import Call, call_of
 from gridlane.core.cuda_table.functions import Api, functions
 
-Call = Callable[..., Any]
 F = TypeVar("F", bound=Call)
 
 _ROOMS: dict[Api, tuple[str, ...]] = {
@@ -32,7 +36,6 @@ _ROOMS: dict[Api, tuple[str, ...]] = {
         "entry_points",
         "devices",
         "contexts",
-        "profiler",
         "memory",
         "copies",
         "batches",
@@ -45,7 +48,6 @@ _ROOMS: dict[Api, tuple[str, ...]] = {
         "functions",
         "occupancy",
         "launches",
-        "peer_boxes",
         "older",
         "old_launches",
         "pools",
@@ -64,13 +66,13 @@ _ROOMS: dict[Api, tuple[str, ...]] = {
         "graph_attributes",
         "executables",
         "captures",
+        "words",
     ),
     "runtime": (
         "runtime.initialisation",
         "entry_points",
         "runtime.devices",
         "runtime.contexts",
-        "profiler",
         "runtime.memory",
         "runtime.copies",
         "batches",
@@ -78,7 +80,6 @@ _ROOMS: dict[Api, tuple[str, ...]] = {
         "runtime.boxes",
         "runtime.fills",
         "runtime.symbols",
-        "runtime.streams",
         "attributes",
         "libraries",
         "functions",
@@ -96,13 +97,15 @@ _ROOMS: dict[Api, tuple[str, ...]] = {
         "graph_attributes",
         "captures",
         "runtime.launches",
+        "runtime.words",
     ),
     "nvrtc": ("programs",),
 }
 """The modules of this package with the functions of each library."""
 
 _calls: dict[str, Call] = {}
-_loaded: set[Api] = set()
+_compiled: dict[str, Call] = {}
+"""The functions of rows that were used."""
 
 
 def implements(*names: str) -> Callable[[F], F]:
@@ -117,11 +120,38 @@ def implements(*names: str) -> Callable[[F], F]:
     return declare
 
 
-def calls(api: Api) -> dict[str, Call]:
-    """The functions of a library that gridlane has."""
-    if api not in _loaded:
+class _Calls(Mapping[str, Call]):
+    """The functions of a library. Those that rows describe are compiled at their first use."""
+
+    def __init__(self, api: Api) -> None:
         for room in _ROOMS[api]:
             import_module(f"gridlane.abi.calls.{room}")
-        _loaded.add(api)
-    known = functions(api)
-    return {name: call for name, call in _calls.items() if name in known}
+        self._rows = functions(api)
+        self._names = [name for name, row in self._rows.items() if row.does or name in _calls]
+        twice = [name for name, row in self._rows.items() if row.does and name in _calls]
+        assert not twice, f"{twice} are rows and functions"
+
+    def __getitem__(self, name: str) -> Call:
+        row = self._rows[name]
+        if not row.does:
+            return _calls[name]
+        if name in _compiled:
+            return _compiled[name]
+        return _compiled.setdefault(name, call_of(name, row, _other))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def _other(name: str) -> Call | None:
+    """A function that the row of another one names."""
+    return calls("runtime" if name.startswith("cuda") else "driver").get(name)
+
+
+@cache
+def calls(api: Api) -> Mapping[str, Call]:
+    """The functions of a library that gridlane has."""
+    return _Calls(api)

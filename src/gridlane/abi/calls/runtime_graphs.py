@@ -203,9 +203,3 @@ def get_launch(handle: int) -> Struct:
     launch = graph_nodes.get_launch(handle)
     launch.func = registered.host_address(modules.functions.get(launch.func))
     return Struct("cudaKernelNodeParams", launch.address, launch)
-
-
-@implements("cudaGraphMemcpyNodeGetParams")
-def get_copy(handle: int) -> Struct:
-    """The copy of a node."""
-    return params_of_box(graph_nodes.get_copy(handle))

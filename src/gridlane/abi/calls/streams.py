@@ -16,12 +16,6 @@ LEAST, GREATEST = 0, -5
 """The priorities of streams, as NVIDIA's devices have them. Devices here do not use them."""
 
 
-@implements("cuStreamCreate")
-def create(flags: int) -> int:
-    """Create a stream."""
-    return create_with_priority(flags, 0)
-
-
 @implements("cuStreamCreateWithPriority")
 def create_with_priority(flags: int, priority: int) -> int:
     """Create a stream with a priority, which is kept within the known ones."""
@@ -37,12 +31,6 @@ def destroy(handle: int) -> None:
     if handle <= PER_THREAD:
         fail(INVALID_HANDLE, "a default stream cannot be destroyed")
     streams.forget(streams.stream(handle))
-
-
-@implements("cuStreamSynchronize")
-def synchronize(handle: int) -> None:
-    """Wait for the work of a stream."""
-    streams.wait(streams.stream(handle))
 
 
 @implements("cuStreamQuery")
@@ -68,36 +56,6 @@ def wait_event(handle: int, event: int, flags: int) -> None:
         stream.submit(Wait(event_object))
     else:
         captures.wait(stream, event_object)
-
-
-@implements("cuStreamGetFlags")
-def get_flags(handle: int) -> int:
-    """The flags of a stream."""
-    return streams.stream(handle).flags
-
-
-@implements("cuStreamGetPriority")
-def get_priority(handle: int) -> int:
-    """The priority of a stream."""
-    return streams.stream(handle).priority
-
-
-@implements("cuStreamGetId")
-def get_id(handle: int) -> int:
-    """A number that no other stream of the process has."""
-    return streams.stream(handle).number
-
-
-@implements("cuStreamGetCtx")
-def get_context(handle: int) -> int:
-    """The context of a stream."""
-    return streams.stream(handle).context.handle
-
-
-@implements("cuStreamGetDevice")
-def get_device(handle: int) -> int:
-    """The device of a stream."""
-    return streams.stream(handle).context.ordinal
 
 
 @implements("cuCtxGetStreamPriorityRange")

@@ -8,7 +8,7 @@ from gridlane.abi.calls import formats, resources
 from gridlane.abi.calls.registry import implements
 from gridlane.abi.failure import INVALID_VALUE, fail
 from gridlane.abi.state import contexts, textures
-from gridlane.abi.state.textures import Object, ObjectKind, Resource, Sampling
+from gridlane.abi.state.textures import Object, Resource, Sampling
 from gridlane.abi.struct import Struct
 from gridlane.core.texture_record import ChannelKind, Geometry, Level
 from gridlane.textures.formats import ChannelFormatDescriptor
@@ -17,8 +17,14 @@ from gridlane.textures.records import surface_record, texture_record
 _LAYERS = Geometry.LAYERS_OF_ONE, Geometry.LAYERS_OF_TWO, Geometry.LAYERS_OF_CUBES
 
 
-def _object(kind: ObjectKind, handle: int) -> Object:
-    return textures.find(kind, handle, contexts.current())
+def texture_of(handle: int) -> Object:
+    """A texture by its handle."""
+    return textures.find("texture", handle, contexts.current())
+
+
+def surface_of(handle: int) -> Object:
+    """A surface by its handle."""
+    return textures.find("surface", handle, contexts.current())
 
 
 # --- textures ---
@@ -97,56 +103,16 @@ def _slice(level: Level) -> int:
     return level.pitch * level.height
 
 
-@implements("cuTexObjectDestroy", "cudaDestroyTextureObject")
-def destroy(handle: int) -> None:
-    """End a texture."""
-    textures.destroy(_object("texture", handle))
-
-
-@implements("cuTexObjectGetResourceDesc")
-def get_resource(handle: int) -> Struct:
-    """The memory of a texture."""
-    return resources.to_driver(_object("texture", handle).resource)
-
-
-@implements("cudaGetTextureObjectResourceDesc")
-def get_resource_by_runtime(handle: int) -> Struct:
-    """The memory of a texture."""
-    return resources.to_runtime(_object("texture", handle).resource)
-
-
-def _sampling(handle: int) -> Sampling:
-    sampling = _object("texture", handle).sampling
+def sampling_of(handle: int) -> Sampling:
+    """How a texture is read, by its handle."""
+    sampling = texture_of(handle).sampling
     assert sampling is not None  # textures have it
     return sampling
 
 
-@implements("cuTexObjectGetTextureDesc")
-def get_sampling(handle: int) -> Struct:
-    """How a texture is read."""
-    return resources.sampling_to_driver(_sampling(handle))
-
-
-@implements("cudaGetTextureObjectTextureDesc")
-def get_sampling_by_runtime(handle: int) -> Struct:
-    """How a texture is read."""
-    return resources.sampling_to_runtime(_sampling(handle))
-
-
-@implements("cuTexObjectGetResourceViewDesc")
-def get_view(handle: int) -> Struct:
-    """The view that a texture was made with."""
-    return _view(handle, "CUDA_RESOURCE_VIEW_DESC")
-
-
-@implements("cudaGetTextureObjectResourceViewDesc")
-def get_view_by_runtime(handle: int) -> Struct:
-    """The view that a texture was made with."""
-    return _view(handle, "cudaResourceViewDesc")
-
-
-def _view(handle: int, name: str) -> Struct:
-    texture = _object("texture", handle)
+def view_of(handle: int, name: str) -> Struct:
+    """The view that a texture was made with, in the structure of a name."""
+    texture = texture_of(handle)
     if not texture.view:
         fail(INVALID_VALUE, "the texture was made without a view")
     struct = Struct(name)
@@ -157,39 +123,10 @@ def _view(handle: int, name: str) -> Struct:
 # --- surfaces ---
 
 
-@implements("cuSurfObjectCreate")
-def create_surface(resource: Struct | None) -> int:
-    """Create a surface of an array; its handle is what kernels take."""
-    return _surface(resources.of_driver(resource, contexts.current()))
-
-
-@implements("cudaCreateSurfaceObject")
-def create_surface_by_runtime(resource: Struct | None) -> int:
-    """Create a surface of an array; its handle is what kernels take."""
-    return _surface(resources.of_runtime(resource, contexts.current()))
-
-
-def _surface(resource: Resource) -> int:
+def surface_from(resource: Resource) -> int:
+    """Create a surface of an array."""
     array = resource.array
     if array is None:
         fail(INVALID_VALUE, "a surface is of an array; levels of a mipmapped one are arrays")
     record = surface_record(array.geometry, array.form, array.level(), array.layers, array.flags)
     return textures.create(contexts.current(), record, "surface", resource).handle
-
-
-@implements("cuSurfObjectDestroy", "cudaDestroySurfaceObject")
-def destroy_surface(handle: int) -> None:
-    """End a surface."""
-    textures.destroy(_object("surface", handle))
-
-
-@implements("cuSurfObjectGetResourceDesc")
-def get_surface_resource(handle: int) -> Struct:
-    """The memory of a surface."""
-    return resources.to_driver(_object("surface", handle).resource)
-
-
-@implements("cudaGetSurfaceObjectResourceDesc")
-def get_surface_resource_by_runtime(handle: int) -> Struct:
-    """The memory of a surface."""
-    return resources.to_runtime(_object("surface", handle).resource)

@@ -16,7 +16,7 @@ _ROW = re.compile(
     r"(?P<name>\w+) (?P<since>[\d.]+)(?:-(?P<until>\d+))? \((?P<params>.*)\)"
     r"(?: : (?P<result>[^-]+?))?(?: -> (?P<outs>[\w&?, ]+?))?(?: (?P<hidden>-))?"
     r"(?: (?P<own>pt[sd][sz]))?"
-    r"(?: @(?P<needs>\w+))?(?: ! (?P<refused>.+))?"
+    r"(?: @(?P<needs>\w+))?(?: = (?P<does>.+?)(?:  # (?P<about>.+))?)?(?: ! (?P<refused>.+))?"
 )
 _HEADING = re.compile(r"\[(?P<family>.+)\] needs (?P<needs>\w+)(?:, refused: (?P<refused>.+))?")
 Needs = Literal["nothing", "driver", "context"]
@@ -51,6 +51,9 @@ class Function:
             that take a stream, ``ptds`` for those that do not; "" if there is none.
         needs: the state that it needs: ``driver`` for one that is initialised, ``context`` for a
             current context, which the runtime makes itself.
+        does: what it does, of functions that one expression describes; ``abi/calls/rows.py``
+            compiles it.
+        about: its docstring.
         refused: the reason why gridlane lacks it; "" for functions that it has.
     """
 
@@ -67,6 +70,8 @@ class Function:
     optional: tuple[str, ...]
     per_thread: str
     needs: Needs
+    does: str
+    about: str
     refused: str
 
     @property
@@ -147,5 +152,7 @@ def _function(api: Api, heading: re.Match[str], row: re.Match[str]) -> Function:
         optional=tuple(each.strip("&?") for each in outs if each.endswith("?")),
         per_thread=row["own"] or "",
         needs=needs,
+        does=row["does"] or "",
+        about=row["about"] or "",
         refused=row["refused"] or heading["refused"] or "",
     )

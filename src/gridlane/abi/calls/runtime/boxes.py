@@ -48,29 +48,6 @@ def _put(box: Struct, end: str, address: int, pitch: int, is_device: bool) -> No
     setattr(box, f"{end}Pitch", pitch)
 
 
-@implements("cudaMemcpy2D")
-def copy_2d(
-    to: int, to_pitch: int, source: int, pitch: int, width: int, height: int, kind: int
-) -> None:
-    """Copy rows."""
-    driver.finished(rows(to, to_pitch, source, pitch, width, height, kind, 0))
-
-
-@implements("cudaMemcpy2DAsync")
-def copy_2d_async(
-    to: int,
-    to_pitch: int,
-    source: int,
-    pitch: int,
-    width: int,
-    height: int,
-    kind: int,
-    stream: int,
-) -> None:
-    """Copy rows, in a stream."""
-    rows(to, to_pitch, source, pitch, width, height, kind, stream)
-
-
 def _end(
     box: Struct, end: str, given: Struct, expected: bool | None, texel: int, context: Context
 ) -> None:
@@ -127,7 +104,8 @@ def copy_3d_async(given: Struct | None, stream: int) -> None:
     planes(given, given.kind if given else 0, stream)
 
 
-def _peer(given: Struct | None, stream: int) -> Stream:
+def planes_within(given: Struct | None, stream: int) -> Stream:
+    """Append a copy of planes within a device."""
     if given is None:
         fail(INVALID_VALUE, "no description of the copy")
     for each in (given.srcDevice, given.dstDevice):
@@ -135,15 +113,3 @@ def _peer(given: Struct | None, stream: int) -> Stream:
     if given.srcDevice != given.dstDevice:
         fail(NOT_SUPPORTED, "copies between two devices go through the host: copy there first")
     return planes(given, DEFAULT, stream)
-
-
-@implements("cudaMemcpy3DPeer")
-def copy_3d_peer(given: Struct | None) -> None:
-    """Copy planes of rows within a device."""
-    driver.finished(_peer(given, 0))
-
-
-@implements("cudaMemcpy3DPeerAsync")
-def copy_3d_peer_async(given: Struct | None, stream: int) -> None:
-    """Copy planes of rows within a device, in a stream."""
-    _peer(given, stream)

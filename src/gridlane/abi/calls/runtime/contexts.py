@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from gridlane.abi import raw
-from gridlane.abi.calls import contexts as driver
 from gridlane.abi.calls.registry import implements
 from gridlane.abi.failure import INVALID_DEVICE, INVALID_VALUE, fail
 from gridlane.abi.state import contexts, devices, threads
@@ -13,36 +12,12 @@ _FLAGS = constants()["cudaDeviceMask"]
 _MAPPED = constants()["cudaDeviceMapHost"]
 _FLAGS_VALID = constants()["cudaInitDeviceFlagsAreValid"]
 
-for _names, _call in (
-    (("cudaDeviceSynchronize", "cudaThreadSynchronize"), driver.synchronize),
-    (("cudaDeviceSetLimit", "cudaThreadSetLimit"), driver.set_limit),
-    (("cudaDeviceGetLimit", "cudaThreadGetLimit"), driver.get_limit),
-    (("cudaDeviceGetCacheConfig", "cudaThreadGetCacheConfig"), driver.get_cache_config),
-    (("cudaDeviceSetCacheConfig", "cudaThreadSetCacheConfig"), driver.set_cache_config),
-    (("cudaDeviceGetSharedMemConfig",), driver.get_shared_config),
-    (("cudaDeviceSetSharedMemConfig",), driver.set_shared_config),
-    (("cudaCtxResetPersistingL2Cache",), driver.reset_cache),
-):
-    implements(*_names)(_call)
 
-
-def _checked(ordinal: int) -> int:
+def checked(ordinal: int) -> int:
     """The number of a device that is there."""
     devices.initialise()
     devices.device(ordinal)
     return ordinal
-
-
-@implements("cudaSetDevice")
-def set_device(ordinal: int) -> None:
-    """Make a device this thread's, and its primary context current."""
-    threads.bind(_checked(ordinal))
-
-
-@implements("cudaGetDevice")
-def get_device() -> int:
-    """The device of this thread: that of its current context."""
-    return threads.device()
 
 
 @implements("cudaInitDevice")
@@ -50,7 +25,7 @@ def init_device(ordinal: int, device_flags: int, flags: int) -> None:
     """Make the primary context of a device; the thread's device stays."""
     if flags & ~_FLAGS_VALID:
         fail(INVALID_VALUE, f"initialising with the flags {flags:#x}")
-    context = contexts.primary(_checked(ordinal))
+    context = contexts.primary(checked(ordinal))
     if flags:
         _set_flags(ordinal, device_flags)
     context.for_runtime().check()

@@ -80,23 +80,11 @@ def append(to: int, source: int, size: int, kind: int, stream: int) -> Stream:
     return stream_object
 
 
-@implements("cudaMemcpy")
-def copy(to: int, source: int, size: int, kind: int) -> None:
-    """Copy bytes."""
-    driver.finished(append(to, source, size, kind, 0))
-
-
-@implements("cudaMemcpyAsync")
-def copy_async(to: int, source: int, size: int, kind: int, stream: int) -> None:
-    """Copy bytes, in a stream."""
-    append(to, source, size, kind, stream)
-
-
 @implements("cudaMemcpyPeer")
 def copy_peer(to: int, to_device: int, source: int, from_device: int, size: int) -> None:
     """Copy bytes from a device to a device."""
     target, start = (contexts.primary(each).for_runtime() for each in (to_device, from_device))
-    driver.copy_peer(to, target.handle, source, start.handle, size)
+    driver.finished(driver.between(to, target.handle, source, start.handle, size, 0))
 
 
 @implements("cudaMemcpyPeerAsync")
@@ -105,4 +93,4 @@ def copy_peer_async(
 ) -> None:
     """Copy bytes from a device to a device, in a stream."""
     target, start = (contexts.primary(each).for_runtime() for each in (to_device, from_device))
-    driver.copy_peer_async(to, target.handle, source, start.handle, size, stream)
+    driver.between(to, target.handle, source, start.handle, size, stream)

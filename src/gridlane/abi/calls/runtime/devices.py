@@ -32,7 +32,7 @@ def attribute(number: int, ordinal: int) -> int:
 def bus_id(room: int, ordinal: int) -> bytes:
     """The place of the device on the bus; the number of the device where there is no bus."""
     devices.initialise()
-    return driver.bus_id(room, ordinal)
+    return driver.cut(driver.place(ordinal), room)
 
 
 @implements("cudaDeviceGetByPCIBusId")
@@ -40,9 +40,6 @@ def by_bus_id(text: bytes | None) -> int:
     """The device at a place."""
     devices.initialise()
     return driver.by_bus_id(text) if text else fail(INVALID_VALUE, "no place on the bus")
-
-
-implements("cudaDeviceGetHostAtomicCapabilities")(driver.host_atomics)
 
 
 @implements("cudaDeviceGetTexture1DLinearMaxWidth")

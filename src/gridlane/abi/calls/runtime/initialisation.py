@@ -4,19 +4,10 @@ from __future__ import annotations
 
 from gridlane.abi.calls import initialisation
 from gridlane.abi.calls.registry import implements
-from gridlane.abi.state import devices, threads
+from gridlane.abi.state import threads
 from gridlane.core.cuda_table import enums
 
 UNKNOWN = b"unrecognized error code"
-
-implements("cudaGetExportTable")(initialisation.export_table)
-implements("cudaDriverGetVersion")(initialisation.driver_version)
-
-
-@implements("cudaRuntimeGetVersion")
-def runtime_version() -> int:
-    """The CUDA whose runtime this is."""
-    return devices.VERSION
 
 
 @implements("cudaGetErrorName")
@@ -42,9 +33,3 @@ def take_last_error() -> None:
         threads.raise_last()
     finally:
         threads.forget()
-
-
-@implements("cudaPeekAtLastError")
-def peek_at_last_error() -> None:
-    """Return the last error of this thread."""
-    threads.raise_last()

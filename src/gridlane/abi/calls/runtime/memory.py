@@ -7,23 +7,11 @@ from gridlane.abi.calls.registry import implements
 from gridlane.abi.state import contexts, memory
 from gridlane.abi.struct import Struct
 
-for _name, _call in (
-    ("cudaMallocManaged", driver.allocate_managed),
-    ("cudaFree", driver.free),
-    ("cudaFreeHost", driver.host_free),
-    ("cudaHostRegister", driver.register),
-    ("cudaHostUnregister", driver.unregister),
-    ("cudaHostGetDevicePointer", driver.device_pointer),
-    ("cudaHostGetFlags", driver.host_flags),
-    ("cudaMemGetInfo", driver.info),
-):
-    implements(_name)(_call)
-
 
 @implements("cudaMalloc")
 def allocate(size: int) -> int:
     """Memory of the thread's device; null for no bytes."""
-    return driver.allocate(size) if size else 0
+    return memory.allocate(contexts.current(), size).address if size else 0
 
 
 @implements("cudaMallocHost")
@@ -38,7 +26,8 @@ def allocate_host_with_flags(size: int, flags: int) -> int:
     return driver.host_memory(size, flags) if size else 0
 
 
-def _rows(width: int, height: int) -> tuple[int, int]:
+def allocate_rows(width: int, height: int) -> tuple[int, int]:
+    """Memory for rows: its address, null for no bytes, and bytes from row to row."""
     memory.check_size(width)
     pitch = -(-width // driver.PITCH) * driver.PITCH
     if not pitch or not height:
@@ -46,16 +35,10 @@ def _rows(width: int, height: int) -> tuple[int, int]:
     return memory.allocate(contexts.current(), pitch * height).address, pitch
 
 
-@implements("cudaMallocPitch")
-def allocate_pitched(width: int, height: int) -> tuple[int, int]:
-    """Memory for rows: its address, null for no bytes, and bytes from row to row."""
-    return _rows(width, height)
-
-
 @implements("cudaMalloc3D")
 def allocate_3d(extent: Struct) -> Struct:
     """Memory for planes of rows; its address is null for no bytes."""
     struct = Struct("cudaPitchedPtr")
-    struct.ptr, struct.pitch = _rows(extent.width, extent.height * extent.depth)
+    struct.ptr, struct.pitch = allocate_rows(extent.width, extent.height * extent.depth)
     struct.xsize, struct.ysize = extent.width, extent.height
     return struct

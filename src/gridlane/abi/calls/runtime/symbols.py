@@ -3,7 +3,6 @@ them."""
 
 from __future__ import annotations
 
-from gridlane.abi.calls.copies import finished
 from gridlane.abi.calls.registry import implements
 from gridlane.abi.calls.runtime.copies import INVALID_MEMCPY_DIRECTION, append, sides
 from gridlane.abi.failure import INVALID_VALUE, fail
@@ -11,7 +10,7 @@ from gridlane.abi.state import registered, streams
 from gridlane.abi.state.streams import Stream
 
 
-def _part(symbol: int, count: int, offset: int, stream: int) -> int:
+def part_of(symbol: int, count: int, offset: int, stream: int) -> int:
     """The address of bytes of a variable."""
     memory, inside = registered.variable(symbol, streams.stream(stream).context)
     start = inside + offset
@@ -24,14 +23,14 @@ def target(symbol: int, count: int, offset: int, kind: int, stream: int = 0) -> 
     """The address of the bytes of a variable that a copy writes."""
     if sides(kind)[0] is False:
         fail(INVALID_MEMCPY_DIRECTION, "a variable of the device is the target")
-    return _part(symbol, count, offset, stream)
+    return part_of(symbol, count, offset, stream)
 
 
 def origin(symbol: int, count: int, offset: int, kind: int, stream: int = 0) -> int:
     """The address of the bytes of a variable that a copy reads."""
     if sides(kind)[1] is False:
         fail(INVALID_MEMCPY_DIRECTION, "a variable of the device is the source")
-    return _part(symbol, count, offset, stream)
+    return part_of(symbol, count, offset, stream)
 
 
 def to_symbol(symbol: int, source: int, count: int, offset: int, kind: int, stream: int) -> Stream:
@@ -42,40 +41,6 @@ def to_symbol(symbol: int, source: int, count: int, offset: int, kind: int, stre
 def from_symbol(to: int, symbol: int, count: int, offset: int, kind: int, stream: int) -> Stream:
     """Append a copy from a variable."""
     return append(to, origin(symbol, count, offset, kind, stream), count, kind, stream)
-
-
-@implements("cudaMemcpyToSymbol")
-def copy_to_symbol(symbol: int, source: int, count: int, offset: int, kind: int) -> None:
-    """Copy to a variable."""
-    finished(to_symbol(symbol, source, count, offset, kind, 0))
-
-
-@implements("cudaMemcpyToSymbolAsync")
-def copy_to_symbol_async(
-    symbol: int, source: int, count: int, offset: int, kind: int, stream: int
-) -> None:
-    """Copy to a variable, in a stream."""
-    to_symbol(symbol, source, count, offset, kind, stream)
-
-
-@implements("cudaMemcpyFromSymbol")
-def copy_from_symbol(to: int, symbol: int, count: int, offset: int, kind: int) -> None:
-    """Copy from a variable."""
-    finished(from_symbol(to, symbol, count, offset, kind, 0))
-
-
-@implements("cudaMemcpyFromSymbolAsync")
-def copy_from_symbol_async(
-    to: int, symbol: int, count: int, offset: int, kind: int, stream: int
-) -> None:
-    """Copy from a variable, in a stream."""
-    from_symbol(to, symbol, count, offset, kind, stream)
-
-
-@implements("cudaGetSymbolAddress")
-def symbol_address(symbol: int) -> int:
-    """The address of a variable on the thread's device."""
-    return _part(symbol, 0, 0, 0)
 
 
 @implements("cudaGetSymbolSize")

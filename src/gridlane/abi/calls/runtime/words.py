@@ -1,0 +1,34 @@
+"""The words of the rows of the runtime alone; see ``calls/words.py``."""
+
+from __future__ import annotations
+
+from gridlane.abi.calls import formats, functions, resources, runtime_graphs
+from gridlane.abi.calls import words as words_of_driver
+from gridlane.abi.calls.rows import words
+from gridlane.abi.calls.runtime import boxes, contexts, copies, fills, memory, symbols
+from gridlane.abi.state import registered, threads
+
+assert words_of_driver.words is words  # which the runtime's rows use as well
+
+words |= {
+    "allocate_rows": memory.allocate_rows,
+    "append": copies.append,
+    "bind": threads.bind,
+    "channel_format": formats.to_runtime,
+    "checked_device": contexts.checked,
+    "fill": fills.fill_rows,
+    "fill_planes": fills.fill_planes,
+    "from_symbol": symbols.from_symbol,
+    "of_runtime": functions.of_runtime,
+    "params_of_box": runtime_graphs.params_of_box,
+    "part_of_symbol": symbols.part_of,
+    "planes_within": boxes.planes_within,
+    "raise_last": threads.raise_last,
+    "registered_kernel": registered.kernel,
+    "resource_by_runtime": resources.of_runtime,
+    "resource_of_runtime": resources.to_runtime,
+    "rows": boxes.rows,
+    "sampling_of_runtime": resources.sampling_to_runtime,
+    "thread_device": threads.device,
+    "to_symbol": symbols.to_symbol,
+}

@@ -1,0 +1,151 @@
+"""The words of the table's rows: what a function that its row describes whole may name.
+
+``runtime/words.py`` adds those of the runtime alone.
+"""
+
+from __future__ import annotations
+
+from gridlane.abi import images
+from gridlane.abi.calls import (
+    arrays,
+    attributes,
+    captures,
+    contexts,
+    copies,
+    devices,
+    executables,
+    function_attributes,
+    functions,
+    graph_memory,
+    graph_nodes,
+    graphs,
+    jit,
+    libraries,
+    memory,
+    modules,
+    occupancy,
+    peer_boxes,
+    pools,
+    profiler,
+    ranges,
+    resources,
+    textures,
+)
+from gridlane.abi.calls.rows import words
+from gridlane.abi.state import arrays as array_state
+from gridlane.abi.state import captures as capture_state
+from gridlane.abi.state import contexts as context_state
+from gridlane.abi.state import devices as device_state
+from gridlane.abi.state import executables as executable_state
+from gridlane.abi.state import graphs as graph_state
+from gridlane.abi.state import libraries as library_state
+from gridlane.abi.state import memory as memory_state
+from gridlane.abi.state import modules as module_state
+from gridlane.abi.state import pools as pool_state
+from gridlane.abi.state import streams
+from gridlane.abi.state import textures as texture_state
+from gridlane.abi.state.graph_memory import Free
+from gridlane.abi.state.links import Link, links
+from gridlane.abi.state.work import Record, Wait
+from gridlane.abi.struct import Struct
+
+# What a handle or a number of the program is the name of.
+words |= {
+    "array": arrays.array,
+    "context": context_state.of_handle,
+    "current": context_state.current,
+    "device": device_state.device,
+    "event": streams.event,
+    "executable": executable_state.executable,
+    "function": library_state.function_of,
+    "graph": graph_state.graph,
+    "kernel": libraries.kernel_of,
+    "known_kernel": libraries.known_kernel,
+    "levels": arrays.mipmapped,
+    "library": libraries.library_of,
+    "module": module_state.modules.get,
+    "named": functions.named,
+    "node": graph_state.node,
+    "pool": pool_state.pool,
+    "primary": context_state.primary,
+    "stream": streams.stream,
+    "surface": textures.surface_of,
+    "texture": textures.texture_of,
+}
+
+# What is done with these.
+words |= {
+    "allocate": memory_state.allocate,
+    "allocation_of": graph_memory.allocation_of,
+    "array_of": arrays.described,
+    "attributes": function_attributes.attributes,
+    "available_shared": occupancy.available_shared,
+    "batch": ranges.check_batch,
+    "between": copies.between,
+    "box_copy": copies.box_copy,
+    "bus_place": devices.place,
+    "by_address": copies.by_address,
+    "capture_place": captures.place_of,
+    "capture_status": captures.status_of,
+    "change": executables.change,
+    "change_fill": executables.change_fill,
+    "choose_pool": pool_state.choose,
+    "chosen_pool": pool_state.chosen,
+    "created_context": contexts.created,
+    "cut": devices.cut,
+    "default_pool": pool_state.default,
+    "described": graph_nodes.given,
+    "device_count": device_state.count,
+    "end_array": array_state.destroy,
+    "end_levels": array_state.destroy_mipmapped,
+    "end_link": links.remove,
+    "end_pool": pool_state.destroy,
+    "end_texture": texture_state.destroy,
+    "fill_from": graph_nodes.fill_from,
+    "finished": copies.finished,
+    "finished_if_asked": copies.finished_if_asked,
+    "forget": streams.forget,
+    "host_call_of": graph_nodes.host_call_of,
+    "host_memory": memory.host_memory,
+    "images_at": images.at,
+    "in_room": graphs.in_room,
+    "jit_options": jit.Options,
+    "kernel_attributes": libraries.attributes_of,
+    "len": len,
+    "link": Link,
+    "loaded": modules.loaded,
+    "located": pools.located,
+    "new_surface": textures.surface_from,
+    "parameter": functions.parameter,
+    "peer_box": peer_boxes.append,
+    "place_of_number": ranges.place_of_number,
+    "potential_block": occupancy.potential_block,
+    "potential_cluster": occupancy.potential_cluster,
+    "prefetch": ranges.note_prefetch,
+    "profiling": profiler.profiling,
+    "range_attribute": ranges.attribute_of,
+    "replace": graph_nodes.replace,
+    "resource": resources.of_driver,
+    "resource_of_driver": resources.to_driver,
+    "sampling": textures.sampling_of,
+    "sampling_of_driver": resources.sampling_to_driver,
+    "stream_attribute": attributes.stream_attribute,
+    "text": libraries.text_of,
+    "title": devices.title,
+    "to_device": copies.to_device,
+    "to_host": copies.to_host,
+    "view": textures.view_of,
+    "wait": streams.wait,
+    "within": copies.within,
+    "work_of": graph_nodes.work_of,
+}
+
+# Classes and numbers.
+words |= {
+    "Free": Free,
+    "GLOBAL": capture_state.GLOBAL,
+    "Record": Record,
+    "Struct": Struct,
+    "VERSION": device_state.VERSION,
+    "Wait": Wait,
+}
