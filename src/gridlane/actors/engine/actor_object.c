@@ -41,16 +41,14 @@ static void Actor_dealloc(ActorObject *self)
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
 
-static PyObject *Actor_control(ActorObject *self, void *closure)
+PyObject *Actor_control(const ActorObject *self)
 {
-    (void)closure;
     return PyMemoryView_FromMemory((char *)self->actor->control, sizeof(gl_control), PyBUF_WRITE);
 }
 
-static PyObject *Actor_places(ActorObject *self, void *closure)
+PyObject *Actor_places(const ActorObject *self)
 {
     gl_actor *a = self->actor;
-    (void)closure;
     return Py_BuildValue("KKKK", (unsigned long long)(uintptr_t)a->info,
                          (unsigned long long)(uintptr_t)a->inbox.slots,
                          (unsigned long long)(uintptr_t)a->output,
@@ -79,45 +77,38 @@ static int Actor_set_phase(ActorObject *self, PyObject *value, void *closure)
 }
 
 /* recover(): its failure is handled, and its phase decides again whether it runs */
-static PyObject *Actor_recover(ActorObject *self, PyObject *unused)
+void Actor_recover(ActorObject *self)
 {
-    (void)unused;
     atomic_fetch_and(&self->actor->phase, ~(uint32_t)GL_HAS_FAILED);
     if (self->actor->wire)
         gl_wire_order(self->actor);
-    Py_RETURN_NONE;
 }
 
-static PyObject *Actor_since(ActorObject *self, void *closure)
+uint64_t Actor_since(const ActorObject *self)
 {
-    (void)closure;
-    return PyLong_FromUnsignedLongLong(atomic_load(&self->actor->since));
+    return atomic_load(&self->actor->since);
 }
 
-static PyObject *Actor_working(ActorObject *self, void *closure)
+int Actor_working(const ActorObject *self)
 {
     gl_actor *a = self->actor;
-    (void)closure;
-    return PyBool_FromLong(atomic_load(&a->in_step) || atomic_load(&a->posting)
-                           || (a->wire && !gl_wire_follows(a)));
+    return atomic_load(&a->in_step) || atomic_load(&a->posting)
+                           || (a->wire && !gl_wire_follows(a));
 }
 
-static PyObject *Actor_listed(ActorObject *self, void *closure)
+int Actor_listed(const ActorObject *self)
 {
-    (void)closure;
-    return PyBool_FromLong(actor_is_listed(self->actor));
+    return actor_is_listed(self->actor);
 }
 
-static PyObject *Actor_blocked(ActorObject *self, void *closure)
+int Actor_blocked(const ActorObject *self)
 {
-    (void)closure;
-    return PyBool_FromLong(atomic_load(&self->actor->waiting));
+    return atomic_load(&self->actor->waiting);
 }
 
-static PyObject *Actor_lengths(ActorObject *self, void *closure)
+PyObject *Actor_lengths(const ActorObject *self)
 {
     gl_actor *a = self->actor;
-    (void)closure;
     gl_queue_note_high(&a->inbox);
     gl_queue_note_high(&a->outbox);
     uint64_t length = a->wire ? gl_wire_length(a) : gl_queue_length(&a->inbox);
@@ -128,9 +119,8 @@ static PyObject *Actor_lengths(ActorObject *self, void *closure)
                          (unsigned long long)atomic_load(&a->outbox.inbox->high_water));
 }
 
-static PyObject *Actor_clock(ActorObject *self, void *closure)
+PyObject *Actor_clock(const ActorObject *self)
 {
-    (void)closure;
     if (self->actor->wire) { /* its kernel has the clock */
         const gl_status *status = self->actor->wire->status;
         return Py_BuildValue("KKK", (unsigned long long)atomic_load(&status->physical),
@@ -142,33 +132,23 @@ static PyObject *Actor_clock(ActorObject *self, void *closure)
                          (unsigned long long)self->actor->clock.node);
 }
 
-static PyObject *Actor_set_clock(ActorObject *self, PyObject *args)
+void Actor_set_clock(ActorObject *self, uint64_t physical, uint64_t logical, uint64_t node)
 {
-    unsigned long long physical, logical, node;
-    if (!PyArg_ParseTuple(args, "KKK", &physical, &logical, &node))
-        return NULL;
     self->actor->clock = (gl_clock){physical, logical, node};
     if (self->actor->wire) { /* the kernel is not there yet */
         atomic_store(&self->actor->wire->status->physical, physical);
         atomic_store(&self->actor->wire->status->logical, logical);
     }
-    Py_RETURN_NONE;
 }
 
 /* bind(launch, plan, params): the function by which C launches the kernel, and its arguments */
-static PyObject *Actor_bind(ActorObject *self, PyObject *args)
+PyObject *Actor_bind(ActorObject *self, uint64_t launch, uint64_t plan, const Py_buffer *params)
 {
-    unsigned long long launch, plan;
-    Py_buffer params;
-    if (!PyArg_ParseTuple(args, "KKy*", &launch, &plan, &params))
-        return NULL;
     void *copy = NULL;
-    if (posix_memalign(&copy, 64, params.len ? (size_t)params.len : 1)) {
-        PyBuffer_Release(&params);
+    if (posix_memalign(&copy, 64, params->len ? (size_t)params->len : 1)) {
         return PyErr_NoMemory();
     }
-    memcpy(copy, params.buf, (size_t)params.len);
-    PyBuffer_Release(&params);
+    memcpy(copy, params->buf, (size_t)params->len);
     free(self->actor->params);
     self->actor->params = copy;
     self->actor->launch = (gl_launch)(uintptr_t)launch;
@@ -176,23 +156,16 @@ static PyObject *Actor_bind(ActorObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
-static PyObject *Actor_schedule(ActorObject *self, PyObject *unused)
+void Actor_schedule(ActorObject *self)
 {
-    (void)unused;
-    if (closed(self->owner))
-        return NULL;
     gl_schedule(self->actor);
-    Py_RETURN_NONE;
 }
 
 /* begin(): the number of messages of the next step, for actors whose kernels Python launches */
-static PyObject *Actor_begin(ActorObject *self, PyObject *unused)
+uint64_t Actor_begin(ActorObject *self)
 {
     gl_actor *a = self->actor;
     uint32_t count = 0;
-    (void)unused;
-    if (closed(self->owner))
-        return NULL;
     Py_BEGIN_ALLOW_THREADS
     atomic_fetch_add(&a->engine->visitors, 1);
     atomic_store(&a->in_step, 1);
@@ -204,14 +177,11 @@ static PyObject *Actor_begin(ActorObject *self, PyObject *unused)
         gl_step_over(a);
     atomic_fetch_sub(&a->engine->visitors, 1);
     Py_END_ALLOW_THREADS
-    return PyLong_FromUnsignedLong(count);
+    return count;
 }
 
-static PyObject *Actor_end(ActorObject *self, PyObject *args)
+void Actor_end(ActorObject *self, int code)
 {
-    int code;
-    if (closed(self->owner) || !PyArg_ParseTuple(args, "i", &code))
-        return NULL;
     Py_BEGIN_ALLOW_THREADS
     atomic_fetch_add(&self->actor->engine->visitors, 1);
     atomic_store(&self->actor->since, 0);
@@ -219,58 +189,43 @@ static PyObject *Actor_end(ActorObject *self, PyObject *args)
     gl_step_over(self->actor);
     atomic_fetch_sub(&self->actor->engine->visitors, 1);
     Py_END_ALLOW_THREADS
-    Py_RETURN_NONE;
 }
 
 /* hold(timeout): keep it from its next step until release(); returns whether it is held */
-static PyObject *Actor_hold(ActorObject *self, PyObject *args)
+int Actor_hold(ActorObject *self, double timeout)
 {
-    double seconds;
     int held;
-    if (!PyArg_ParseTuple(args, "d", &seconds) || closed(self->owner))
-        return NULL;
     Py_BEGIN_ALLOW_THREADS
-    held = self->actor->wire ? gl_wire_hold(self->actor, until_of(seconds))
-                             : gl_hold(self->actor, until_of(seconds));
+    held = self->actor->wire ? gl_wire_hold(self->actor, until_of(timeout))
+                             : gl_hold(self->actor, until_of(timeout));
     Py_END_ALLOW_THREADS
-    return PyBool_FromLong(held);
+    return held;
 }
 
-static PyObject *Actor_release(ActorObject *self, PyObject *unused)
+void Actor_release(ActorObject *self)
 {
-    (void)unused;
-    if (closed(self->owner))
-        return NULL;
     if (self->actor->wire)
         gl_wire_release(self->actor);
     else
         gl_release(self->actor);
-    Py_RETURN_NONE;
 }
 
-static PyObject *Actor_stop(ActorObject *self, PyObject *args)
+int Actor_stop(ActorObject *self, uint64_t since)
 {
-    unsigned long long since;
-    if (closed(self->owner) || !PyArg_ParseTuple(args, "K", &since))
-        return NULL;
-    return PyBool_FromLong(gl_stop_launch(self->actor, since));
+    return gl_stop_launch(self->actor, since);
 }
 
-static PyObject *Actor_report(ActorObject *self, void *closure)
+uint64_t Actor_report(const ActorObject *self)
 {
-    (void)closure;
-    return PyLong_FromUnsignedLongLong((uintptr_t)self->actor->report);
+    return (uintptr_t)self->actor->report;
 }
 
 /* drain(reason): deliver blocked outputs where there is room; bury the others and the inbox. No
    step and no post may run. Returns the number of buried messages. */
-static PyObject *Actor_drain(ActorObject *self, PyObject *args)
+uint64_t Actor_drain(ActorObject *self, uint32_t reason)
 {
     gl_actor *a = self->actor;
-    unsigned int reason;
     unsigned long count = 0;
-    if (closed(self->owner) || !PyArg_ParseTuple(args, "I", &reason))
-        return NULL;
     Py_BEGIN_ALLOW_THREADS
     atomic_fetch_add(&a->engine->visitors, 1);
     gl_leave_list(a);
@@ -289,7 +244,7 @@ static PyObject *Actor_drain(ActorObject *self, PyObject *args)
     gl_unblock(a);
     atomic_fetch_sub(&a->engine->visitors, 1);
     Py_END_ALLOW_THREADS
-    return PyLong_FromUnsignedLong(count);
+    return count;
 }
 
 static PyObject *letters(const gl_queue *queue)
@@ -312,11 +267,10 @@ static PyObject *letters(const gl_queue *queue)
 }
 
 /* queued(): the messages in the inbox, in the outbox, and the blocked outputs, as bytes */
-static PyObject *Actor_queued(ActorObject *self, PyObject *unused)
+PyObject *Actor_queued(ActorObject *self)
 {
     gl_actor *a = self->actor;
     PyObject *in = letters(&a->inbox), *out = in ? letters(&a->outbox) : NULL;
-    (void)unused;
     if (!out) {
         Py_XDECREF(in);
         return NULL;
@@ -324,64 +278,9 @@ static PyObject *Actor_queued(ActorObject *self, PyObject *unused)
     return Py_BuildValue("NNII", in, out, a->settled ? 0 : a->handled, a->pending - a->sent);
 }
 
-static PyMethodDef Actor_methods[] = {
-    {"bind", (PyCFunction)Actor_bind, METH_VARARGS, NULL},
-    {"schedule", (PyCFunction)Actor_schedule, METH_NOARGS, NULL},
-    {"begin", (PyCFunction)Actor_begin, METH_NOARGS, NULL},
-    {"end", (PyCFunction)Actor_end, METH_VARARGS, NULL},
-    {"hold", (PyCFunction)Actor_hold, METH_VARARGS, NULL},
-    {"release", (PyCFunction)Actor_release, METH_NOARGS, NULL},
-    {"stop", (PyCFunction)Actor_stop, METH_VARARGS, NULL},
-    {"drain", (PyCFunction)Actor_drain, METH_VARARGS, NULL},
-    {"recover", (PyCFunction)Actor_recover, METH_NOARGS, NULL},
-    {"queued", (PyCFunction)Actor_queued, METH_NOARGS, NULL},
-    {"connect", (PyCFunction)Actor_connect, METH_VARARGS, NULL},
-    {"resides", (PyCFunction)Actor_resides, METH_VARARGS, NULL},
-    {"ends", (PyCFunction)Actor_ends, METH_NOARGS, NULL},
-    {"leaves", (PyCFunction)Actor_leaves, METH_NOARGS, NULL},
-    {"give_up", (PyCFunction)Actor_give_up, METH_VARARGS, NULL},
-    {"tables", (PyCFunction)Actor_tables, METH_VARARGS, NULL},
-    {"refuse", (PyCFunction)Actor_refuse, METH_VARARGS, NULL},
-    {"ended", (PyCFunction)Actor_ended, METH_NOARGS, NULL},
-    {"retire", (PyCFunction)Actor_retire, METH_VARARGS, NULL},
-    {"fail", (PyCFunction)Actor_fail, METH_VARARGS, NULL},
-    {"skip", (PyCFunction)Actor_skip, METH_VARARGS, NULL},
-    {"pause", (PyCFunction)Actor_pause, METH_VARARGS, NULL},
-    {"held_back", (PyCFunction)Actor_held_back, METH_NOARGS, NULL},
-    {"dam", (PyCFunction)Actor_dam, METH_VARARGS, NULL},
-    {"keep", (PyCFunction)Actor_keep, METH_NOARGS, NULL},
-    {"kept", (PyCFunction)Actor_kept, METH_NOARGS, NULL},
-    {"ring", (PyCFunction)Actor_ring, METH_VARARGS, NULL},
-    {"put", (PyCFunction)Actor_put, METH_O, NULL},
-    {"put_kept", (PyCFunction)Actor_put_kept, METH_VARARGS, NULL},
-    {"note_call", (PyCFunction)Actor_note_call, METH_O, NULL},
-    {"load", (PyCFunction)Actor_load, METH_VARARGS, NULL},
-    {"set_clock", (PyCFunction)Actor_set_clock, METH_VARARGS, NULL},
-    {NULL, NULL, 0, NULL},
-};
+METHODS_OF(Actor, ACTOR_METHODS)
 
-static PyGetSetDef Actor_attributes[] = {
-    {"control", (getter)Actor_control, NULL, NULL, NULL},
-    {"places", (getter)Actor_places, NULL, NULL, NULL},
-    {"phase", (getter)Actor_get_phase, (setter)Actor_set_phase, NULL, NULL},
-    {"since", (getter)Actor_since, NULL, NULL, NULL},
-    {"working", (getter)Actor_working, NULL, NULL, NULL},
-    {"listed", (getter)Actor_listed, NULL, NULL, NULL},
-    {"blocked", (getter)Actor_blocked, NULL, NULL, NULL},
-    {"lengths", (getter)Actor_lengths, NULL, NULL, NULL},
-    {"latencies", (getter)Actor_latencies, NULL, NULL, NULL},
-    {"clock", (getter)Actor_clock, NULL, NULL, NULL},
-    {"report", (getter)Actor_report, NULL, NULL, NULL},
-    {"posted", (getter)Actor_posted, NULL, NULL, NULL},
-    {"position", (getter)Actor_position, NULL, NULL, NULL},
-    {NULL, NULL, NULL, NULL, NULL},
-};
+ATTRIBUTES_OF(Actor, ACTOR_ATTRIBUTES,
+              {"phase", (getter)Actor_get_phase, (setter)Actor_set_phase, NULL, NULL}, )
 
-PyTypeObject ActorType = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "gridlane.actors._engine.Actor",
-    .tp_basicsize = sizeof(ActorObject),
-    .tp_flags = Py_TPFLAGS_DEFAULT,
-    .tp_dealloc = (destructor)Actor_dealloc,
-    .tp_methods = Actor_methods,
-    .tp_getset = Actor_attributes,
-};
+TYPE_OF(Actor, .tp_methods = Actor_methods, .tp_getset = Actor_attributes)

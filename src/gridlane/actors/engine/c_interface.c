@@ -211,9 +211,8 @@ static PyObject *Handle_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     return (PyObject *)self;
 }
 
-static PyObject *Handle_address(HandleObject *self, void *closure)
+static PyObject *Handle_address(const HandleObject *self)
 {
-    (void)closure;
     return PyLong_FromVoidPtr(self->handle);
 }
 
@@ -227,19 +226,9 @@ static void Handle_dealloc(HandleObject *self)
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
 
-static PyGetSetDef Handle_attributes[] = {
-    {"address", (getter)Handle_address, NULL, NULL, NULL},
-    {NULL, NULL, NULL, NULL, NULL},
-};
+ATTRIBUTES_OF(Handle, HANDLE_ATTRIBUTES)
 
-PyTypeObject HandleType = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "gridlane.actors._engine.Handle",
-    .tp_basicsize = sizeof(HandleObject),
-    .tp_flags = Py_TPFLAGS_DEFAULT,
-    .tp_new = Handle_new,
-    .tp_dealloc = (destructor)Handle_dealloc,
-    .tp_getset = Handle_attributes,
-};
+TYPE_OF(Handle, .tp_new = Handle_new, .tp_getset = Handle_attributes)
 
 /* Add the names that C programs look up; 0, or -1 with an exception. */
 int add_c_interface(PyObject *module)

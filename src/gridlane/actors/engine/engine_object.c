@@ -98,9 +98,8 @@ poor:
 }
 
 /* close(): end the workers. Actors stay readable until they are dropped. */
-static PyObject *Engine_close(EngineObject *self, PyObject *unused)
+void Engine_close(EngineObject *self)
 {
-    (void)unused;
     if (self->engine && !atomic_load(&self->engine->stop)) {
         Py_BEGIN_ALLOW_THREADS
         gl_engine_stop(self->engine);
@@ -109,16 +108,13 @@ static PyObject *Engine_close(EngineObject *self, PyObject *unused)
         gl_topics_free(atomic_exchange(&self->engine->topics, NULL));
     }
     PySet_Clear(self->actors);
-    Py_RETURN_NONE;
 }
 
 /* abandon(): after a fork there are no workers, and locks may be held for ever: leave everything as
    it is. */
-static PyObject *Engine_abandon(EngineObject *self, PyObject *unused)
+void Engine_abandon(EngineObject *self)
 {
-    (void)unused;
     self->engine = NULL;
-    Py_RETURN_NONE;
 }
 
 static void Engine_dealloc(EngineObject *self)
@@ -133,15 +129,10 @@ static void Engine_dealloc(EngineObject *self)
 }
 
 /* actor(id, type, tier, capacity, outbox, reply_tier, batch, outputs, output_bytes, full, by_host) */
-static PyObject *Engine_actor(EngineObject *self, PyObject *args)
+PyObject *Engine_actor(EngineObject *self, uint64_t id, uint64_t type, uint32_t tier,
+                       uint32_t capacity, uint32_t outbox, uint32_t reply_tier, uint32_t batch,
+                       uint32_t outputs, uint32_t output_bytes, int full, int by_host)
 {
-    unsigned long long id, type;
-    unsigned int tier, capacity, outbox, reply_tier, batch, outputs, output_bytes;
-    int full, by_host;
-    if (closed(self)
-        || !PyArg_ParseTuple(args, "KKIIIIIIIii", &id, &type, &tier, &capacity, &outbox, &reply_tier,
-                             &batch, &outputs, &output_bytes, &full, &by_host))
-        return NULL;
     if (!capacity || capacity & (capacity - 1) || !outbox || outbox & (outbox - 1)
         || tier % 64 || reply_tier % 64 || output_bytes % 32 || !batch) {
         PyErr_SetString(PyExc_ValueError, "capacities are powers of two, tiers multiples of 64");
@@ -207,15 +198,12 @@ gl_actor *actor_of(EngineObject *self, PyObject *object)
 
 /* quiet(timeout): whether every worker has left its present step, and no thread of Python is in
    one */
-static PyObject *Engine_quiet(EngineObject *self, PyObject *args)
+int Engine_quiet(EngineObject *self, double timeout)
 {
-    double seconds;
     int left = 0;
-    if (closed(self) || !PyArg_ParseTuple(args, "d", &seconds))
-        return NULL;
     gl_engine *engine = self->engine;
     Py_BEGIN_ALLOW_THREADS
-    uint64_t until = until_of(seconds);
+    uint64_t until = until_of(timeout);
     uint64_t *seen = malloc((engine->workers + 1) * sizeof *seen);
     if (seen) {
         atomic_thread_fence(memory_order_seq_cst);
@@ -237,11 +225,11 @@ static PyObject *Engine_quiet(EngineObject *self, PyObject *args)
     pthread_mutex_lock(&engine->wire_mutex); /* the thread of kernels holds it during a poll */
     pthread_mutex_unlock(&engine->wire_mutex);
     Py_END_ALLOW_THREADS
-    return PyBool_FromLong(left);
+    return left;
 }
 
 /* unblock(actor): schedule the senders that wait for room in its inbox */
-static PyObject *Engine_unblock(EngineObject *self, PyObject *object)
+PyObject *Engine_unblock(EngineObject *self, PyObject *object)
 {
     gl_actor *actor = actor_of(self, object);
     if (!actor)
@@ -256,7 +244,7 @@ static PyObject *Engine_unblock(EngineObject *self, PyObject *object)
 
 /* forget(actor): free its memory. Required: no route leads to it, nothing runs or posts, it was in
    no list, and quiet() was true after that. False where it is still in a list. */
-static PyObject *Engine_forget(EngineObject *self, PyObject *object)
+PyObject *Engine_forget(EngineObject *self, PyObject *object)
 {
     gl_actor *actor = actor_of(self, object);
     if (!actor)
@@ -281,14 +269,10 @@ static int by_key(const void *a, const void *b)
 }
 
 /* set_route(key, actor): route a name or number to an actor, or to none */
-static PyObject *Engine_set_route(EngineObject *self, PyObject *args)
+PyObject *Engine_set_route(EngineObject *self, uint64_t key, PyObject *to)
 {
-    unsigned long long key;
-    PyObject *object;
     gl_actor *actor = NULL;
-    if (closed(self) || !PyArg_ParseTuple(args, "KO", &key, &object))
-        return NULL;
-    if (object != Py_None && !(actor = actor_of(self, object)))
+    if (to != Py_None && !(actor = actor_of(self, to)))
         return NULL;
     if (!key || gl_set_route(self->engine, key, actor))
         return PyErr_NoMemory();
@@ -296,9 +280,9 @@ static PyObject *Engine_set_route(EngineObject *self, PyObject *args)
 }
 
 /* set_topics([(key, [actors])]): replace the topics */
-static PyObject *Engine_set_topics(EngineObject *self, PyObject *list)
+PyObject *Engine_set_topics(EngineObject *self, PyObject *list)
 {
-    if (closed(self) || !PyList_Check(list))
+    if (!PyList_Check(list))
         return NULL;
     gl_topics *topics = calloc(1, sizeof *topics);
     Py_ssize_t groups = PyList_GET_SIZE(list);
@@ -338,11 +322,8 @@ wrong:
 }
 
 /* free_routes(): free the older tables; after quiet() no thread reads them */
-static PyObject *Engine_free_routes(EngineObject *self, PyObject *unused)
+void Engine_free_routes(EngineObject *self)
 {
-    (void)unused;
-    if (closed(self))
-        return NULL;
     gl_routes *routes = atomic_load(&self->engine->routes);
     gl_topics *topics = atomic_load(&self->engine->topics);
     if (routes) {
@@ -353,46 +334,8 @@ static PyObject *Engine_free_routes(EngineObject *self, PyObject *unused)
         gl_topics_free(topics->older);
         topics->older = NULL;
     }
-    Py_RETURN_NONE;
 }
 
-static PyMethodDef Engine_methods[] = {
-    {"close", (PyCFunction)Engine_close, METH_NOARGS, NULL},
-    {"abandon", (PyCFunction)Engine_abandon, METH_NOARGS, NULL},
-    {"actor", (PyCFunction)Engine_actor, METH_VARARGS, NULL},
-    {"quiet", (PyCFunction)Engine_quiet, METH_VARARGS, NULL},
-    {"unblock", (PyCFunction)Engine_unblock, METH_O, NULL},
-    {"forget", (PyCFunction)Engine_forget, METH_O, NULL},
-    {"set_route", (PyCFunction)Engine_set_route, METH_VARARGS, NULL},
-    {"set_topics", (PyCFunction)Engine_set_topics, METH_O, NULL},
-    {"hung", (PyCFunction)Engine_hung, METH_O, NULL},
-    {"free_routes", (PyCFunction)Engine_free_routes, METH_NOARGS, NULL},
-    {"time_calls", (PyCFunction)Engine_time_calls, METH_VARARGS, NULL},
-    {"post", (PyCFunction)Engine_post, METH_VARARGS, NULL},
-    {"post_many", (PyCFunction)Engine_post_many, METH_VARARGS, NULL},
-    {"post_async", (PyCFunction)Engine_post_async, METH_VARARGS, NULL},
-    {"cancel", (PyCFunction)Engine_cancel, METH_VARARGS, NULL},
-    {"completed", (PyCFunction)Engine_completed, METH_VARARGS, NULL},
-    {"answer", (PyCFunction)Engine_answer, METH_VARARGS, NULL},
-    {"receive", (PyCFunction)Engine_receive, METH_VARARGS, NULL},
-    {"take", (PyCFunction)Engine_take, METH_VARARGS, NULL},
-    {"failed", (PyCFunction)Engine_failed, METH_VARARGS, NULL},
-    {"dead", (PyCFunction)Engine_dead, METH_NOARGS, NULL},
-    {"bury", (PyCFunction)Engine_bury, METH_VARARGS, NULL},
-    {"trace_begin", (PyCFunction)Engine_trace_begin, METH_VARARGS, NULL},
-    {"trace_end", (PyCFunction)Engine_trace_end, METH_NOARGS, NULL},
-    {"adopt", (PyCFunction)Engine_adopt, METH_VARARGS, NULL},
-    {"dead_letters", (PyCFunction)Engine_dead_letters, METH_NOARGS, NULL},
-    {"expire", (PyCFunction)Engine_expire, METH_VARARGS, NULL},
-    {"facts", (PyCFunction)Engine_facts, METH_NOARGS, NULL},
-    {NULL, NULL, 0, NULL},
-};
+METHODS_OF(Engine, ENGINE_METHODS)
 
-PyTypeObject EngineType = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "gridlane.actors._engine.Engine",
-    .tp_basicsize = sizeof(EngineObject),
-    .tp_flags = Py_TPFLAGS_DEFAULT,
-    .tp_new = Engine_new,
-    .tp_dealloc = (destructor)Engine_dealloc,
-    .tp_methods = Engine_methods,
-};
+TYPE_OF(Engine, .tp_new = Engine_new, .tp_methods = Engine_methods)

@@ -299,11 +299,7 @@ static void Form_dealloc(FormObject *self)
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
 
-static PyMethodDef Form_methods[] = {
-    {"pack", (PyCFunction)Form_pack, METH_O, NULL},
-    {"unpack", (PyCFunction)Form_unpack, METH_O, NULL},
-    {NULL, NULL, 0, NULL},
-};
+METHODS_OF(Form, FORM_METHODS)
 
 PyTypeObject FormType = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "gridlane.actors._engine.Form",

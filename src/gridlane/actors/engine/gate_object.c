@@ -55,30 +55,25 @@ static PyObject *Gate_new(PyTypeObject *type, PyObject *args, PyObject *keywords
     return (PyObject *)self;
 }
 
-static PyObject *Gate_close(GateObject *self, PyObject *unused)
+static void Gate_close(GateObject *self)
 {
-    (void)unused;
     if (self->gate && self->gate->area.memory) {
         Py_BEGIN_ALLOW_THREADS
         gl_gate_close(self->gate);
         Py_END_ALLOW_THREADS
     }
-    Py_RETURN_NONE;
 }
 
 /* abandon(): in the child of a fork the thread and the inbox belong to the parent. */
-static PyObject *Gate_abandon(GateObject *self, PyObject *unused)
+static void Gate_abandon(GateObject *self)
 {
-    (void)unused;
     if (self->gate)
         gl_gate_free(self->gate);
     self->gate = NULL; /* its few bytes leak, as the engine's do */
-    Py_RETURN_NONE;
 }
 
-static PyObject *Gate_facts(GateObject *self, PyObject *unused)
+static PyObject *Gate_facts(GateObject *self)
 {
-    (void)unused;
     gl_gate *gate = self->gate;
     if (!gate) {
         PyErr_SetString(PyExc_RuntimeError, "the inbox is another process's");
@@ -130,19 +125,7 @@ PyObject *start_of(PyObject *module, PyObject *process)
     return PyLong_FromUnsignedLongLong(gl_start_of((pid_t)number));
 }
 
-static PyMethodDef Gate_methods[] = {
-    {"close", (PyCFunction)Gate_close, METH_NOARGS, NULL},
-    {"abandon", (PyCFunction)Gate_abandon, METH_NOARGS, NULL},
-    {"facts", (PyCFunction)Gate_facts, METH_NOARGS, NULL},
-    {NULL, NULL, 0, NULL},
-};
+METHODS_OF(Gate, GATE_METHODS)
 
-PyTypeObject GateType = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "gridlane.actors._engine.Gate",
-    .tp_basicsize = sizeof(GateObject),
-    .tp_flags = Py_TPFLAGS_DEFAULT,
-    .tp_new = Gate_new,
-    .tp_dealloc = (destructor)Gate_dealloc,
-    .tp_methods = Gate_methods,
-};
+TYPE_OF(Gate, .tp_new = Gate_new, .tp_methods = Gate_methods)
 #endif

@@ -89,65 +89,43 @@ PyObject *call_actor(EngineObject *self, Asked *asked)
    `reply`: 0 none, the bit TO_OUTBOX for the actor's outbox, else an actor's number. A timeout of 0
    does not wait. `bury`: 1 where a message for a full inbox is a dead letter, 2 where one that is
    refused for another reason is. */
-PyObject *Engine_post(EngineObject *self, PyObject *args)
+PyObject *Engine_post(EngineObject *self, gl_actor *actor, const Py_buffer *payload, double timeout,
+                      uint64_t reply, uint64_t deadline, uint64_t topic, uint64_t correlation,
+                      uint32_t attempt, int flags, int bury)
 {
-    PyObject *object;
-    Py_buffer payload;
-    double seconds;
-    int flags, bury;
-    unsigned long long reply, deadline, topic, correlation;
-    unsigned int attempt;
-    if (!PyArg_ParseTuple(args, "Oy*dKKKKIii", &object, &payload, &seconds, &reply, &deadline, &topic,
-                          &correlation, &attempt, &flags, &bury))
-        return NULL;
-    gl_actor *actor = actor_of(self, object);
     int result = GL_IS_FULL, failed = 0;
-    if (actor) {
-        uint64_t until = until_of(seconds);
-        gl_letter letter = host_letter(self->engine, actor, (size_t)payload.len, gl_elapsed());
-        letter.reply_to = reply & GL_TO_OUTBOX ? GL_TO_OUTBOX | actor->id : reply;
-        letter.deadline = deadline;
-        letter.topic = topic;
-        letter.correlation = correlation;
-        letter.attempt = attempt;
-        letter.flags = (uint32_t)flags;
-        do {
-            uint64_t slice = slice_of(until);
-            Py_BEGIN_ALLOW_THREADS
-            result = gl_post_until(actor, &letter, payload.buf, slice);
-            Py_END_ALLOW_THREADS
-        } while (result == GL_IS_FULL && (failed = again(self, until)) == 1);
-        if (result == GL_IS_FULL)
-            result = GL_FULL;
-        if (result && bury & (result == GL_FULL ? 1 : 2) && failed >= 0) {
-            gl_bury(self->engine, actor->id, &letter, payload.buf, (uint32_t)result);
-            atomic_fetch_add_explicit(&actor->control->dead, 1, memory_order_relaxed);
-        }
+    uint64_t until = until_of(timeout);
+    gl_letter letter = host_letter(self->engine, actor, (size_t)payload->len, gl_elapsed());
+    letter.reply_to = reply & GL_TO_OUTBOX ? GL_TO_OUTBOX | actor->id : reply;
+    letter.deadline = deadline;
+    letter.topic = topic;
+    letter.correlation = correlation;
+    letter.attempt = attempt;
+    letter.flags = (uint32_t)flags;
+    do {
+        uint64_t slice = slice_of(until);
+        Py_BEGIN_ALLOW_THREADS
+        result = gl_post_until(actor, &letter, payload->buf, slice);
+        Py_END_ALLOW_THREADS
+    } while (result == GL_IS_FULL && (failed = again(self, until)) == 1);
+    if (result == GL_IS_FULL)
+        result = GL_FULL;
+    if (result && bury & (result == GL_FULL ? 1 : 2) && failed >= 0) {
+        gl_bury(self->engine, actor->id, &letter, payload->buf, (uint32_t)result);
+        atomic_fetch_add_explicit(&actor->control->dead, 1, memory_order_relaxed);
     }
-    PyBuffer_Release(&payload);
-    if (!actor || failed < 0)
-        return NULL;
-    return PyLong_FromLong(result);
+    return failed < 0 ? NULL : PyLong_FromLong(result);
 }
 
 /* post_many(actor, payloads, size, timeout, reply, alone): (messages posted, reason) */
-PyObject *Engine_post_many(EngineObject *self, PyObject *args)
+PyObject *Engine_post_many(EngineObject *self, gl_actor *actor, const Py_buffer *payloads,
+                           uint32_t size, double timeout, int reply, int alone)
 {
-    PyObject *object;
-    Py_buffer payload;
-    unsigned int size;
-    double seconds;
-    int reply, alone;
-    if (!PyArg_ParseTuple(args, "Oy*Idii", &object, &payload, &size, &seconds, &reply, &alone))
-        return NULL;
-    gl_actor *actor = actor_of(self, object);
-    if (!actor || !size) {
-        if (actor)
-            PyErr_SetString(PyExc_ValueError, "a message has at least one byte");
-        PyBuffer_Release(&payload);
+    if (!size) {
+        PyErr_SetString(PyExc_ValueError, "a message has at least one byte");
         return NULL;
     }
-    uint64_t until = until_of(seconds), total = (uint64_t)payload.len / size, done = 0;
+    uint64_t until = until_of(timeout), total = (uint64_t)payloads->len / size, done = 0;
     int result = GL_POSTED, failed = 0;
     while (done < total) {
         uint64_t slice = slice_of(until);
@@ -156,7 +134,7 @@ PyObject *Engine_post_many(EngineObject *self, PyObject *args)
                             .reply_to = reply ? GL_TO_OUTBOX | actor->id : 0,
                             .clock = gl_host_clock(self->engine, total - done, gl_elapsed())};
         uint64_t posted;
-        result = gl_post_run_until(actor, &letter, (const uint8_t *)payload.buf + done * size,
+        result = gl_post_run_until(actor, &letter, (const uint8_t *)payloads->buf + done * size,
                                    total - done, alone, slice, &posted);
         done += posted;
         Py_END_ALLOW_THREADS
@@ -164,7 +142,6 @@ PyObject *Engine_post_many(EngineObject *self, PyObject *args)
         if (failed < 0 || (result && result != GL_IS_FULL) || (result && !failed))
             break;
     }
-    PyBuffer_Release(&payload);
     if (failed < 0)
         return NULL;
     return Py_BuildValue("Ki", (unsigned long long)done, result == GL_IS_FULL ? GL_FULL : result);
@@ -172,55 +149,37 @@ PyObject *Engine_post_many(EngineObject *self, PyObject *args)
 
 /* post_async(actor, payload, timeout): (ticket, reason); completed() returns the ticket after its
    answer */
-PyObject *Engine_post_async(EngineObject *self, PyObject *args)
+PyObject *Engine_post_async(EngineObject *self, gl_actor *actor, const Py_buffer *payload)
 {
-    PyObject *object;
-    Py_buffer payload;
-    if (!PyArg_ParseTuple(args, "Oy*", &object, &payload))
+    uint64_t ticket = gl_wait_begin(self->engine, actor->id, 1);
+    if (!ticket) {
+        PyErr_SetString(PyExc_RuntimeError, "too many callers wait for answers at once");
         return NULL;
-    gl_actor *actor = actor_of(self, object);
-    uint64_t ticket = 0;
-    int result = 0;
-    if (actor) {
-        ticket = gl_wait_begin(self->engine, actor->id, 1);
-        if (ticket) {
-            gl_letter letter = host_letter(self->engine, actor, (size_t)payload.len, gl_elapsed());
-            letter.reply_to = letter.correlation = ticket;
-            Py_BEGIN_ALLOW_THREADS
-            result = gl_post(actor, &letter, payload.buf, 0);
-            Py_END_ALLOW_THREADS
-            if (result)
-                gl_wait_end(self->engine, ticket, 0);
-        } else {
-            PyErr_SetString(PyExc_RuntimeError, "too many callers wait for answers at once");
-        }
     }
-    PyBuffer_Release(&payload);
-    if (!actor || !ticket)
-        return NULL;
+    int result;
+    gl_letter letter = host_letter(self->engine, actor, (size_t)payload->len, gl_elapsed());
+    letter.reply_to = letter.correlation = ticket;
+    Py_BEGIN_ALLOW_THREADS
+    result = gl_post(actor, &letter, payload->buf, 0);
+    Py_END_ALLOW_THREADS
+    if (result)
+        gl_wait_end(self->engine, ticket, 0);
     return Py_BuildValue("Ki", (unsigned long long)ticket, result == GL_IS_FULL ? GL_FULL : result);
 }
 
 /* cancel(ticket): the caller has its answer, or waits no more; an answer that was not taken is a
    dead letter */
-PyObject *Engine_cancel(EngineObject *self, PyObject *args)
+void Engine_cancel(EngineObject *self, uint64_t ticket)
 {
-    unsigned long long ticket;
-    if (closed(self) || !PyArg_ParseTuple(args, "K", &ticket))
-        return NULL;
     gl_wait_end(self->engine, ticket, 0);
-    Py_RETURN_NONE;
 }
 
 /* completed(timeout): the ticket of an asynchronous caller that has an answer, or had one and was
    cancelled; or None */
-PyObject *Engine_completed(EngineObject *self, PyObject *args)
+PyObject *Engine_completed(EngineObject *self, double timeout)
 {
-    double seconds;
-    if (closed(self) || !PyArg_ParseTuple(args, "d", &seconds))
-        return NULL;
     gl_engine *engine = self->engine;
-    uint64_t until = until_of(seconds), ticket = 0;
+    uint64_t until = until_of(timeout), ticket = 0;
     Py_BEGIN_ALLOW_THREADS
     pthread_mutex_lock(&engine->answer_mutex);
     while (engine->completed_head == engine->completed_tail && !atomic_load(&engine->stop)
@@ -239,11 +198,8 @@ PyObject *Engine_completed(EngineObject *self, PyObject *args)
 }
 
 /* answer(ticket): take (reason, payload) of an asynchronous caller, or None */
-PyObject *Engine_answer(EngineObject *self, PyObject *args)
+PyObject *Engine_answer(EngineObject *self, uint64_t ticket)
 {
-    unsigned long long ticket;
-    if (closed(self) || !PyArg_ParseTuple(args, "K", &ticket))
-        return NULL;
     gl_engine *engine = self->engine;
     if (!gl_has_answer(engine, ticket))
         Py_RETURN_NONE;
@@ -271,17 +227,10 @@ static int has_reply(const gl_actor *actor)
 
 /* receive(actor, timeout): the header and payload of the next reply in the outbox, or None. It does
    not wait for an actor that has ended. */
-PyObject *Engine_receive(EngineObject *self, PyObject *args)
+PyObject *Engine_receive(EngineObject *self, gl_actor *actor, double timeout)
 {
-    PyObject *object;
-    double seconds;
-    if (!PyArg_ParseTuple(args, "Od", &object, &seconds))
-        return NULL;
-    gl_actor *actor = actor_of(self, object);
-    if (!actor)
-        return NULL;
     gl_engine *engine = self->engine;
-    uint64_t until = until_of(seconds);
+    uint64_t until = until_of(timeout);
     for (;;) {
         /* The GIL makes this the only consumer. */
         uint64_t head = atomic_load(&actor->outbox.inbox->head);

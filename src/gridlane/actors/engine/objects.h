@@ -7,6 +7,7 @@
 #include <Python.h>
 
 #include "engine.h"
+#include "methods.h"
 
 typedef struct {
     PyObject_HEAD
@@ -60,45 +61,12 @@ gl_actor *actor_of(EngineObject *self, PyObject *object);
 void actor_free(gl_actor *actor);
 int actor_is_listed(const gl_actor *actor);
 
-/* saved_object.c and wire_saved.c */
 void gl_forget_caller(gl_header *header);
-PyObject *Actor_pause(ActorObject *self, PyObject *args);
-PyObject *Actor_held_back(ActorObject *self, PyObject *unused);
-PyObject *Actor_load(ActorObject *self, PyObject *args);
-PyObject *Actor_dam(ActorObject *self, PyObject *args);
-PyObject *Actor_keep(ActorObject *self, PyObject *unused);
-PyObject *Actor_kept(ActorObject *self, PyObject *unused);
-PyObject *Actor_ring(ActorObject *self, PyObject *args);
-PyObject *Actor_posted(ActorObject *self, void *closure);
-PyObject *Actor_put(ActorObject *self, PyObject *item);
-PyObject *Actor_put_kept(ActorObject *self, PyObject *args);
-PyObject *Engine_adopt(EngineObject *self, PyObject *args);
-PyObject *Engine_dead_letters(EngineObject *self, PyObject *unused);
-
-/* telemetry_object.c */
-PyObject *Actor_latencies(ActorObject *self, void *closure);
-PyObject *Actor_note_call(ActorObject *self, PyObject *time);
-PyObject *Engine_trace_begin(EngineObject *self, PyObject *args);
-PyObject *Engine_trace_end(EngineObject *self, PyObject *unused);
 
 /* messages_object.c, for wire_object.c */
 gl_letter host_letter(gl_engine *engine, const gl_actor *actor, size_t bytes, uint64_t elapsed);
 int again(EngineObject *self, uint64_t until);
 
-/* wire_object.c */
-PyObject *Actor_connect(ActorObject *self, PyObject *args);
-PyObject *Actor_resides(ActorObject *self, PyObject *args);
-PyObject *Actor_ends(ActorObject *self, PyObject *unused);
-PyObject *Actor_leaves(ActorObject *self, PyObject *unused);
-PyObject *Actor_give_up(ActorObject *self, PyObject *args);
-PyObject *Actor_tables(ActorObject *self, PyObject *args);
-PyObject *Actor_refuse(ActorObject *self, PyObject *args);
-PyObject *Actor_ended(ActorObject *self, PyObject *unused);
-PyObject *Actor_retire(ActorObject *self, PyObject *args);
-PyObject *Actor_fail(ActorObject *self, PyObject *args);
-PyObject *Actor_skip(ActorObject *self, PyObject *args);
-PyObject *Actor_position(ActorObject *self, void *closure);
-PyObject *Engine_time_calls(EngineObject *self, PyObject *args);
 void wire_free(gl_actor *actor);
 
 /* form.c: the bytes of messages of scalars */
@@ -121,21 +89,9 @@ typedef struct {
 PyObject *call_actor(EngineObject *self, Asked *asked);
 int wire_call(EngineObject *self, Asked *asked, PyObject **result);
 
-/* messages_object.c and waits_object.c */
-PyObject *Engine_post(EngineObject *self, PyObject *args);
-PyObject *Engine_post_many(EngineObject *self, PyObject *args);
-PyObject *Engine_post_async(EngineObject *self, PyObject *args);
-PyObject *Engine_cancel(EngineObject *self, PyObject *args);
-PyObject *Engine_completed(EngineObject *self, PyObject *args);
-PyObject *Engine_answer(EngineObject *self, PyObject *args);
-PyObject *Engine_receive(EngineObject *self, PyObject *args);
-PyObject *Engine_take(EngineObject *self, PyObject *args);
-PyObject *Engine_failed(EngineObject *self, PyObject *args);
-PyObject *Engine_dead(EngineObject *self, PyObject *unused);
-PyObject *Engine_bury(EngineObject *self, PyObject *args);
-PyObject *Engine_expire(EngineObject *self, PyObject *args);
-PyObject *Engine_hung(EngineObject *self, PyObject *limit);
-PyObject *Engine_facts(EngineObject *self, PyObject *unused);
+ACTOR_METHODS(PROTOTYPE, PROTOTYPE)
+ACTOR_ATTRIBUTES(PROTOTYPE_OF_ATTRIBUTE)
+ENGINE_METHODS(PROTOTYPE, PROTOTYPE)
 
 /* c_interface.c */
 int add_c_interface(PyObject *module);

@@ -58,9 +58,8 @@ static int usable(PeerObject *self, unsigned int seat)
     return 1;
 }
 
-static PyObject *Peer_sit(PeerObject *self, PyObject *unused)
+static PyObject *Peer_sit(PeerObject *self)
 {
-    (void)unused;
     return usable(self, 0) ? PyLong_FromLong(gl_peer_sit(&self->peer)) : NULL;
 }
 
@@ -73,10 +72,9 @@ static PyObject *Peer_leave(PeerObject *self, PyObject *seat)
     Py_RETURN_NONE;
 }
 
-static PyObject *Peer_lives(PeerObject *self, PyObject *unused)
+static int Peer_lives(PeerObject *self)
 {
-    (void)unused;
-    return PyBool_FromLong(self->is_open && gl_peer_host_lives(&self->peer));
+    return self->is_open && gl_peer_host_lives(&self->peer);
 }
 
 /* Whether a post or a call continues after a slice: Python's signal handlers run in between. */
@@ -118,29 +116,22 @@ static gl_letter letter_of(PeerObject *self, uint64_t deadline, uint64_t events)
 }
 
 /* post(seat, payloads, timeout, deadline, dead): (number of posted payloads, result of the last) */
-static PyObject *Peer_post(PeerObject *self, PyObject *args)
+static PyObject *Peer_post(PeerObject *self, uint32_t seat, const Py_buffer *payloads,
+                           double timeout, uint64_t deadline, int dead)
 {
-    unsigned int seat;
-    Py_buffer payload;
-    double seconds;
-    unsigned long long deadline;
-    int dead, result = GL_POSTED, failed = 0;
-    if (!PyArg_ParseTuple(args, "Iy*dKi", &seat, &payload, &seconds, &deadline, &dead))
-        return NULL;
+    int result = GL_POSTED, failed = 0;
     Py_ssize_t size = (Py_ssize_t)self->peer.area.sizes.payload_bytes, done = 0;
-    if (!usable(self, seat) || !payload_of(self, &payload, size ? payload.len / size : 0)) {
-        PyBuffer_Release(&payload);
+    if (!usable(self, seat) || !payload_of(self, payloads, size ? payloads->len / size : 0))
         return NULL;
-    }
-    uint64_t until = until_of(seconds);
-    Py_ssize_t total = payload.len / size;
+    uint64_t until = until_of(timeout);
+    Py_ssize_t total = payloads->len / size;
     gl_letter letter = letter_of(self, deadline, (uint64_t)total + !total);
     while (done < total) {
         uint64_t slice = slice_of(until);
         Py_BEGIN_ALLOW_THREADS
         do {
             result = post_until(&self->peer, seat, dead ? GL_DEAD_ONES : GL_MESSAGES, &letter,
-                                (char *)payload.buf + done * size, 0, slice);
+                                (char *)payloads->buf + done * size, 0, slice);
             if (result != GL_POSTED)
                 break;
             letter.clock.logical++;
@@ -150,7 +141,6 @@ static PyObject *Peer_post(PeerObject *self, PyObject *args)
         if (failed < 0 || (result && (result != GL_IS_FULL || !failed)))
             break;
     }
-    PyBuffer_Release(&payload);
     if (failed < 0)
         return NULL;
     return Py_BuildValue("ni", done, result);
@@ -176,29 +166,21 @@ static PyObject *answer_in(PeerObject *self, uint32_t number)
 
 /* call(seat, payload, spin, timeout): the payload of the answer, a reason, GL_IS_FULL or
    GL_HOST_GONE, or None at a timeout */
-static PyObject *Peer_call(PeerObject *self, PyObject *args)
+static PyObject *Peer_call(PeerObject *self, uint32_t seat, const Py_buffer *payload, uint64_t spin,
+                           double timeout)
 {
-    unsigned int seat;
-    Py_buffer payload;
-    unsigned long long spin;
-    double seconds;
     int posted, done = 0, failed = 0;
-    if (!PyArg_ParseTuple(args, "Iy*Kd", &seat, &payload, &spin, &seconds))
+    if (!usable(self, seat) || !payload_of(self, payload, 1))
         return NULL;
-    if (!usable(self, seat) || !payload_of(self, &payload, 1)) {
-        PyBuffer_Release(&payload);
-        return NULL;
-    }
     gl_peer *peer = &self->peer;
-    uint64_t until = until_of(seconds), call = gl_peer_begin_call(peer, seat);
+    uint64_t until = until_of(timeout), call = gl_peer_begin_call(peer, seat);
     gl_letter letter = letter_of(self, 0, 1);
     do {
         uint64_t slice = slice_of(until);
         Py_BEGIN_ALLOW_THREADS
-        posted = post_until(peer, seat, GL_MESSAGES, &letter, payload.buf, call, slice);
+        posted = post_until(peer, seat, GL_MESSAGES, &letter, payload->buf, call, slice);
         Py_END_ALLOW_THREADS
     } while (posted == GL_IS_FULL && (failed = goes_on(until)) == 1);
-    PyBuffer_Release(&payload);
     while (posted == GL_POSTED && !done && failed >= 0) {
         uint64_t slice = slice_of(until);
         Py_BEGIN_ALLOW_THREADS
@@ -218,11 +200,9 @@ static PyObject *Peer_call(PeerObject *self, PyObject *args)
     return result;
 }
 
-static PyObject *Peer_close(PeerObject *self, PyObject *unused)
+static void Peer_close(PeerObject *self)
 {
-    (void)unused;
     self->is_open = 0; /* the mapping stays until no thread is in a method */
-    Py_RETURN_NONE;
 }
 
 static void Peer_dealloc(PeerObject *self)
@@ -234,22 +214,7 @@ static void Peer_dealloc(PeerObject *self)
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
 
-static PyMethodDef Peer_methods[] = {
-    {"sit", (PyCFunction)Peer_sit, METH_NOARGS, NULL},
-    {"leave", (PyCFunction)Peer_leave, METH_O, NULL},
-    {"lives", (PyCFunction)Peer_lives, METH_NOARGS, NULL},
-    {"post", (PyCFunction)Peer_post, METH_VARARGS, NULL},
-    {"call", (PyCFunction)Peer_call, METH_VARARGS, NULL},
-    {"close", (PyCFunction)Peer_close, METH_NOARGS, NULL},
-    {NULL, NULL, 0, NULL},
-};
+METHODS_OF(Peer, PEER_METHODS)
 
-PyTypeObject PeerType = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "gridlane.actors._engine.Peer",
-    .tp_basicsize = sizeof(PeerObject),
-    .tp_flags = Py_TPFLAGS_DEFAULT,
-    .tp_new = Peer_new,
-    .tp_dealloc = (destructor)Peer_dealloc,
-    .tp_methods = Peer_methods,
-};
+TYPE_OF(Peer, .tp_new = Peer_new, .tp_methods = Peer_methods)
 #endif

@@ -10,32 +10,28 @@
 
 /* pause(timeout): make senders wait until the phase is set again; returns whether no message is
    being posted */
-PyObject *Actor_pause(ActorObject *self, PyObject *args)
+int Actor_pause(ActorObject *self, double timeout)
 {
     gl_actor *a = self->actor;
-    double seconds;
     int quiet;
-    if (closed(self->owner) || !PyArg_ParseTuple(args, "d", &seconds))
-        return NULL;
     Py_BEGIN_ALLOW_THREADS
-    uint64_t until = until_of(seconds);
+    uint64_t until = until_of(timeout);
     uint32_t old = atomic_load(&a->phase);
     while (!atomic_compare_exchange_weak(&a->phase, &old, GL_PAUSED | (old & GL_HAS_FAILED)))
         ;
     while ((quiet = !atomic_load(&a->posting)) == 0 && gl_elapsed() < until)
         gl_pause();
     Py_END_ALLOW_THREADS
-    return PyBool_FromLong(quiet);
+    return quiet;
 }
 
 /* held_back(): (blocked outputs, messages handled, their headers where their slots are released,
    subscribers served, code): the rest of the last step */
-PyObject *Actor_held_back(ActorObject *self, PyObject *unused)
+PyObject *Actor_held_back(ActorObject *self)
 {
     gl_actor *a = self->actor;
     PyObject *list = PyList_New(0);
     size_t headers = a->settled ? a->handled * sizeof *a->asked : 0;
-    (void)unused;
     for (uint32_t n = a->sent; list && n < a->pending; n++) {
         gl_output *output = (gl_output *)(a->output + (size_t)n * a->output_bytes);
         PyObject *item = PyBytes_FromStringAndSize(
@@ -122,53 +118,43 @@ static int copy_asked(gl_actor *a, const Py_buffer *headers)
 
 /* load(inbox, outbox, outputs, handled, headers, subscriber, code, inbox_high, outbox_high): the
    queues of a new actor, to which no route leads yet */
-PyObject *Actor_load(ActorObject *self, PyObject *args)
+PyObject *Actor_load(ActorObject *self, PyObject *inbox, PyObject *outbox, PyObject *outputs,
+                     uint32_t handled, const Py_buffer *headers, uint64_t subscriber, int code,
+                     uint64_t inbox_high, uint64_t outbox_high)
 {
     gl_actor *a = self->actor;
-    PyObject *in, *out, *outputs;
-    Py_buffer headers;
-    unsigned long long subscriber, in_high, out_high;
-    unsigned int handled;
-    int code, failed = 0;
-    if (closed(self->owner)
-        || !PyArg_ParseTuple(args, "O!O!O!Iy*KiKK", &PyList_Type, &in, &PyList_Type, &out,
-                             &PyList_Type, &outputs, &handled, &headers, &subscriber, &code,
-                             &in_high, &out_high))
-        return NULL;
+    int failed = 0;
     if (gl_queue_length(&a->inbox) || gl_queue_length(&a->outbox) || a->pending)
         failed = wrong("what the actor has already");
     a->handled = handled;
     a->subscriber = subscriber;
     a->code = code;
-    for (Py_ssize_t n = 0; !failed && n < PyList_GET_SIZE(in); n++)
-        failed = copy_message(&a->inbox, PyList_GET_ITEM(in, n), a->type);
-    for (Py_ssize_t n = 0; !failed && n < PyList_GET_SIZE(out); n++)
-        failed = copy_message(&a->outbox, PyList_GET_ITEM(out, n), 0);
+    for (Py_ssize_t n = 0; !failed && n < PyList_GET_SIZE(inbox); n++)
+        failed = copy_message(&a->inbox, PyList_GET_ITEM(inbox, n), a->type);
+    for (Py_ssize_t n = 0; !failed && n < PyList_GET_SIZE(outbox); n++)
+        failed = copy_message(&a->outbox, PyList_GET_ITEM(outbox, n), 0);
     for (Py_ssize_t n = 0; !failed && n < PyList_GET_SIZE(outputs); n++)
         failed = copy_output(a, PyList_GET_ITEM(outputs, n));
     if (!failed)
-        failed = copy_asked(a, &headers);
+        failed = copy_asked(a, headers);
     /* A failed message is still in the inbox, behind the handled ones. */
     if (!failed && (uint64_t)(a->settled ? 0 : handled) + (code != 0) > gl_queue_length(&a->inbox))
         failed = wrong("the number of messages handled");
-    PyBuffer_Release(&headers);
     if (failed) {
         a->handled = a->pending = a->settled = 0;
         a->code = 0;
         return NULL;
     }
-    atomic_store(a->wire ? &a->wire->high : &a->inbox.inbox->high_water, in_high);
-    atomic_store(&a->outbox.inbox->high_water, out_high);
+    atomic_store(a->wire ? &a->wire->high : &a->inbox.inbox->high_water, inbox_high);
+    atomic_store(&a->outbox.inbox->high_water, outbox_high);
     Py_RETURN_NONE;
 }
 
 /* adopt(physical, logical, dead_lost, dead_total): continue the clock and counters of another
    engine */
-PyObject *Engine_adopt(EngineObject *self, PyObject *args)
+void Engine_adopt(EngineObject *self, uint64_t physical, uint64_t logical, uint64_t dead_lost,
+                  uint64_t dead_total)
 {
-    unsigned long long physical, logical, lost, total;
-    if (closed(self) || !PyArg_ParseTuple(args, "KKKK", &physical, &logical, &lost, &total))
-        return NULL;
     gl_engine *engine = self->engine;
     pthread_mutex_lock(&engine->clock_mutex);
     if (physical >= engine->clock.physical) {
@@ -177,19 +163,15 @@ PyObject *Engine_adopt(EngineObject *self, PyObject *args)
     }
     pthread_mutex_unlock(&engine->clock_mutex);
     pthread_mutex_lock(&engine->dead_mutex);
-    engine->dead_lost = lost;
-    engine->dead_total = total;
+    engine->dead_lost = dead_lost;
+    engine->dead_total = dead_total;
     pthread_mutex_unlock(&engine->dead_mutex);
-    Py_RETURN_NONE;
 }
 
 /* dead_letters(): all dead letters, the oldest first: of each 8 bytes of the actor's number, its
    header, its payload. They stay. */
-PyObject *Engine_dead_letters(EngineObject *self, PyObject *unused)
+PyObject *Engine_dead_letters(EngineObject *self)
 {
-    (void)unused;
-    if (closed(self))
-        return NULL;
     gl_engine *engine = self->engine;
     size_t bytes = 0, done = 0;
     pthread_mutex_lock(&engine->dead_mutex);

@@ -4,16 +4,15 @@
 #include "objects.h"
 #include "wire.h"
 
-PyObject *Actor_latencies(ActorObject *self, void *closure)
+PyObject *Actor_latencies(const ActorObject *self)
 {
-    (void)closure;
     return PyMemoryView_FromMemory((char *)self->actor->latencies, sizeof(gl_latencies), PyBUF_READ);
 }
 
 /* note_call(nanoseconds): an asynchronous call was answered. The GIL makes this the only writer. */
-PyObject *Actor_note_call(ActorObject *self, PyObject *time)
+PyObject *Actor_note_call(ActorObject *self, PyObject *nanoseconds)
 {
-    uint64_t taken = PyLong_AsUnsignedLongLong(time);
+    uint64_t taken = PyLong_AsUnsignedLongLong(nanoseconds);
     if (PyErr_Occurred())
         return NULL;
     gl_note(&self->actor->latencies->calls, taken, 1);
@@ -22,11 +21,8 @@ PyObject *Actor_note_call(ActorObject *self, PyObject *time)
 
 /* trace_begin(size): store the last `size` events of messages, a power of two; ValueError during a
    trace */
-PyObject *Engine_trace_begin(EngineObject *self, PyObject *args)
+PyObject *Engine_trace_begin(EngineObject *self, uint64_t size)
 {
-    unsigned long long size;
-    if (closed(self) || !PyArg_ParseTuple(args, "K", &size))
-        return NULL;
     gl_engine *engine = self->engine;
     if (atomic_load(&engine->trace) || !size || size & (size - 1) || size > 1u << 26) {
         PyErr_SetString(PyExc_ValueError, "one trace at a time, of a power of two events");
@@ -53,11 +49,8 @@ PyObject *Engine_trace_begin(EngineObject *self, PyObject *args)
 }
 
 /* trace_end(): (events of 7 words each, how many were dropped) */
-PyObject *Engine_trace_end(EngineObject *self, PyObject *unused)
+PyObject *Engine_trace_end(EngineObject *self)
 {
-    (void)unused;
-    if (closed(self))
-        return NULL;
     gl_engine *engine = self->engine;
     Py_BEGIN_ALLOW_THREADS
     gl_wire_hear(engine);

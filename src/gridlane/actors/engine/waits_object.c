@@ -37,29 +37,20 @@ static PyObject *wait_for_actor(EngineObject *self, double seconds, int events)
 }
 
 /* take(timeout): the id of an actor that Python has to run, or None */
-PyObject *Engine_take(EngineObject *self, PyObject *args)
+PyObject *Engine_take(EngineObject *self, double timeout)
 {
-    double seconds;
-    if (closed(self) || !PyArg_ParseTuple(args, "d", &seconds))
-        return NULL;
-    return wait_for_actor(self, seconds, 0);
+    return wait_for_actor(self, timeout, 0);
 }
 
 /* failed(timeout): the id of an actor whose handler failed, or None */
-PyObject *Engine_failed(EngineObject *self, PyObject *args)
+PyObject *Engine_failed(EngineObject *self, double timeout)
 {
-    double seconds;
-    if (closed(self) || !PyArg_ParseTuple(args, "d", &seconds))
-        return NULL;
-    return wait_for_actor(self, seconds, 1);
+    return wait_for_actor(self, timeout, 1);
 }
 
 /* dead(): take (actor, header and payload) of the oldest dead letter, or None */
-PyObject *Engine_dead(EngineObject *self, PyObject *unused)
+PyObject *Engine_dead(EngineObject *self)
 {
-    (void)unused;
-    if (closed(self))
-        return NULL;
     gl_engine *engine = self->engine;
     pthread_mutex_lock(&engine->dead_mutex);
     gl_dead *dead = engine->dead_first;
@@ -84,38 +75,28 @@ PyObject *Engine_dead(EngineObject *self, PyObject *unused)
 }
 
 /* bury(actor, header and payload): store a dead letter again */
-PyObject *Engine_bury(EngineObject *self, PyObject *args)
+PyObject *Engine_bury(EngineObject *self, uint64_t actor, const Py_buffer *message, uint32_t reason)
 {
-    unsigned long long actor;
-    unsigned int reason;
-    Py_buffer message;
-    if (closed(self) || !PyArg_ParseTuple(args, "Ky*I", &actor, &message, &reason))
-        return NULL;
     gl_header header;
-    if ((size_t)message.len < sizeof header) {
-        PyBuffer_Release(&message);
+    if ((size_t)message->len < sizeof header) {
         PyErr_SetString(PyExc_ValueError, "a message begins with its header");
         return NULL;
     }
-    memcpy(&header, message.buf, sizeof header);
-    if (sizeof header + header.payload_bytes != (size_t)message.len) {
-        PyBuffer_Release(&message);
+    memcpy(&header, message->buf, sizeof header);
+    if (sizeof header + header.payload_bytes != (size_t)message->len) {
         PyErr_SetString(PyExc_ValueError, "a message has the length that its header says");
         return NULL;
     }
     gl_letter letter;
     gl_letter_of(&letter, &header);
-    gl_bury(self->engine, actor, &letter, (uint8_t *)message.buf + sizeof header, reason);
-    PyBuffer_Release(&message);
+    gl_bury(self->engine, actor, &letter, (uint8_t *)message->buf + sizeof header, reason);
     Py_RETURN_NONE;
 }
 
 /* expire(time): drop the dead letters that were posted before it; returns their number */
-PyObject *Engine_expire(EngineObject *self, PyObject *args)
+uint64_t Engine_expire(EngineObject *self, uint64_t limit)
 {
-    unsigned long long limit, count = 0;
-    if (closed(self) || !PyArg_ParseTuple(args, "K", &limit))
-        return NULL;
+    unsigned long long count = 0;
     gl_engine *engine = self->engine;
     gl_dead *dropped = NULL, *last = NULL, **place = &engine->dead_first;
     pthread_mutex_lock(&engine->dead_mutex);
@@ -138,15 +119,12 @@ PyObject *Engine_expire(EngineObject *self, PyObject *args)
         free(dropped);
         dropped = next;
     }
-    return PyLong_FromUnsignedLongLong(count);
+    return count;
 }
 
 /* facts(): numbers of the engine */
-PyObject *Engine_facts(EngineObject *self, PyObject *unused)
+PyObject *Engine_facts(EngineObject *self)
 {
-    (void)unused;
-    if (closed(self))
-        return NULL;
     gl_engine *engine = self->engine;
     pthread_mutex_lock(&engine->dead_mutex);
     uint64_t count = engine->dead_count, lost = engine->dead_lost, total = engine->dead_total;

@@ -11,18 +11,13 @@
 /* connect(keep, inbox, out, answers, orders, status, control, latencies, shift, chunks, slot_bytes,
    out_shift, out_slot, answer_bytes): the memory that a kernel and the host share; `keep` owns it.
    Where the kernel counts latencies they are there, of zeros; elsewhere their address is 0. */
-PyObject *Actor_connect(ActorObject *self, PyObject *args)
+PyObject *Actor_connect(ActorObject *self, PyObject *keep, uint64_t inbox, uint64_t out,
+                        uint64_t answers, uint64_t orders, uint64_t status, uint64_t control,
+                        uint64_t latencies, uint32_t shift, uint32_t chunks, uint32_t slot_bytes,
+                        uint32_t out_shift, uint32_t out_slot, uint32_t answer_bytes)
 {
-    unsigned long long inbox, out, answers, orders, status, control, latencies;
-    unsigned int shift, chunks, slot_bytes, out_shift, out_slot, answer_bytes;
-    PyObject *keep;
     gl_actor *a = self->actor;
     void *memory = NULL;
-    if (closed(self->owner)
-        || !PyArg_ParseTuple(args, "OKKKKKKKIIIIII", &keep, &inbox, &out, &answers, &orders, &status,
-                             &control, &latencies, &shift, &chunks, &slot_bytes, &out_shift,
-                             &out_slot, &answer_bytes))
-        return NULL;
     if (a->wire || posix_memalign(&memory, 64, sizeof(gl_wire)))
         return PyErr_NoMemory();
     gl_wire *wire = memset(memory, 0, sizeof *wire);
@@ -63,84 +58,61 @@ PyObject *Actor_connect(ActorObject *self, PyObject *args)
 }
 
 /* resides(raised): its kernel is about to run, and reports errors at an address, or nowhere (0) */
-PyObject *Actor_resides(ActorObject *self, PyObject *args)
+void Actor_resides(ActorObject *self, uint64_t raised)
 {
-    unsigned long long raised;
-    if (!PyArg_ParseTuple(args, "K", &raised) || closed(self->owner))
-        return NULL;
     gl_wire *wire = self->actor->wire;
     wire->raised = (_Atomic uint32_t *)(uintptr_t)raised;
     wire->stopping = wire->leaving = 0;
     wire->resident = 1;
     gl_wire_order(self->actor);
-    Py_RETURN_NONE;
 }
 
 /* ends(): order the kernel to end without handling more */
-PyObject *Actor_ends(ActorObject *self, PyObject *unused)
+void Actor_ends(ActorObject *self)
 {
-    (void)unused;
     self->actor->wire->stopping = 1;
     gl_wire_order(self->actor);
-    Py_RETURN_NONE;
 }
 
 /* leaves(): order the kernel to leave the device for a while */
-PyObject *Actor_leaves(ActorObject *self, PyObject *unused)
+void Actor_leaves(ActorObject *self)
 {
-    (void)unused;
     self->actor->wire->leaving = 1;
     gl_wire_order(self->actor);
-    Py_RETURN_NONE;
 }
 
 /* give_up(since): request that the handler give up its message, if there is no heartbeat since
    then, or in any case (0); returns whether it was requested */
-PyObject *Actor_give_up(ActorObject *self, PyObject *args)
+int Actor_give_up(ActorObject *self, uint64_t since)
 {
-    unsigned long long since;
     int asked;
-    if (!PyArg_ParseTuple(args, "K", &since) || closed(self->owner))
-        return NULL;
     Py_BEGIN_ALLOW_THREADS
     asked = gl_wire_give_up(self->actor, since);
     Py_END_ALLOW_THREADS
-    return PyBool_FromLong(asked);
+    return asked;
 }
 
 /* tables(version): publish the version of the tables of routes */
-PyObject *Actor_tables(ActorObject *self, PyObject *args)
+void Actor_tables(ActorObject *self, uint32_t version)
 {
-    unsigned int version;
-    if (!PyArg_ParseTuple(args, "I", &version))
-        return NULL;
     atomic_store(&self->actor->wire->orders->version, version);
-    Py_RETURN_NONE;
 }
 
 /* refuse(chunks, sequence, reason): a message that the kernel has not handled; returns whether it
    is complete */
-PyObject *Actor_refuse(ActorObject *self, PyObject *args)
+int Actor_refuse(ActorObject *self, const Py_buffer *chunks, uint32_t sequence, uint32_t reason)
 {
-    Py_buffer chunks;
-    unsigned int sequence, reason;
     int whole;
-    if (closed(self->owner) || !PyArg_ParseTuple(args, "y*II", &chunks, &sequence, &reason))
-        return NULL;
-    whole = (size_t)chunks.len >= self->actor->wire->chunks * sizeof(gl_chunk)
-            && gl_wire_refuse_chunks(self->actor, chunks.buf, sequence, reason);
-    PyBuffer_Release(&chunks);
-    return PyBool_FromLong(whole);
+    whole = (size_t)chunks->len >= self->actor->wire->chunks * sizeof(gl_chunk)
+            && gl_wire_refuse_chunks(self->actor, chunks->buf, sequence, reason);
+    return whole;
 }
 
 /* ended(): the kernel has ended; deliver the messages that it has sent */
-PyObject *Actor_ended(ActorObject *self, PyObject *unused)
+void Actor_ended(ActorObject *self)
 {
     gl_actor *a = self->actor;
     gl_wire *wire = a->wire;
-    (void)unused;
-    if (closed(self->owner))
-        return NULL;
     Py_BEGIN_ALLOW_THREADS
     pthread_mutex_lock(&a->engine->wire_mutex);
     wire->resident = 0;
@@ -151,50 +123,36 @@ PyObject *Actor_ended(ActorObject *self, PyObject *unused)
         gl_wire_fail(a, code);
     pthread_mutex_unlock(&a->engine->wire_mutex);
     Py_END_ALLOW_THREADS
-    Py_RETURN_NONE;
 }
 
 /* retire(shut): nothing of it runs any more. Deliver its messages where there is room, except
    to actors whose numbers and keys of names are in `shut`, each a uint64. */
-PyObject *Actor_retire(ActorObject *self, PyObject *args)
+void Actor_retire(ActorObject *self, const Py_buffer *shut)
 {
-    Py_buffer shut;
-    if (!PyArg_ParseTuple(args, "y*", &shut))
-        return NULL;
     if (self->actor->wire && self->owner->engine) {
         Py_BEGIN_ALLOW_THREADS
-        gl_wire_remove(self->actor, shut.buf, (uint32_t)(shut.len / 8));
+        gl_wire_remove(self->actor, shut->buf, (uint32_t)(shut->len / 8));
         Py_END_ALLOW_THREADS
     }
-    PyBuffer_Release(&shut);
-    Py_RETURN_NONE;
 }
 
 /* fail(code): its kernel has ended with an error */
-PyObject *Actor_fail(ActorObject *self, PyObject *args)
+void Actor_fail(ActorObject *self, uint32_t code)
 {
-    unsigned int code;
-    if (!PyArg_ParseTuple(args, "I", &code) || closed(self->owner))
-        return NULL;
     gl_wire_fail(self->actor, code);
-    Py_RETURN_NONE;
 }
 
 /* skip(reason): bury the message at which the kernel has ended */
-PyObject *Actor_skip(ActorObject *self, PyObject *args)
+uint64_t Actor_skip(ActorObject *self, uint32_t reason)
 {
-    unsigned int reason;
-    if (!PyArg_ParseTuple(args, "I", &reason) || closed(self->owner))
-        return NULL;
-    return PyLong_FromUnsignedLong(gl_wire_drain(self->actor, 1, reason));
+    return gl_wire_drain(self->actor, 1, reason);
 }
 
 /* position: (order, messages taken, messages sent, physical, logical, version of the tables, source
    of the current message), as the kernel published them, and the number of its delivered
    messages */
-PyObject *Actor_position(ActorObject *self, void *closure)
+PyObject *Actor_position(const ActorObject *self)
 {
-    (void)closure;
     const gl_wire *wire = self->actor->wire;
     gl_status *status = wire->status;
     return Py_BuildValue("IKKKKIIK", atomic_load(&status->order),
@@ -357,16 +315,12 @@ int wire_call(EngineObject *self, Asked *asked, PyObject **result)
 
 /* time_calls(actor, payload, count, pause): nanoseconds of each of so many calls by gl_call, as
    uint64; `pause` nanoseconds lie between two */
-PyObject *Engine_time_calls(EngineObject *self, PyObject *args)
+PyObject *Engine_time_calls(EngineObject *self, gl_actor *actor, const Py_buffer *payload,
+                            Py_ssize_t count, uint64_t pause)
 {
-    PyObject *object, *made;
-    Py_buffer payload;
-    Py_ssize_t count, n = 0;
-    unsigned long long pause;
-    if (!PyArg_ParseTuple(args, "Oy*nK", &object, &payload, &count, &pause))
-        return NULL;
-    gl_actor *actor = actor_of(self, object);
-    made = actor && actor->wire && count > 0 ? PyBytes_FromStringAndSize(NULL, 8 * count) : NULL;
+    (void)self;
+    Py_ssize_t n = 0;
+    PyObject *made = actor->wire && count > 0 ? PyBytes_FromStringAndSize(NULL, 8 * count) : NULL;
     if (made) {
         uint64_t *times = (uint64_t *)PyBytes_AS_STRING(made);
         uint8_t reply[16384];
@@ -376,13 +330,12 @@ PyObject *Engine_time_calls(EngineObject *self, PyObject *args)
             uint32_t room = sizeof reply;
             while (begin < after)
                 begin = gl_elapsed();
-            if (gl_call(actor, payload.buf, (uint32_t)payload.len, reply, &room, begin + SLICE))
+            if (gl_call(actor, payload->buf, (uint32_t)payload->len, reply, &room, begin + SLICE))
                 break;
             times[n] = gl_elapsed() - begin;
         }
         Py_END_ALLOW_THREADS
     }
-    PyBuffer_Release(&payload);
     if (n == count && made)
         return made;
     Py_XDECREF(made);

@@ -35,17 +35,13 @@ void gl_wire_forget(gl_wire *wire)
 }
 
 /* dam(by): by 1, deliver nothing that the kernel sends, until -1 */
-PyObject *Actor_dam(ActorObject *self, PyObject *args)
+void Actor_dam(ActorObject *self, int by)
 {
-    int by;
-    if (!PyArg_ParseTuple(args, "i", &by) || closed(self->owner))
-        return NULL;
     Py_BEGIN_ALLOW_THREADS
     pthread_mutex_lock(&self->actor->engine->wire_mutex);
     self->actor->wire->dams += (uint32_t)by;
     pthread_mutex_unlock(&self->actor->engine->wire_mutex);
     Py_END_ALLOW_THREADS
-    Py_RETURN_NONE;
 }
 
 /* A message that the kernel has not handled is a dead letter, which needs no room. */
@@ -58,13 +54,10 @@ static void bury(gl_actor *actor, const gl_wire_header *header)
 }
 
 /* keep(): take what the kernel has sent out of its ring; returns the number of kept messages */
-PyObject *Actor_keep(ActorObject *self, PyObject *unused)
+PyObject *Actor_keep(ActorObject *self)
 {
     gl_wire *wire = self->actor->wire;
     int poor = 0;
-    (void)unused;
-    if (closed(self->owner))
-        return NULL;
     Py_BEGIN_ALLOW_THREADS
     pthread_mutex_lock(&self->actor->engine->wire_mutex);
     while (!poor && gl_wire_read(wire)) {
@@ -111,10 +104,9 @@ static int add(PyObject *list, PyObject *item)
 
 /* kept(): (kind, message) of each kept message. Its source field names the receiver: the key of a
    name or topic, or the number of the caller. It is dammed. */
-PyObject *Actor_kept(ActorObject *self, PyObject *unused)
+PyObject *Actor_kept(ActorObject *self)
 {
     PyObject *list = PyList_New(0);
-    (void)unused;
     for (gl_kept *each = self->actor->wire->kept; list && each; each = each->next) {
         gl_wire_header header;
         memcpy(&header, each->letter, sizeof header);
@@ -137,29 +129,24 @@ static int read_slot(const gl_chunk *chunk, uint32_t sequence, uint32_t chunks, 
 }
 
 /* ring(slots, head): the messages of a ring of this actor's, from a ticket on */
-PyObject *Actor_ring(ActorObject *self, PyObject *args)
+PyObject *Actor_ring(ActorObject *self, const Py_buffer *slots, uint64_t head)
 {
     const gl_wire *wire = self->actor->wire;
-    unsigned long long head;
-    Py_buffer slots;
-    if (!PyArg_ParseTuple(args, "y*K", &slots, &head))
-        return NULL;
     PyObject *list = PyList_New(0);
     uint64_t count = 1ull << wire->shift;
     uint8_t flat[12 * 8 + 16384 + 12];
-    if (list && (uint64_t)slots.len < count * wire->slot_bytes) {
+    if (list && (uint64_t)slots->len < count * wire->slot_bytes) {
         PyErr_SetString(PyExc_ValueError, "the ring is another actor's");
         Py_CLEAR(list);
     }
     for (uint64_t n = 0; list && n < count; n++, head++) {
-        const uint8_t *slot = (uint8_t *)slots.buf + (head & (count - 1)) * wire->slot_bytes;
+        const uint8_t *slot = (uint8_t *)slots->buf + (head & (count - 1)) * wire->slot_bytes;
         if (!read_slot((const gl_chunk *)slot, (uint32_t)(head >> wire->shift) + 1, wire->chunks,
                        flat))
             break;
         if (add(list, message_of(self->actor, flat)))
             Py_CLEAR(list);
     }
-    PyBuffer_Release(&slots);
     return list;
 }
 
@@ -188,7 +175,7 @@ PyObject *Actor_put(ActorObject *self, PyObject *item)
     gl_actor *a = self->actor;
     gl_letter letter;
     const uint8_t *payload;
-    if (closed(self->owner) || !PyBytes_Check(item)
+    if (!PyBytes_Check(item)
         || read_message(item, a->wire->chunks * 12 - sizeof(gl_wire_header), &letter, &payload)) {
         if (!PyErr_Occurred())
             PyErr_SetString(PyExc_TypeError, "a message is bytes");
@@ -210,16 +197,13 @@ static size_t most_of(const gl_wire *wire)
 
 /* put_kept(kind, message): restore a message that a new actor has sent, as of kept(). It is
    dammed. */
-PyObject *Actor_put_kept(ActorObject *self, PyObject *args)
+PyObject *Actor_put_kept(ActorObject *self, uint32_t kind, PyObject *message)
 {
     gl_actor *a = self->actor;
-    unsigned int kind;
-    PyObject *item;
     gl_letter letter;
     const uint8_t *payload;
     uint8_t flat[sizeof(gl_wire_header) + 16384];
-    if (closed(self->owner) || !PyArg_ParseTuple(args, "IO!", &kind, &PyBytes_Type, &item)
-        || read_message(item, most_of(a->wire), &letter, &payload))
+    if (read_message(message, most_of(a->wire), &letter, &payload))
         return NULL;
     if (kind < GL_REPLY || kind > GL_PUBLISH) {
         PyErr_SetString(PyExc_ValueError, "an output does not fit the actor");
@@ -241,8 +225,7 @@ PyObject *Actor_put_kept(ActorObject *self, PyObject *args)
 }
 
 /* posted: how many messages the host has posted */
-PyObject *Actor_posted(ActorObject *self, void *closure)
+uint64_t Actor_posted(const ActorObject *self)
 {
-    (void)closure;
-    return PyLong_FromUnsignedLongLong(atomic_load(&self->actor->wire->tail));
+    return atomic_load(&self->actor->wire->tail);
 }
