@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks import results
 
 from gridlane import actors
-from gridlane.actors import residence
+from gridlane.actors.resident import residence
 from gridlane.cuda import int64
 from gridlane.frontends.python.kernel_source import PythonSource
 

@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from gridlane.actors import Reason, State
-from gridlane.actors.states import ACCEPTS, PHASES, RUNS, TRANSITIONS
+from gridlane.actors.values.states import ACCEPTS, PHASES, RUNS, TRANSITIONS
 
 
 @dataclass

@@ -11,7 +11,8 @@ from tests.actors.waiting import until_later
 from tests.waiting import until
 
 from gridlane import actors, cuda
-from gridlane.actors import ActorError, MessageDead, QueueFull, Reason, _engine, directory
+from gridlane.actors import ActorError, MessageDead, QueueFull, Reason, _engine
+from gridlane.actors.local import directory
 
 WRONG = [-1, -0.001, math.nan, -math.inf]
 

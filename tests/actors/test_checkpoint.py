@@ -15,8 +15,8 @@ from gridlane.actors import Reason, State
 from gridlane.actors.checkpoint.file import read_file
 from gridlane.actors.checkpoint.snapshot import SavedActor, Snapshot
 from gridlane.actors.checkpoint.table import read_table
-from gridlane.actors.dead import DeadLetter
 from gridlane.actors.device.layout import OUTPUT_BYTES
+from gridlane.actors.values.dead import DeadLetter
 from gridlane.cuda import int64
 
 

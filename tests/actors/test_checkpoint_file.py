@@ -15,10 +15,11 @@ import pytest
 from tests.actors.samples import Number, Total, total
 
 from gridlane import actors
-from gridlane.actors import CheckpointError, processes
+from gridlane.actors import CheckpointError
 from gridlane.actors.checkpoint import dtypes, file
 from gridlane.actors.checkpoint.snapshot import Snapshot
 from gridlane.actors.checkpoint.table import read_table
+from gridlane.actors.processes import identity
 from gridlane.cuda import float32, int32, int64
 
 
@@ -364,11 +365,11 @@ def test_a_process_that_is_killed_while_it_writes_leaves_the_old_file(tmp_path):
 def test_parts_of_writers_that_run_stay(tmp_path):
     """Those of this process, of a process whose number another one has by now, of another machine,
     and what no writer has written."""
-    mine = processes.mark_of(os.getpid())
+    mine = identity.mark_of(os.getpid())
     here, pid, start = mine.split("-")
     stays = [
         f".a.{mine}.x.part",
-        f".a.{processes.mark_of(os.getppid())}.x.part",
+        f".a.{identity.mark_of(os.getppid())}.x.part",
         f".a.00000000-{pid}-00000000.x.part",
         ".a.part",
         ".a.x.part",

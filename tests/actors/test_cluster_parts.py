@@ -14,13 +14,13 @@ import pytest
 
 import gridlane
 from gridlane import cuda
-from gridlane.actors import cluster as clusters
-from gridlane.actors.cluster import Cluster, Member, check_room
 from gridlane.actors.device import receiving, wire
 from gridlane.actors.device.cluster_rings import come_near, go_away, nearest_of
 from gridlane.actors.errors import ActorError
 from gridlane.actors.layouts.blocks import InboxHeader
 from gridlane.actors.layouts.python import dtype
+from gridlane.actors.resident import cluster as clusters
+from gridlane.actors.resident.cluster import Cluster, Member, check_room
 from gridlane.core.device_errors import KernelStop, device_error
 from gridlane.core.errors import DeviceError, LaunchError
 from gridlane.frontends.python.stubs import load_words, load_words_anywhere, store_words_anywhere

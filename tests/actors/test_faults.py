@@ -18,7 +18,7 @@ from tests.waiting import until, until_blocked
 
 from gridlane import actors
 from gridlane.actors import ActorError, MessageDead, Reason, State
-from gridlane.actors.home import Home
+from gridlane.actors.local.home import Home
 
 ROOT = Path(__file__).parents[2]
 fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")

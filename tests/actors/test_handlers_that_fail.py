@@ -12,7 +12,8 @@ from tests.actors.samples import Number, Total
 from tests.waiting import until, when_blocked
 
 from gridlane import actors
-from gridlane.actors import Reason, residence
+from gridlane.actors import Reason
+from gridlane.actors.resident import residence
 
 
 @actors.kernel(state=Total, replies=Number)

@@ -12,7 +12,7 @@ from tests.waiting import until
 
 from gridlane import actors
 from gridlane.actors import MessageDead, Reason, State, StateError
-from gridlane.actors.states import PHASES, TRANSITIONS
+from gridlane.actors.values.states import PHASES, TRANSITIONS
 
 
 def test_every_transition_from_every_state(on_cpu):

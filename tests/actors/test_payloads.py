@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gridlane import actors
-from gridlane.actors.topics import matches
+from gridlane.actors.values.topics import matches
 from gridlane.core.errors import TypingError
 from gridlane.cuda import float32, float64, int8, int16, int32, int64, uint8
 

@@ -12,8 +12,9 @@ from tests.actors.waiting import until_later
 from tests.waiting import until
 
 from gridlane import actors
-from gridlane.actors import QueueFull, Reason, _engine, home
-from gridlane.actors.topics import matches
+from gridlane.actors import QueueFull, Reason, _engine
+from gridlane.actors.local import home
+from gridlane.actors.values.topics import matches
 
 
 @pytest.fixture

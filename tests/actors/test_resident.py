@@ -14,14 +14,14 @@ from tests.actors.waiting import until_ways_are_open
 from tests.waiting import until
 
 from gridlane import actors
-from gridlane.actors import residence
 from gridlane.actors.device import wire
 from gridlane.actors.device.context import Rules, context_class
 from gridlane.actors.device.resident import Form, resident_of
 from gridlane.actors.errors import Reason
-from gridlane.actors.instance import Instance
 from gridlane.actors.layouts.blocks import MessageHeader
 from gridlane.actors.layouts.python import dtype
+from gridlane.actors.local.instance import Instance
+from gridlane.actors.resident import residence
 from gridlane.compiler import compile_kernel
 from gridlane.core import numpy_types
 from gridlane.core.argtypes import ArrayType, TupleType

@@ -22,8 +22,9 @@ from tests.effort import examples
 from tests.waiting import until
 
 from gridlane import actors, cuda
-from gridlane.actors import Reason, State, residence
-from gridlane.actors.dead import DeadLetter
+from gridlane.actors import Reason, State
+from gridlane.actors.resident import residence
+from gridlane.actors.values.dead import DeadLetter
 from gridlane.cuda import int64
 
 WAIT = 60
@@ -290,7 +291,7 @@ def test_what_was_held_back_goes_where_there_is_room(tmp_path, monkeypatch, drai
         until(lambda: first._instance.residence.unsent() == 10)
         with channels_stand(channels):
             if drains:
-                monkeypatch.setattr("gridlane.actors.channels.BRIEF", WAIT)
+                monkeypatch.setattr("gridlane.actors.resident.channels.BRIEF", WAIT)
                 last.resume()
             first.terminate(graceful=False)
         until(lambda: other.read_state() == Total(0, 3))
@@ -533,7 +534,7 @@ def test_a_restart_from_the_checkpoint(tmp_path):
 CHILD = """
 import os, signal, sys, threading
 from gridlane import actors
-from gridlane.actors import residence
+from gridlane.actors.resident import residence
 from tests.actors.samples import Number, total
 
 residence.ON_CPU = True

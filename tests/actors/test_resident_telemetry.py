@@ -15,10 +15,10 @@ from tests.devices import DEVICES
 from tests.waiting import until
 
 from gridlane import actors, cuda
-from gridlane.actors import residence
 from gridlane.actors.device.resident_times import bucket_of
 from gridlane.actors.layouts.blocks import BUCKETS
-from gridlane.actors.telemetry.latencies import ENDS
+from gridlane.actors.resident import residence
+from gridlane.actors.values.latencies import ENDS
 from gridlane.cuda import int64
 from gridlane.frontends.python.stubs import nanoseconds
 

@@ -14,9 +14,10 @@ from tests.devices import DEVICES
 from tests.waiting import until
 
 from gridlane import actors, cuda
-from gridlane.actors import residence, supervision
+from gridlane.actors.device.using import using
 from gridlane.actors.errors import Reason
-from gridlane.actors.using import using
+from gridlane.actors.local import supervision
+from gridlane.actors.resident import residence
 from gridlane.core.errors import KernelError
 from gridlane.cuda import jit
 from gridlane.frontends.python.kernel_source import PythonSource

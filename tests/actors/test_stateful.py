@@ -25,7 +25,7 @@ from tests.waiting import until
 
 from gridlane import actors
 from gridlane.actors import ActorError, MessageDead, QueueFull, Reason, State, StateError
-from gridlane.actors.keys import key_of
+from gridlane.actors.values.keys import key_of
 
 OUTBOX = 2
 VALUES = st.one_of(st.just(-1), st.integers(0, 20), st.integers(0, 20))

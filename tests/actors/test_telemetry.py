@@ -20,10 +20,10 @@ from tests.actors.waiting import until_later
 from typer.testing import CliRunner
 
 from gridlane import actors
-from gridlane.actors.processes import start_of
+from gridlane.actors.processes.identity import start_of
+from gridlane.actors.processes.user_folder import verified_folder
 from gridlane.actors.telemetry import folder, prometheus, publishing
-from gridlane.actors.telemetry.latencies import BUCKETS, ENDS, Latency
-from gridlane.actors.user_folder import verified_folder
+from gridlane.actors.values.latencies import BUCKETS, ENDS, Latency
 
 # ---- buckets
 

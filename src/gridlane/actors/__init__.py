@@ -11,10 +11,6 @@ from typing import TYPE_CHECKING, Any
 from gridlane.core.forks import fork_waits
 
 if TYPE_CHECKING:
-    from gridlane.actors.actor import Actor as Actor
-    from gridlane.actors.actor import kernel as kernel
-    from gridlane.actors.c_programs import include_folder as include_folder
-    from gridlane.actors.dead import DeadLetter as DeadLetter
     from gridlane.actors.errors import ActorError as ActorError
     from gridlane.actors.errors import CheckpointError as CheckpointError
     from gridlane.actors.errors import MessageDead as MessageDead
@@ -25,30 +21,34 @@ if TYPE_CHECKING:
     from gridlane.actors.lattices.lattice import lattice as lattice
     from gridlane.actors.lattices.ref import LatticeRef as LatticeRef
     from gridlane.actors.layouts.from_class import array as array
-    from gridlane.actors.messages import message as message
-    from gridlane.actors.messages import state as state
-    from gridlane.actors.outside import Share as Share
-    from gridlane.actors.ref import ActorRef as ActorRef
-    from gridlane.actors.remote import RemoteRef as RemoteRef
-    from gridlane.actors.remote import connect as connect
+    from gridlane.actors.local.ref import ActorRef as ActorRef
+    from gridlane.actors.local.share import Share as Share
+    from gridlane.actors.processes.c_programs import include_folder as include_folder
+    from gridlane.actors.processes.remote import RemoteRef as RemoteRef
+    from gridlane.actors.processes.remote import connect as connect
     from gridlane.actors.runtime import Runtime as Runtime
-    from gridlane.actors.states import State as State
+    from gridlane.actors.values.actor import Actor as Actor
+    from gridlane.actors.values.actor import kernel as kernel
+    from gridlane.actors.values.dead import DeadLetter as DeadLetter
+    from gridlane.actors.values.messages import message as message
+    from gridlane.actors.values.messages import state as state
+    from gridlane.actors.values.states import State as State
 
 _MODULES = {
-    **dict.fromkeys(("Actor", "kernel"), "actor"),
-    "include_folder": "c_programs",
-    "DeadLetter": "dead",
+    **dict.fromkeys(("Actor", "kernel"), "values.actor"),
+    "include_folder": "processes.c_programs",
+    "DeadLetter": "values.dead",
     **dict.fromkeys(("ActorError", "CheckpointError", "MessageDead"), "errors"),
     **dict.fromkeys(("QueueFull", "Reason", "StateError"), "errors"),
     **dict.fromkeys(("Lattice", "lattice"), "lattices.lattice"),
     "LatticeRef": "lattices.ref",
     "array": "layouts.from_class",
-    **dict.fromkeys(("message", "state"), "messages"),
-    "Share": "outside",
-    "ActorRef": "ref",
-    **dict.fromkeys(("RemoteRef", "connect"), "remote"),
+    **dict.fromkeys(("message", "state"), "values.messages"),
+    "Share": "local.share",
+    "ActorRef": "local.ref",
+    **dict.fromkeys(("RemoteRef", "connect"), "processes.remote"),
     "Runtime": "runtime",
-    "State": "states",
+    "State": "values.states",
 }
 
 __all__ = [*_MODULES]  # pyright: ignore[reportUnsupportedDunderAll]  # the table has them

@@ -9,26 +9,21 @@ from typing import Any
 
 from gridlane.actors._engine import Actor as EngineActor
 from gridlane.actors._engine import now
-from gridlane.actors.actor import Actor
-from gridlane.actors.batches import Batches
 from gridlane.actors.checkpoint.lattices import SavedLattice
 from gridlane.actors.checkpoint.runtime_methods import Checkpoints
 from gridlane.actors.checkpoint.snapshot import SavedActor
-from gridlane.actors.cluster import MOST, Cluster, Member, check_room, has_clusters
-from gridlane.actors.dead import DeadLetter
 from gridlane.actors.device.layout import OUTPUT_BYTES
 from gridlane.actors.errors import ActorError, QueueFull, Reason
-from gridlane.actors.home import BURY_OTHERS, Home, seconds_of
-from gridlane.actors.instance import Instance
-from gridlane.actors.keys import Numbers, key_of
 from gridlane.actors.lattices.lattice import Lattice
 from gridlane.actors.lattices.ref import LatticeRef
 from gridlane.actors.lattices.runtime_methods import Lattices
-from gridlane.actors.messages import shape_of
-from gridlane.actors.options import POLICIES, Options, Restart, tiers_of
-from gridlane.actors.program import Program, device_arrays
-from gridlane.actors.ref import ActorRef
-from gridlane.actors.residence import (
+from gridlane.actors.local.batches import Batches
+from gridlane.actors.local.home import BURY_OTHERS, Home, seconds_of
+from gridlane.actors.local.instance import Instance
+from gridlane.actors.local.program import Program, device_arrays
+from gridlane.actors.local.ref import ActorRef
+from gridlane.actors.resident.cluster import MOST, Cluster, Member, check_room, has_clusters
+from gridlane.actors.resident.residence import (
     Residence,
     ResidentProgram,
     fitting_form,
@@ -36,6 +31,11 @@ from gridlane.actors.residence import (
 )
 from gridlane.actors.telemetry.publishing import publish
 from gridlane.actors.telemetry.runtime_methods import Telemetry
+from gridlane.actors.values.actor import Actor
+from gridlane.actors.values.dead import DeadLetter
+from gridlane.actors.values.keys import Numbers, key_of
+from gridlane.actors.values.messages import shape_of
+from gridlane.actors.values.options import POLICIES, Options, Restart, tiers_of
 from gridlane.core.config import config
 from gridlane.core.forks import fork_waits
 from gridlane.memory.resource import Buffer

@@ -163,7 +163,7 @@ def test_a_call_that_waits_while_the_host_is_killed(folder, killed):
         until(lambda: memory.call(0))
         os.kill(host_process, signal.SIGKILL)
 
-    from gridlane.actors.inboxes import Folder
+    from gridlane.actors.processes.inboxes import Folder
 
     with Folder() as inboxes:
         host_process = inboxes.find("host").process

@@ -14,9 +14,9 @@ from tests.waiting import until
 
 from gridlane import actors
 from gridlane.actors import ActorError, Reason
-from gridlane.actors.inboxes import Entry, own_entries
 from gridlane.actors.layouts.blocks import InboxHeader
 from gridlane.actors.layouts.shared import SharedInbox
+from gridlane.actors.processes.inboxes import Entry, own_entries
 
 FREE, CLAIMED, PUBLISHED, ABANDONED, RETURNED = range(5)
 PAYLOAD = struct.pack("<q", 7)
@@ -301,7 +301,7 @@ def test_a_runtime_ends_whatever_others_do_to_the_folder(folder):
 def test_a_lock_that_another_process_keeps(folder, ref):
     import fcntl
 
-    from gridlane.actors.inboxes import Folder
+    from gridlane.actors.processes.inboxes import Folder
 
     share = ref.share("held")
     lock = os.open(folder / "lock", os.O_RDWR)

@@ -14,9 +14,9 @@ from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 
 from gridlane.actors.errors import ActorError
-from gridlane.actors.home import Home
-from gridlane.actors.instance import Instance
-from gridlane.actors.states import State
+from gridlane.actors.local.home import Home
+from gridlane.actors.local.instance import Instance
+from gridlane.actors.values.states import State
 from gridlane.core.forks import fork_waits
 
 ENDING = (State.TERMINATING, State.TERMINATED)

@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from gridlane.actors.errors import CheckpointError
-from gridlane.actors.processes import is_left, mark_of
+from gridlane.actors.processes.identity import is_left, mark_of
 
 MAGIC = b"GLACTORS"
 VERSION = 1

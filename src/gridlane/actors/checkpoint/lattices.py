@@ -13,7 +13,7 @@ from gridlane.actors.checkpoint.snapshot import SavedArray
 from gridlane.actors.errors import CheckpointError
 from gridlane.actors.lattices.lattice import Lattice
 from gridlane.actors.lattices.ref import LatticeRef
-from gridlane.actors.states import State
+from gridlane.actors.values.states import State
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
 
 Number = tuple[str, Any]

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from gridlane.actors.channels import Channels
 from gridlane.actors.checkpoint.snapshot import SavedActor, SavedQueues
-from gridlane.actors.dead import DeadLetter
 from gridlane.actors.device.layout import REPLY
-from gridlane.actors.instance import Instance
+from gridlane.actors.local.instance import Instance
+from gridlane.actors.resident.channels import Channels
+from gridlane.actors.values.dead import DeadLetter
 
 _OUTPUT = struct.Struct("<IIQQII")
 """``gl_output`` of engine/layout.h: kind, message, type, key, bytes of the payload, 0."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from gridlane.actors.actor import Actor
 from gridlane.actors.checkpoint import dtypes, residents
 from gridlane.actors.checkpoint.classes import difference
 from gridlane.actors.checkpoint.lattices import (
@@ -16,12 +15,13 @@ from gridlane.actors.checkpoint.lattices import (
 )
 from gridlane.actors.checkpoint.snapshot import COUNTERS, SavedActor, SavedArray, Snapshot
 from gridlane.actors.errors import ActorError, CheckpointError, Reason
-from gridlane.actors.home import Home
-from gridlane.actors.instance import Instance
 from gridlane.actors.lattices.lattice import Lattice
 from gridlane.actors.lattices.ref import LatticeRef
-from gridlane.actors.messages import Shape, shape_of
-from gridlane.actors.states import State
+from gridlane.actors.local.home import Home
+from gridlane.actors.local.instance import Instance
+from gridlane.actors.values.actor import Actor
+from gridlane.actors.values.messages import Shape, shape_of
+from gridlane.actors.values.states import State
 from gridlane.core.forks import fork_waits
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
 from gridlane.launch import geometry
@@ -193,7 +193,7 @@ def _go_on(home: Home, instance: Instance) -> None:
 
 
 def _reason_of(letter: bytes) -> int:
-    from gridlane.actors.dead import read_dead
+    from gridlane.actors.values.dead import read_dead
 
     return int(read_dead(0, letter).reason)
 

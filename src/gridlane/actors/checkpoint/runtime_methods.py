@@ -6,17 +6,17 @@ import os
 from collections.abc import Iterable
 from typing import Any, Protocol, Self
 
-from gridlane.actors.actor import Actor
 from gridlane.actors.checkpoint.lattices import SavedLattice
 from gridlane.actors.checkpoint.saving import put_back, read, save
 from gridlane.actors.checkpoint.snapshot import SavedActor
 from gridlane.actors.checkpoint.table import WRONG
 from gridlane.actors.errors import CheckpointError
-from gridlane.actors.home import Home
-from gridlane.actors.instance import Instance
-from gridlane.actors.keys import Numbers
 from gridlane.actors.lattices.lattice import Lattice
 from gridlane.actors.lattices.ref import LatticeRef
+from gridlane.actors.local.home import Home
+from gridlane.actors.local.instance import Instance
+from gridlane.actors.values.actor import Actor
+from gridlane.actors.values.keys import Numbers
 
 
 class Checkpoints(Protocol):

@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from gridlane.actors.actor import Actor
 from gridlane.actors.checkpoint.cut import cut
 from gridlane.actors.checkpoint.file import read_file, write_file
 from gridlane.actors.checkpoint.restore import Given, put_back
 from gridlane.actors.checkpoint.snapshot import Snapshot
 from gridlane.actors.checkpoint.table import read_table, write_table
 from gridlane.actors.checkpoint.take import take
-from gridlane.actors.home import Home
-from gridlane.actors.keys import Numbers
 from gridlane.actors.lattices.lattice import Lattice
+from gridlane.actors.local.home import Home
+from gridlane.actors.values.actor import Actor
+from gridlane.actors.values.keys import Numbers
 
 __all__ = ["put_back", "read", "save"]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gridlane.actors.layouts.schema import Layout
-from gridlane.actors.options import Options
+from gridlane.actors.values.options import Options
 
 COUNTERS = ("received", "answered", "failed", "dead", "heartbeat", "epoch")
 """The fields of a control block that continue after a restore."""

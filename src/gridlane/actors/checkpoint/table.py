@@ -22,9 +22,9 @@ from gridlane.actors.checkpoint.snapshot import (
     Snapshot,
 )
 from gridlane.actors.errors import CheckpointError
-from gridlane.actors.messages import TIERS
-from gridlane.actors.options import Options
-from gridlane.actors.states import State
+from gridlane.actors.values.messages import TIERS
+from gridlane.actors.values.options import Options
+from gridlane.actors.values.states import State
 from gridlane.core.errors import TypingError
 
 LIFECYCLES = [

@@ -15,12 +15,12 @@ from gridlane.actors.checkpoint.snapshot import (
     Snapshot,
 )
 from gridlane.actors.errors import ActorError
-from gridlane.actors.home import Home
-from gridlane.actors.instance import Instance
 from gridlane.actors.layouts.blocks import MessageHeader
 from gridlane.actors.layouts.schema import Layout
-from gridlane.actors.messages import Shape
-from gridlane.actors.states import State
+from gridlane.actors.local.home import Home
+from gridlane.actors.local.instance import Instance
+from gridlane.actors.values.messages import Shape
+from gridlane.actors.values.states import State
 from gridlane.memory.resource import Buffer
 
 _LENGTH = MessageHeader["payload_bytes"]

@@ -6,7 +6,8 @@ from collections import namedtuple
 from typing import Any, NamedTuple
 
 from gridlane.actors.device.layout import EMITTED, PUBLISH, REPLY, SEND
-from gridlane.actors.keys import key_of
+from gridlane.actors.values.keys import key_of
+from gridlane.actors.values.messages import next_tier
 from gridlane.core.argtypes import RecordType
 from gridlane.cuda import atomic, jit, uint64
 from gridlane.frontends.python.device_function import ConstantFunction
@@ -106,10 +107,3 @@ def context_class(rules: Rules) -> Any:
     for method in (reply, send, send_to, publish):
         setattr(context_type, method.__name__, jit(device=True)(method))
     return context_type
-
-
-def next_tier(size: int) -> int:
-    """The smallest tier that holds a payload."""
-    from gridlane.actors.messages import TIERS
-
-    return next((tier for tier in TIERS if tier >= size), TIERS[-1])

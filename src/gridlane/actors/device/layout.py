@@ -21,6 +21,9 @@ REPLY, SEND, PUBLISH = 1, 2, 3
 HEADER_BYTES = MessageHeader.size
 OUTPUT_BYTES = 32
 
+EMPTY = np.dtype([("nothing", np.int32)])
+"""The state of an actor that has none."""
+
 
 def slot_dtype(payload: np.dtype, tier: int) -> np.dtype:
     """A slot of an inbox, as a handler sees it: the time of its message, and the payload."""

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gridlane.actors.actor import annotation_of, place_of, shape_at
 from gridlane.actors.lattices.reads import Reads, has_neighbours, reads_of
-from gridlane.actors.messages import Shape
+from gridlane.actors.values.actor import annotation_of, place_of, shape_at
+from gridlane.actors.values.messages import Shape
 from gridlane.core.argtypes import ScalarType
 from gridlane.core.errors import TypingError
 from gridlane.core.signatures import signature_of

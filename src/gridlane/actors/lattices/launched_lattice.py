@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gridlane.actors.device.using import using
 from gridlane.actors.errors import ActorError, StateError
 from gridlane.actors.lattices.lattice import Lattice
 from gridlane.actors.lattices.memory import Memory
@@ -18,8 +19,7 @@ from gridlane.actors.lattices.space import Space
 from gridlane.actors.lattices.stepping import Stepping
 from gridlane.actors.lattices.stopper import Stopper
 from gridlane.actors.lattices.watch import Watch
-from gridlane.actors.states import State, after
-from gridlane.actors.using import using
+from gridlane.actors.values.states import State, after
 from gridlane.core.errors import ArgumentError, LaunchError
 from gridlane.core.forks import fork_waits
 from gridlane.cuda.arrays.devicearray import DeviceNDArray

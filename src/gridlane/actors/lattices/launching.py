@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from gridlane.actors.device.using import using
 from gridlane.actors.lattices.lattice import Lattice
 from gridlane.actors.lattices.ref import LatticeRef
 from gridlane.actors.lattices.resident import Resident
 from gridlane.actors.lattices.space import Space, Triple, space_of
-from gridlane.actors.using import using
 from gridlane.core.errors import ArgumentError, LaunchError
 from gridlane.launch.grid_parts import holds_whole_grids
 

@@ -11,7 +11,7 @@ from gridlane import cuda
 from gridlane.actors.lattices.lattice import Lattice
 from gridlane.actors.layouts.blocks import ControlBlock
 from gridlane.actors.layouts.python import dtype as numpy_dtype
-from gridlane.actors.states import State
+from gridlane.actors.values.states import State
 
 GOAL, POSTED, WISH = range(3)
 """Words of the orders: the step to reach, messages so far, whether to leave there."""

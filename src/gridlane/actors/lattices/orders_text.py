@@ -16,8 +16,8 @@ from gridlane.actors.lattices.orders import (
     STEP,
     WISH,
 )
-from gridlane.actors.messages import shape_of
-from gridlane.actors.states import State
+from gridlane.actors.values.messages import shape_of
+from gridlane.actors.values.states import State
 from gridlane.core.generated_text import indented
 
 LINGER = 4000

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from gridlane.actors.device.using import using
 from gridlane.actors.errors import ActorError, StateError
 from gridlane.actors.lattices.launched_lattice import Running
-from gridlane.actors.lattices.register import Register
 from gridlane.actors.lattices.resident import Resident
-from gridlane.actors.states import State
-from gridlane.actors.using import using
+from gridlane.actors.local.register import Register
+from gridlane.actors.values.states import State
 from gridlane.core.forks import fork_waits
 
 

@@ -21,7 +21,7 @@ from gridlane.actors.lattices.space import Space, Triple
 from gridlane.actors.lattices.tiles import Tiles, best_tiles
 from gridlane.actors.lattices.watch import Watch
 from gridlane.actors.layouts.python import dtype as numpy_dtype
-from gridlane.actors.messages import shape_of
+from gridlane.actors.values.messages import shape_of
 from gridlane.core.errors import LaunchError
 from gridlane.cuda import int64, jit, uint32, uint64
 from gridlane.frontends.python.volatile_stubs import (

@@ -6,14 +6,14 @@ import itertools
 from typing import TYPE_CHECKING, Any
 
 from gridlane.actors.errors import ActorError
-from gridlane.actors.keys import Numbers
 from gridlane.actors.lattices.lattice import Lattice
 from gridlane.actors.lattices.launching import launch_lattice
 from gridlane.actors.lattices.ref import LatticeRef, end_lattices
+from gridlane.actors.values.keys import Numbers
 from gridlane.core.forks import fork_waits
 
 if TYPE_CHECKING:
-    from gridlane.actors.home import Home
+    from gridlane.actors.local.home import Home
 
 
 class Lattices:

@@ -14,8 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from gridlane.actors.processes import start_of
-from gridlane.actors.user_folder import verified_folder
+from gridlane.actors.processes.identity import start_of
+from gridlane.actors.processes.user_folder import verified_folder
 
 VERSION = 1
 

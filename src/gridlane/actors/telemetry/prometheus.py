@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from gridlane.actors.errors import ActorError
-from gridlane.actors.home import Home
 from gridlane.actors.layouts.blocks import Latencies
-from gridlane.actors.telemetry.latencies import ENDS, NAMES, Latency, read_latencies
+from gridlane.actors.local.home import Home
+from gridlane.actors.values.latencies import ENDS, NAMES, Latency, read_latencies
 
 COUNTERS = {
     "received": "Messages that the actor has handled.",

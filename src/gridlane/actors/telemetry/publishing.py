@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from gridlane.actors._engine import Engine
-from gridlane.actors.home import Home
 from gridlane.actors.lattices.ref import LatticeRef
-from gridlane.actors.processes import start_of
+from gridlane.actors.local.home import Home
+from gridlane.actors.processes.identity import start_of
+from gridlane.actors.processes.user_folder import verified_folder
 from gridlane.actors.telemetry.folder import VERSION, write_facts
-from gridlane.actors.telemetry.latencies import NAMES, read_latencies
-from gridlane.actors.user_folder import verified_folder
+from gridlane.actors.values.latencies import NAMES, read_latencies
 
 INTERVAL = 0.25
 """Seconds between two publications; more where one takes long."""

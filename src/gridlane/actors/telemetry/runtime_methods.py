@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from gridlane.actors.home import Home
+from gridlane.actors.local.home import Home
 from gridlane.actors.telemetry.prometheus import text_of
 from gridlane.actors.telemetry.tracing import EVENTS, Tracing
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gridlane.actors.errors import ActorError, Reason
-from gridlane.actors.home import Home
+from gridlane.actors.local.home import Home
 
 POST, HANDLE, ANSWER, DEAD = 1, 2, 3, 4
 """Kinds of events, as engine/telemetry.h has them."""

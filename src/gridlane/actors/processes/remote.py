@@ -16,11 +16,17 @@ import numpy as np
 
 from gridlane.actors._engine import Peer
 from gridlane.actors.errors import ActorError, MessageDead, QueueFull, Reason
-from gridlane.actors.inboxes import Entry, Folder, own_space, require_shared_memory, verify_own
 from gridlane.actors.layouts.blocks import InboxHeader
 from gridlane.actors.layouts.python import dtype
 from gridlane.actors.layouts.shared import MAGIC, SharedInbox
-from gridlane.actors.messages import Shape, shape_of
+from gridlane.actors.processes.inboxes import (
+    Entry,
+    Folder,
+    own_space,
+    require_shared_memory,
+    verify_own,
+)
+from gridlane.actors.values.messages import Shape, shape_of
 from gridlane.core.errors import TypingError
 from gridlane.core.forks import fork_waits
 

@@ -6,14 +6,14 @@ import itertools
 import threading
 
 from gridlane.actors._engine import Engine
-from gridlane.actors.actor import Actor
-from gridlane.actors.channels import Channels
-from gridlane.actors.cycles import Cycles
 from gridlane.actors.errors import ActorError
-from gridlane.actors.instance import Instance
-from gridlane.actors.keys import key_of
-from gridlane.actors.messages import Shape
-from gridlane.actors.topics import matches, verify_topic
+from gridlane.actors.local.instance import Instance
+from gridlane.actors.resident.channels import Channels
+from gridlane.actors.resident.cycles import Cycles
+from gridlane.actors.values.actor import Actor
+from gridlane.actors.values.keys import key_of
+from gridlane.actors.values.messages import Shape
+from gridlane.actors.values.topics import matches, verify_topic
 from gridlane.core.errors import NameLookupError, TypingError
 from gridlane.core.forks import fork_waits
 

@@ -12,4 +12,4 @@ def include_folder() -> str:
     >>> (Path(include_folder()) / "gridlane_actors.h").exists()
     True
     """
-    return str(Path(__file__).with_name("engine"))
+    return str(Path(__file__).parents[1] / "engine")

@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 
 from gridlane.actors._engine import Actor as EngineActor
-from gridlane.actors.channels import BRIEF
 from gridlane.actors.device import wire
 from gridlane.actors.errors import ActorError
 from gridlane.actors.layouts.blocks import InboxHeader
 from gridlane.actors.layouts.python import dtype
-from gridlane.actors.residence import PATIENCE, SHARED, Residence, ResidentProgram
+from gridlane.actors.resident.channels import BRIEF
+from gridlane.actors.resident.residence import PATIENCE, SHARED, Residence, ResidentProgram
 from gridlane.core.device_errors import NOT_PERMITTED, KernelStop, fail
 from gridlane.core.errors import LaunchError
 from gridlane.core.forks import fork_waits

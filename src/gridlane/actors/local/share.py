@@ -11,7 +11,8 @@ from typing import Any
 
 from gridlane.actors._engine import Gate
 from gridlane.actors.errors import ActorError
-from gridlane.actors.inboxes import (
+from gridlane.actors.local.instance import Instance
+from gridlane.actors.processes.inboxes import (
     Entry,
     Folder,
     own_entries,
@@ -19,7 +20,6 @@ from gridlane.actors.inboxes import (
     require_shared_memory,
     verify_name,
 )
-from gridlane.actors.instance import Instance
 
 SPINS = 200
 """Polls of the reader before it sleeps: some microseconds."""

@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 
 from gridlane.actors._engine import Actor as EngineActor
-from gridlane.actors.actor import Actor
-from gridlane.actors.channels import TABLE_BYTES, Channel, Table, shut_keys
 from gridlane.actors.device import wire
 from gridlane.actors.device.cancellation import HeedingSource
 from gridlane.actors.device.context import Rules, context_class
+from gridlane.actors.device.layout import EMPTY
 from gridlane.actors.device.resident import Form, resident_of
 from gridlane.actors.errors import ActorError
 from gridlane.actors.layouts.blocks import Latencies
-from gridlane.actors.program import EMPTY
+from gridlane.actors.resident.channels import TABLE_BYTES, Channel, Table, shut_keys
+from gridlane.actors.values.actor import Actor
 from gridlane.core import numpy_types
 from gridlane.core.argtypes import ArgType, ArrayType, TupleType
 from gridlane.core.compact import Variant

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from gridlane.actors.actor import Actor
-from gridlane.actors.device.context import next_tier
-from gridlane.actors.messages import TIERS
-from gridlane.actors.numbers import verify
+from gridlane.actors.values.actor import Actor
+from gridlane.actors.values.messages import TIERS, next_tier
+from gridlane.actors.values.numbers import verify
 from gridlane.core.errors import TypingError
 
 Restart = Literal["never", "fresh", "checkpoint"]

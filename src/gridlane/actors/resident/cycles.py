@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from gridlane.actors.channels import Channels
+from gridlane.actors.resident.channels import Channels
 
 PATIENCE = 0.2
 """Seconds without a message taken or sent, after which an actor may be waiting for room."""

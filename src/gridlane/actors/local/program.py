@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from gridlane.actors.actor import Actor
 from gridlane.actors.device import layout
 from gridlane.actors.device.context import Rules, context_class
 from gridlane.actors.device.step import step_of
-from gridlane.actors.using import using
+from gridlane.actors.device.using import using
+from gridlane.actors.values.actor import Actor
 from gridlane.core import argtypes, numpy_types
 from gridlane.core.argtypes import ArgType, ArrayType, TupleType
 from gridlane.core.errors import ArgumentError, LaunchError
@@ -18,9 +18,6 @@ from gridlane.cuda.arrays.devicearray import DeviceNDArray
 from gridlane.frontends.python.kernel_source import PythonSource
 from gridlane.launch.kernel import Kernel
 from gridlane.launch.plan import Plan
-
-EMPTY = np.dtype([("nothing", np.int32)])
-"""The state of an actor that has none."""
 
 
 class Program:
@@ -56,8 +53,8 @@ class Program:
         self.actor = actor
         self.slot_bytes = layout.HEADER_BYTES + tier
         self.output = layout.output_dtype(out_tier)
-        self.state = EMPTY if actor.state is None else actor.state.record.numpy
-        record = numpy_types.from_numpy(EMPTY) if actor.state is None else actor.state.record
+        self.state = layout.EMPTY if actor.state is None else actor.state.record.numpy
+        record = numpy_types.from_numpy(layout.EMPTY) if actor.state is None else actor.state.record
         replies = None if actor.replies is None else actor.replies.record
         context = context_class(Rules(replies, out_tier, emits, actor.threads))
         function = step_of(actor.handler, context, actor.threads, emits)

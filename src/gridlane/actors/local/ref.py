@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 
 from gridlane.actors._engine import TO_OUTBOX, Caller
-from gridlane.actors.actor import Actor
 from gridlane.actors.errors import ActorError, MessageDead, QueueFull, Reason, StateError
-from gridlane.actors.home import BURY_FULL, FOREVER, Home, deadline_of, seconds_of
-from gridlane.actors.instance import Instance
 from gridlane.actors.layouts.blocks import MessageHeader
-from gridlane.actors.messages import Shape
-from gridlane.actors.numbers import verify
-from gridlane.actors.states import State
-from gridlane.actors.telemetry.latencies import Latency, read_latencies
+from gridlane.actors.local.home import BURY_FULL, FOREVER, Home, deadline_of, seconds_of
+from gridlane.actors.local.instance import Instance
+from gridlane.actors.values.actor import Actor
+from gridlane.actors.values.latencies import Latency, read_latencies
+from gridlane.actors.values.messages import Shape
+from gridlane.actors.values.numbers import verify
+from gridlane.actors.values.states import State
 
 if TYPE_CHECKING:
-    from gridlane.actors.outside import Share
+    from gridlane.actors.local.share import Share
 
 OnFull = Literal["block", "dead", "raise"]
 
@@ -344,7 +344,7 @@ class ActorRef(Caller):
             ActorError: there is an inbox of the name, or processes cannot share memory here.
             ValueError: it is no name, or a number is out of its range.
         """
-        from gridlane.actors.outside import share
+        from gridlane.actors.local.share import share
 
         verify(capacity=capacity)
         self._home.require_open()

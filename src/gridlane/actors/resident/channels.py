@@ -17,9 +17,9 @@ import numpy as np
 
 from gridlane.actors.device import wire
 from gridlane.actors.errors import ActorError, Reason
-from gridlane.actors.keys import key_of
 from gridlane.actors.layouts.blocks import ROUTES, InboxHeader, RoutingTable
 from gridlane.actors.layouts.python import dtype
+from gridlane.actors.values.keys import key_of
 from gridlane.core.errors import DeviceError
 from gridlane.memory.resource import Buffer
 

@@ -14,7 +14,7 @@ from gridlane.actors.layouts.class_lines import line_of
 from gridlane.actors.layouts.from_class import from_class
 from gridlane.actors.layouts.python import dtype as numpy_dtype
 from gridlane.actors.layouts.schema import Layout
-from gridlane.actors.packing import CODES, writer_of
+from gridlane.actors.values.packing import CODES, writer_of
 from gridlane.core import numpy_types
 from gridlane.core.argtypes import RecordType, ScalarType
 from gridlane.core.errors import TypingError
@@ -23,6 +23,11 @@ T = TypeVar("T", bound=type)
 
 TIERS = (256, 1024, 4096, 16384)
 """The sizes of payloads in the slots of a queue, in bytes."""
+
+
+def next_tier(size: int) -> int:
+    """The smallest tier that holds a payload."""
+    return next((tier for tier in TIERS if tier >= size), TIERS[-1])
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,15 +11,15 @@ import numpy as np
 
 from gridlane.actors._engine import Actor as EngineActor
 from gridlane.actors._engine import Engine, Handle
-from gridlane.actors.actor import Actor
-from gridlane.actors.batches import Batches, host_bytes
-from gridlane.actors.control import Control
 from gridlane.actors.device.layout import HANDLED
 from gridlane.actors.errors import ActorError, Reason
-from gridlane.actors.options import Options
-from gridlane.actors.program import Program
-from gridlane.actors.residence import Residence, ResidentProgram, end_residence
-from gridlane.actors.states import ACCEPTS, PHASES, State, after
+from gridlane.actors.local.batches import Batches, host_bytes
+from gridlane.actors.local.control import Control
+from gridlane.actors.local.program import Program
+from gridlane.actors.resident.residence import Residence, ResidentProgram, end_residence
+from gridlane.actors.values.actor import Actor
+from gridlane.actors.values.options import Options
+from gridlane.actors.values.states import ACCEPTS, PHASES, State, after
 from gridlane.core.forks import fork_waits
 from gridlane.memory.resource import Buffer
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gridlane.actors.device import layout
-from gridlane.actors.program import Program
+from gridlane.actors.local.program import Program
 from gridlane.memory.resource import Buffer
 
 

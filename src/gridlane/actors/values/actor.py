@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from gridlane.actors.messages import Shape, shape_of
-from gridlane.actors.uses import Use, uses_of
+from gridlane.actors.values.messages import Shape, shape_of
+from gridlane.actors.values.uses import Use, uses_of
 from gridlane.core.errors import TypingError
 from gridlane.core.signatures import signature_of
 from gridlane.core.source import Loc

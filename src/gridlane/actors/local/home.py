@@ -13,15 +13,15 @@ from typing import Any
 
 from gridlane.actors._engine import TO_OUTBOX, Engine, now
 from gridlane.actors._engine import Actor as EngineActor
-from gridlane.actors.dead import DeadLetter, read_dead
-from gridlane.actors.directory import Directory
-from gridlane.actors.engines import live_homes, new_engine
 from gridlane.actors.errors import ActorError, Reason, StateError
-from gridlane.actors.inboxes import remove_left_inboxes
-from gridlane.actors.instance import Instance
-from gridlane.actors.lattices.register import Register
-from gridlane.actors.residence import refusal
-from gridlane.actors.supervision import TICK, Supervisor
+from gridlane.actors.local.directory import Directory
+from gridlane.actors.local.engines import live_homes, new_engine
+from gridlane.actors.local.instance import Instance
+from gridlane.actors.local.register import Register
+from gridlane.actors.local.supervision import TICK, Supervisor
+from gridlane.actors.processes.inboxes import remove_left_inboxes
+from gridlane.actors.resident.residence import refusal
+from gridlane.actors.values.dead import DeadLetter, read_dead
 from gridlane.core.forks import fork_waits
 from gridlane.core.processors import available_processors
 from gridlane.launch.devices import get_device

@@ -23,7 +23,7 @@ from importlib import import_module
 from typing import Any
 
 from gridlane.actors.errors import ActorError
-from gridlane.actors.user_folder import user_folder, verified_folder
+from gridlane.actors.processes.user_folder import user_folder, verified_folder
 from gridlane.core.forks import fork_waits
 
 SUFFIX = ".inbox"

@@ -8,10 +8,10 @@ from typing import Any
 
 from gridlane.actors._engine import Engine
 from gridlane.actors.device.cancellation import GAVE_UP
-from gridlane.actors.directory import Directory
 from gridlane.actors.errors import ActorError, Reason
-from gridlane.actors.instance import Instance
-from gridlane.actors.residence import PATIENCE, Residence
+from gridlane.actors.local.directory import Directory
+from gridlane.actors.local.instance import Instance
+from gridlane.actors.resident.residence import PATIENCE, Residence
 from gridlane.core.cpu_abi import STOPPED
 from gridlane.core.device_errors import KernelStop
 from gridlane.core.errors import DeviceError

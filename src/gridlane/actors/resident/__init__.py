@@ -1,0 +1,1 @@
+"""Kernels that do not end: their memory beside the host, their channels and clusters."""

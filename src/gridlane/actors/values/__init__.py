@@ -1,0 +1,1 @@
+"""What users declare of actors: messages, states, handlers, options, names and topics."""
