@@ -170,6 +170,18 @@ class Plan:
             ValueError: the code is not for launches like this one; see ``suits``.
             KernelError: the kernel stopped itself, if the stream's work is done on return.
         """
+        self.repeating(grid, params, shared, stream, keep)()
+
+    def repeating(
+        self,
+        grid: Dim3,
+        params: bytes,
+        shared: int = 0,
+        stream: Stream | None = None,
+        keep: Any = None,
+    ) -> Callable[[], None]:
+        """A function that appends one and the same launch at each call; it is verified here, once.
+        Arguments and errors are those of ``launch``."""
         stream, artifact = stream or self.device.default_stream, self.kernel.artifact
         grid = dim3(grid, "grid")
         if not isinstance(shared, int):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -190,9 +202,14 @@ class Plan:
             if wanted.buffers != self.variant.buffers:
                 message = f"the code is for arrays in the buffers {self.variant.buffers or 'first'}"
             raise ValueError(f"{artifact.name}: {message}; launch the plan of Kernel.fitting")
-        if trace.enabled():
-            self.tell(artifact.name, grid, shared)
-        stream.launch(self.kernel, params, *grid, shared, keep)
+        kernel, append, (x, y, z) = self.kernel, stream.launch, grid
+
+        def launch() -> None:
+            if trace.enabled():
+                self.tell(artifact.name, grid, shared)
+            append(kernel, params, x, y, z, shared, keep)
+
+        return launch
 
     def tell(self, name: str, grid: Dim3, shared: int, copies: int = 0) -> None:
         """Report a launch: its kernel, its device, its code, and where that differs from the

@@ -5,16 +5,17 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-import numpy as np
-
 from gridlane.actors.device import layout
 from gridlane.actors.local.program import Program
 from gridlane.memory.resource import Buffer
 
+INFO_BYTES = layout.INFO_WORDS * 4
+"""Bytes of ``info``."""
 
-def host_bytes(address: int, size: int) -> np.ndarray:
-    """Memory of the engine as bytes; valid as long as its actor."""
-    return np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address))
+
+def host_bytes(address: int, size: int) -> memoryview:
+    """Memory of the engine; valid as long as its actor."""
+    return memoryview((ctypes.c_uint8 * size).from_address(address)).cast("B")
 
 
 class Batches:
@@ -41,19 +42,23 @@ class Batches:
     ) -> None:
         info, slots, output = places
         size, out_size = program.slot_bytes, program.output.itemsize
-        self._program, self._device = program, device
-        self._info = host_bytes(info, layout.INFO_WORDS * 4).view(np.int32)
-        self._slots = host_bytes(slots, capacity * size).reshape(capacity, size)
-        self._outputs = host_bytes(output, outputs * out_size).reshape(outputs, out_size)
-        self._buffers = [
-            device.allocate(nbytes)
-            for nbytes in (layout.INFO_WORDS * 4, batch * size, outputs * out_size)
+        self._stream = device.default_stream
+        self._info = host_bytes(info, INFO_BYTES).cast("i")
+        self._slots = host_bytes(slots, capacity * size)
+        self._outputs = host_bytes(output, outputs * out_size)
+        self._ahead, self._back = memoryview(bytearray(INFO_BYTES)), bytearray(INFO_BYTES)
+        buffers = [
+            device.allocate(nbytes) for nbytes in (INFO_BYTES, batch * size, outputs * out_size)
         ]
-        info_there, slots_there, outputs_there = self._buffers
-        self._params = program.pack(
+        info_there, slots_there, outputs_there = buffers
+        self._there = [each.address for each in buffers]
+        params = program.pack(
             info_there, (slots_there, batch), (outputs_there, outputs), state, arrays
         )
-        self._capacity, self._keep = capacity, (state, arrays)
+        self._launch = program.plan.repeating(
+            (1, 1, 1), params, 0, self._stream, (buffers, state, arrays)
+        )
+        self._capacity, self._slot_bytes, self._output_bytes = capacity, size, out_size
 
     def run(self) -> None:
         """Run the batch that ``info`` describes, and write its outputs to the engine's memory.
@@ -61,28 +66,27 @@ class Batches:
         Raises:
             KernelError: the handler raised it; ``info`` has the index of the message.
         """
-        info_there, slots_there, outputs_there = self._buffers
-        info, stream = self._info, self._device.default_stream
-        first, count = int(info[layout.FIRST]), int(info[layout.COUNT])
-        numbers = np.arange(first, first + count) & (self._capacity - 1)
-        ahead = np.zeros(layout.INFO_WORDS, np.int32)
-        ahead[layout.COUNT] = count
-        stream.write(info_there.address, _bytes(ahead))
-        stream.write(slots_there.address, _bytes(self._slots[numbers]))
-        plan = self._program.plan
+        info_there, slots_there, outputs_there = self._there
+        info, slots, size, stream = self._info, self._slots, self._slot_bytes, self._stream
+        first, count = info[layout.FIRST] & (self._capacity - 1), info[layout.COUNT]
+        beyond = first + count - self._capacity
+        self._ahead.cast("i")[layout.COUNT] = count
+        stream.write(info_there, self._ahead)
+        stream.write(slots_there, slots[first * size : (first + count) * size])
+        if beyond > 0:  # the batch wraps around
+            stream.write(slots_there + (count - beyond) * size, slots[: beyond * size])
         try:
-            plan.launch((1, 1, 1), self._params, 0, stream, self._keep)
+            self._launch()
             stream.synchronize()
         finally:
-            back = np.zeros(layout.INFO_WORDS, np.int32)
-            stream.read(_bytes(back), info_there.address)
-            info[layout.HANDLED] = back[layout.HANDLED]
-            emitted = min(int(back[layout.EMITTED]), len(self._outputs))
-            info[layout.EMITTED] = emitted
-            if emitted:
-                stream.read(_bytes(self._outputs[:emitted]), outputs_there.address)
+            self._read_back(info_there, outputs_there)
 
-
-def _bytes(array: Any) -> memoryview:
-    flat: Any = np.ascontiguousarray(array).view(np.uint8).reshape(-1)
-    return memoryview(flat)
+    def _read_back(self, info_there: int, outputs_there: int) -> None:
+        """Read how many messages the step has handled, and its outputs."""
+        self._stream.read(memoryview(self._back), info_there)
+        back = memoryview(self._back).cast("i")
+        size = self._output_bytes
+        emitted = min(back[layout.EMITTED], len(self._outputs) // size)
+        self._info[layout.HANDLED], self._info[layout.EMITTED] = back[layout.HANDLED], emitted
+        if emitted:
+            self._stream.read(self._outputs[: emitted * size], outputs_there)

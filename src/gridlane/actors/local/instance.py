@@ -7,13 +7,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from gridlane.actors._engine import Actor as EngineActor
 from gridlane.actors._engine import Engine, Handle
 from gridlane.actors.device.layout import HANDLED
 from gridlane.actors.errors import ActorError, Reason
-from gridlane.actors.local.batches import Batches, host_bytes
+from gridlane.actors.local.batches import INFO_BYTES, Batches, host_bytes
 from gridlane.actors.local.control import Control
 from gridlane.actors.local.program import Program
 from gridlane.actors.resident.residence import Residence, ResidentProgram, end_residence
@@ -234,7 +232,7 @@ class Instance:
 
     def handled(self) -> int:
         """The number of handled messages of its step, as far as the host can see."""
-        return int(host_bytes(self.there.places[0], 64).view(np.int32)[HANDLED])
+        return host_bytes(self.there.places[0], INFO_BYTES).cast("i")[HANDLED]
 
     def metrics(self) -> dict[str, int]:
         """Counters and lengths; see ``ActorRef.metrics``."""
