@@ -55,6 +55,54 @@ def test_a_plain_method_is_refused():
         module_of(kernel, np.zeros(1))
 
 
+class Strict(Counter):
+    """A namedtuple whose own ``_replace`` is no device function."""
+
+    def _replace(self, **fields):
+        raise AssertionError
+
+
+def test_replace_changes_fields():
+    def kernel(out, values, step):
+        counter = Counter(values, step)
+        other = counter._replace(step=counter.step + 4)
+        out[0] = other.add(2)
+        out[1], out[2] = counter.step, other._replace().step
+
+    assert returned(kernel, np.zeros(1), 3, count=3).tolist() == [14, 3, 7]
+    assert Counter(None, 3)._replace(step=7).step == 7
+
+
+def test_replace_in_a_loop():
+    def kernel(out, n):
+        counter = Counter(0, 1)
+        for i in range(n):
+            counter = counter._replace(values=counter.values + i)
+        out[0] = counter.values
+
+    assert returned(kernel, 5) == 10
+
+
+def test_replace_takes_fields_by_keywords():
+    def other(out):
+        out[0] = Counter(1, 2)._replace(other=1).step
+
+    def unnamed(out):
+        out[0] = Counter(1, 2)._replace(1).step
+
+    for kernel in (other, unnamed):
+        with pytest.raises(TypingError, match="takes the fields values, step by keywords"):
+            module_of(kernel, np.zeros(1))
+
+
+def test_a_replace_of_the_program_is_refused():
+    def kernel(out):
+        out[0] = Strict(1, 2)._replace(step=3).step
+
+    with pytest.raises(TypingError, match="no attribute _replace"):
+        module_of(kernel, np.zeros(1))
+
+
 def test_the_key_has_the_methods():
     """A kernel that calls a method by the name of a local variable depends on its text."""
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Callable
 from types import ModuleType
+from typing import Any
 
 from gridlane.core import argtypes
 from gridlane.core.dtypes import i64
@@ -89,6 +91,8 @@ def attribute(t: Translator, base: Operand, name: str) -> Operand:
         method = method_of(t, base, name)
         if method is not None:
             return method
+        if name == "_replace" and _has_own_replace(base.cls):
+            return BoundMethod(base, name)
     if isinstance(base, EnumVariable | EnumMember):
         operand = enums.attribute(t, base, name)
         if operand is not None:
@@ -132,6 +136,12 @@ def method_of(t: Translator, base: TupleOperand, name: str) -> BoundMethod | Non
         return None
     attribute = t.unit.around.attribute(base.cls, name)
     return None if device_function_of(attribute) is None else BoundMethod(base, name)
+
+
+def _has_own_replace(cls: Any) -> bool:
+    """Whether a class is a namedtuple, and ``_replace`` is not a method of the program."""
+    code = getattr(getattr(cls, "_replace", None), "__code__", None)
+    return code is not None and code.co_filename == namedtuple.__code__.co_filename
 
 
 def record_place_of_array(t: Translator, base: ArrayView, name: str) -> Place:

@@ -58,6 +58,8 @@ def call(
         device = _method(t, function)
         if device is not None:
             return call_device(t, device, [function.receiver, *arguments], keywords)
+        if function.name == "_replace":
+            return _replaced(t, receiver, arguments, keywords)
         return call_method(t, function, *_values(t, arguments, keywords))
     if isinstance(function, LocalFunction):
         return _call_local(t, function, arguments, keywords)
@@ -206,6 +208,17 @@ def _make_namedtuple(
     if len(arguments) + len(keywords) != len(cls._fields) or set(given) != set(cls._fields):
         raise t.fail(TypingError, f"{cls.__name__} takes ({', '.join(cls._fields)})")
     return TupleOperand(tuple([given[name] for name in cls._fields]), cls._fields, cls)
+
+
+def _replaced(
+    t: Translator, receiver: Any, arguments: list[Operand], keywords: dict[str, Operand]
+) -> TupleOperand:
+    """``receiver._replace(**keywords)`` of a namedtuple."""
+    fields: tuple[str, ...] = receiver.fields
+    if arguments or not keywords.keys() <= {*fields}:
+        raise t.fail(TypingError, f"_replace() takes the fields {', '.join(fields)} by keywords")
+    values = dict(zip(fields, receiver.items, strict=True)) | keywords
+    return TupleOperand(tuple(values.values()), fields, receiver.cls)
 
 
 # Functions that kernels cannot call, and their alternatives.
