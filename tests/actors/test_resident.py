@@ -16,7 +16,8 @@ from tests.waiting import until
 from gridlane import actors
 from gridlane.actors.device import wire
 from gridlane.actors.device.context import Rules, context_class
-from gridlane.actors.device.resident import Form, resident_of
+from gridlane.actors.device.resident import resident_of
+from gridlane.actors.device.resident_form import Form
 from gridlane.actors.errors import Reason
 from gridlane.actors.layouts.blocks import MessageHeader
 from gridlane.actors.layouts.python import dtype

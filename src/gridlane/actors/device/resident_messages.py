@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from gridlane.actors.device import wire
 from gridlane.actors.device.cluster_rings import accesses_of
@@ -18,12 +18,34 @@ from gridlane.actors.device.resident_parts import (
     room_seer_of,
     way_on,
     way_to,
-    way_with,
 )
 from gridlane.cuda import ballot_sync, ffs, int32, int64, jit, syncwarp, uint32
 from gridlane.frontends.python.stubs import nanoseconds, store_words
 
 _NUMBERS, _GENERATIONS = (1 << wire.NUMBER_BITS) - 1, (1 << wire.GENERATION_BITS) - 1
+
+
+class Outputs(NamedTuple):
+    """The form of what a handler emits.
+
+    Attributes:
+        tier: bytes of the largest message.
+        timed: whether messages to actors carry their time of sending, by the device's clock.
+        clustered: whether other actors' inboxes may be in the cluster's shared memory.
+    """
+
+    tier: int
+    timed: bool
+    clustered: bool
+
+    letter_at = OUTPUT_BYTES // 4
+    """The word of an output at which the message's header begins."""
+    payload_at = letter_at + wire.HEADER_WORDS
+
+    @property
+    def words(self) -> int:
+        """Words of an output."""
+        return self.payload_at + self.tier // 4
 
 
 def refuser_of(message_words: int, out_slot: int) -> Any:
@@ -137,22 +159,19 @@ def _waiter_of(clustered: bool) -> Any:
                 number = -1
             else:
                 free = look_for_room(way)
-        return way_with(way, number, free), beats
+        return way._replace(number=number, free=free), beats
 
     return jit(device=True)(wait_for_room)
 
 
-def _sender_of(payload_at: int, tier: int, out_words: int, timed: bool, clustered: bool) -> Any:
-    """A device function that stores messages of one type and size, a run of the outputs, into the
-    inbox of another actor, which has room; it returns the way after that. ``timed``: whether they
-    carry their time of sending, by the device's clock."""
+def _putter_of(tier: int, clustered: bool) -> Any:
+    """A device function that stores one message into a slot, whose payload begins at a word: each
+    of eight lanes has a chunk of its header, the others send one of the payload."""
     _, store = accesses_of(clustered)
     chunks, last = wire.HEADER_CHUNKS, max((tier // 4 - 1) // 3, 0)
     long = chunks + last >= 32
 
     def put(lane: Any, to: Any, lap: Any, size: Any, emitted: Any, start: Any, abc: Any) -> Any:
-        """One message, whose payload begins at a word: each of eight lanes has a chunk of its
-        header, the others send one of the payload."""
         word = uint32(start + 3 * min(max(lane - chunks, 0), last))
         d, e, f = emitted[word], emitted[uint32(word + 1)], emitted[uint32(word + 2)]
         a, b, c = abc
@@ -167,28 +186,31 @@ def _sender_of(payload_at: int, tier: int, out_words: int, timed: bool, clustere
                 store(to + wire.CHUNK * (chunk + chunks - lane), d, e, f, lap)
                 chunk += 32
 
-    _put = jit(device=True)(put)
+    return jit(device=True)(put)
 
-    def send(
-        place: Any,
-        lane: Any,
-        routes: Any,
-        position: Any,
-        asked: Any,
-        one: Any,
-        emitted: Any,
-        first: Any,
-        run: Any,
-        way: Any,
-    ) -> Any:
+
+@jit(device=True)
+def _with_event(lane: Any, event: Any, abc: Any) -> Any:
+    """A chunk of a header with the event of its message, which the fourth lane has."""
+    a, b, c = abc
+    return a, uint32(event) if lane == 3 else b, uint32(event >> 32) if lane == 3 else c
+
+
+def _sender_of(form: Outputs) -> Any:
+    """A device function that stores messages of one type and size, a run of the outputs, into the
+    inbox of another actor, which has room; it returns the way after that."""
+    _, store = accesses_of(form.clustered)
+    put, timed = _putter_of(form.tier, form.clustered), form.timed
+    out_words, payload_at = form.words, form.payload_at
+
+    def send(block: Any, position: Any, asked: Any, one: Any, first: Any, run: Any, way: Any):
+        lane, emitted, number = block.lane, block.emitted, int64(block.place.number)
         is_reply, kind, size = one
-        number = int64(place.number)
         span = int64(nanoseconds()) if timed else number
-        a, b, c = _letter_chunk(lane, number, span, position, asked, is_reply, kind, size)
+        abc = _letter_chunk(lane, number, span, position, asked, is_reply, kind, size)
         event, start = position.logical + 1 + int64(first), uint32(first * out_words + payload_at)
-        b = uint32(event) if lane == 3 else b
-        c = uint32(event >> 32) if lane == 3 else c
-        _put(lane, way.to, way.lap, size, emitted, start, (a, b, c))
+        abc = _with_event(lane, event, abc)
+        put(lane, way.to, way.lap, size, emitted, start, abc)
         # The first message is peeled: the compiler would unroll a loop of one iteration, at a
         # higher cost.
         n, lap, base = int32(1), way.lap, way.at + wire.CHUNK * lane
@@ -199,14 +221,13 @@ def _sender_of(payload_at: int, tier: int, out_words: int, timed: bool, clustere
             start = uint32(start + out_words)
             at_slot = uint32((at_slot + 1) & mask)
             lap = uint32(lap + 1 if at_slot == 0 else lap)
-            b = uint32(event) if lane == 3 else b
-            c = uint32(event >> 32) if lane == 3 else c
+            abc = _with_event(lane, event, abc)
             to = base + int64(at_slot) * int64(uint32(way.slot))
-            _put(lane, to, lap, size, emitted, start, (a, b, c))
+            put(lane, to, lap, size, emitted, start, abc)
             n = int32(n + 1)
         way = way_on(lane, way, int32(run))
         if lane == 0:
-            routes.tail[way.number] = way.tail
+            block.routes.tail[way.number] = way.tail
             low, high = uint32(way.tail), uint32(way.tail >> 32)
             slots = uint32(1) << uint32(way.shift)
             store(way.at - wire.INBOX_HEAD, slots, uint32(way.slot), low, high)
@@ -215,42 +236,23 @@ def _sender_of(payload_at: int, tier: int, out_words: int, timed: bool, clustere
     return jit(device=True)(send)
 
 
-def deliverer_of(tier: int, out_slot: int, answer_slot: int, timed: bool, clustered: bool) -> Any:
-    """A device function that sends what a handler has emitted.
+@jit(device=True)
+def _run_of(lane: Any, outputs: Any, n: Any, sent: Any, most: Any) -> Any:
+    """The number of outputs from one on that have the same receiver, type and size."""
+    one, other = outputs[uint32(n)], outputs[uint32(min(n + lane, sent - 1))]
+    same = n + lane < sent and lane < most and other.kind == one.kind and other.key == one.key
+    same = same and other.type == one.type and other.payload_bytes == one.payload_bytes
+    differs = ~ballot_sync(ALL, same)
+    return ffs(differs) - 1 if differs != 0 else 32
 
-    Args:
-        tier: bytes of the largest message.
-        out_slot, answer_slot: bytes of a slot of the ring to the host, and of an answer's place.
-        timed: as of ``_sender_of``.
-        clustered: whether other actors' inboxes may be in the cluster's shared memory.
-    """
-    letter_at, payload_at = OUTPUT_BYTES // 4, OUTPUT_BYTES // 4 + wire.HEADER_WORDS
-    out_words = payload_at + tier // 4
-    put, put_answer = putter_of(wire.HEADER_WORDS + tier // 4), answerer_of(tier // 4)
-    sends = payload_at, tier, out_words, timed, clustered
-    post, send, wait_for_room = poster_of(put), _sender_of(*sends), _waiter_of(clustered)
 
-    def run_of(lane: Any, outputs: Any, n: Any, sent: Any, most: Any) -> Any:
-        """The number of outputs from one on that have the same receiver, type and size."""
-        one, other = outputs[uint32(n)], outputs[uint32(min(n + lane, sent - 1))]
-        same = n + lane < sent and lane < most and other.kind == one.kind and other.key == one.key
-        same = same and other.type == one.type and other.payload_bytes == one.payload_bytes
-        differs = ~ballot_sync(ALL, same)
-        return ffs(differs) - 1 if differs != 0 else 32
+def _host_sender_of(form: Outputs, out_slot: int) -> Any:
+    """A device function that sends an output to the host, which has room."""
+    post = poster_of(putter_of(wire.HEADER_WORDS + form.tier // 4))
+    out_words, letter_at = form.words, form.letter_at
 
-    _run_of = jit(device=True)(run_of)
-
-    def to_host(
-        place: Any,
-        lane: Any,
-        position: Any,
-        header: Any,
-        one: Any,
-        emitted: Any,
-        n: Any,
-        out_tail: Any,
-    ) -> Any:
-        """Send an output to the host, which has room."""
+    def to_host(block: Any, position: Any, header: Any, one: Any, n: Any, out_tail: Any) -> None:
+        place, lane, emitted = block.place, block.lane, block.emitted
         kind, start = int32(one.kind), n * out_words + letter_at
         name = header.view(int64)[wire.SOURCE] if kind == REPLY else one.key
         word = _letter_word(place, lane, position, header, kind, name, one)
@@ -263,64 +265,90 @@ def deliverer_of(tier: int, out_slot: int, answer_slot: int, timed: bool, cluste
         words = wire.HEADER_WORDS + (int32(one.payload_bytes) + 3) // 4
         post(place, lane, out_slot, out_tail, emitted, start, words)
 
-    _to_host = jit(device=True)(to_host)
+    return jit(device=True)(to_host)
 
-    def deliver(
-        place: Any,
-        lane: Any,
-        routes: Any,
-        position: Any,
-        header: Any,
-        outputs: Any,
-        emitted: Any,
-        sent: Any,
-        way: Any,
-    ) -> Any:
-        """Send what the handler has emitted, with events after the clock of ``position``.
-        Returns heartbeats, messages to the host, how many of them it took, and the last route."""
+
+def _replier_of(form: Outputs, answer_slot: int) -> Any:
+    """A device function that writes a reply to the place of a caller who waits."""
+    put_answer, out_words, payload_at = answerer_of(form.tier // 4), form.words, form.payload_at
+
+    def reply(block: Any, position: Any, one: Any, n: Any, reply_to: Any) -> None:
+        place, size = block.place, int32(one.payload_bytes)
+        put_answer(
+            place.answers + (reply_to & _NUMBERS) * answer_slot,
+            block.lane,
+            uint32(((reply_to >> wire.NUMBER_BITS) & _GENERATIONS) + 1),
+            one.type,
+            position.physical,
+            position.logical + 1 + n,
+            place.number,
+            size,
+            block.emitted,
+            int32(n * out_words + payload_at),
+            int32(size + 3) >> 2,
+        )
+
+    return jit(device=True)(reply)
+
+
+def _finder_of(clustered: bool) -> Any:
+    """A device function: the way to the receiver of messages of a type, with room for one. Returns
+    the number of the route, -1 where the host must deliver; the way; and the heartbeats."""
+    wait_for_room = _waiter_of(clustered)
+
+    def find(block: Any, position: Any, one: Any, key: Any, way: Any, beats: Any) -> Any:
+        kind, number = one.type, way.number
+        published = int32(one.kind) == PUBLISH
+        if way.key != key or way.kind != kind or way.free <= 0 or published:
+            number = int32(-1)
+            if not published:
+                if way.key != key or way.kind != kind:
+                    way = way_to(block.lane, block.routes, key, kind)
+                if way.number >= 0 and way.free <= 0:
+                    way, beats = wait_for_room(block.place, position, way, beats)
+                number = way.number
+        return number, way, beats
+
+    return jit(device=True)(find)
+
+
+def deliverer_of(tier: int, out_slot: int, answer_slot: int, timed: bool, clustered: bool) -> Any:
+    """A device function that sends what a handler has emitted, with events after the clock of a
+    position. It returns heartbeats, messages to the host, how many of them it took, and the last
+    route.
+
+    Args:
+        out_slot, answer_slot: bytes of a slot of the ring to the host, and of an answer's place.
+        tier, timed, clustered: as of ``Outputs``.
+    """
+    form = Outputs(tier, timed, clustered)
+    to_host, reply = _host_sender_of(form, out_slot), _replier_of(form, answer_slot)
+    send, find = _sender_of(form), _finder_of(clustered)
+
+    def deliver(block: Any, position: Any, header: Any, sent: Any, way: Any) -> Any:
+        place, lane, outputs = block.place, block.lane, block.outputs
         beats, out_tail, out_head = position.beats, position.out_tail, position.out_head
         asked, reply_to = _asked(lane, header), header.view(int64)[wire.REPLY_TO]
         n, has_place = int32(0), True
         while n < sent:
             one = outputs[uint32(n)]
-            kind, run, size = int32(one.kind), int32(1), int32(one.payload_bytes)
-            key, numbered, is_done = one.key, one.type, False
+            kind, run, key, is_done = int32(one.kind), int32(1), one.key, False
             if kind == REPLY:
                 key, is_done = reply_to, reply_to == 0
                 if has_place and reply_to < 0 and reply_to & wire.DIRECT != 0:
                     # The caller may be reading: later replies go by the host.
                     has_place, is_done = False, True
-                    put_answer(
-                        place.answers + (reply_to & _NUMBERS) * answer_slot,
-                        lane,
-                        uint32(((reply_to >> wire.NUMBER_BITS) & _GENERATIONS) + 1),
-                        numbered,
-                        position.physical,
-                        position.logical + 1 + n,
-                        place.number,
-                        size,
-                        emitted,
-                        int32(n * out_words + payload_at),
-                        int32(size + 3) >> 2,
-                    )
+                    reply(block, position, one, n, reply_to)
             if not is_done:
-                number = way.number
-                if way.key != key or way.kind != numbered or way.free <= 0 or kind == PUBLISH:
-                    number = int32(-1)
-                    if kind != PUBLISH:
-                        if way.key != key or way.kind != numbered:
-                            way = way_to(lane, routes, key, numbered)
-                        if way.number >= 0 and way.free <= 0:
-                            way, beats = wait_for_room(place, position, way, beats)
-                        number = way.number
+                number, way, beats = find(block, position, one, key, way, beats)
                 if number >= 0:
                     if n + 1 < sent:
                         run = int32(_run_of(lane, outputs, n, sent, way.free))
-                    letter = (kind == REPLY, numbered, size)
-                    way = send(place, lane, routes, position, asked, letter, emitted, n, run, way)
+                    letter = (kind == REPLY, one.type, int32(one.payload_bytes))
+                    way = send(block, position, asked, letter, n, run, way)
                 else:
                     out_head = room(place, out_tail, out_head)
-                    _to_host(place, lane, position, header, one, emitted, n, out_tail)
+                    to_host(block, position, header, one, n, out_tail)
                     out_tail += 1
             n = int32(n + run)
         syncwarp()

@@ -284,36 +284,7 @@ def way_on(lane: Any, way: Any, count: Any) -> Any:
     """The way after so many further messages."""
     tail = way.tail + count
     to, lap = _next_of(lane, way.at, way.slot, way.shift, tail)
-    free = int32(way.free - count)
-    return Way(
-        way.key,
-        way.kind,
-        way.number,
-        way.at,
-        way.slot,
-        way.shift,
-        tail,
-        free,
-        to,
-        lap,
-    )
-
-
-@jit(device=True)
-def way_with(way: Any, number: Any, free: Any) -> Any:
-    """The way with another number, -1 where there is none, and so many free slots."""
-    return Way(
-        way.key,
-        way.kind,
-        number,
-        way.at,
-        way.slot,
-        way.shift,
-        way.tail,
-        free,
-        way.to,
-        way.lap,
-    )
+    return way._replace(tail=tail, free=int32(way.free - count), to=to, lap=lap)
 
 
 @jit(device=True)

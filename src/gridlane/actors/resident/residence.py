@@ -17,7 +17,8 @@ from gridlane.actors.device import wire
 from gridlane.actors.device.cancellation import HeedingSource
 from gridlane.actors.device.context import Rules, context_class
 from gridlane.actors.device.layout import EMPTY
-from gridlane.actors.device.resident import Form, resident_of
+from gridlane.actors.device.resident import resident_of
+from gridlane.actors.device.resident_form import Form
 from gridlane.actors.errors import ActorError
 from gridlane.actors.layouts.blocks import Latencies
 from gridlane.actors.resident.channels import TABLE_BYTES, Channel, Table, shut_keys
