@@ -12,7 +12,8 @@ from tests.waiting import until
 
 from gridlane import actors, cuda
 from gridlane.actors import ActorError, MessageDead, QueueFull, Reason, _engine
-from gridlane.actors.local import directory
+from gridlane.actors.local import directory, topics
+from gridlane.actors.values import keys
 
 WRONG = [-1, -0.001, math.nan, -math.inf]
 
@@ -109,7 +110,8 @@ def test_outputs_that_no_memory_holds(on_cpu):
 
 def test_names_of_one_key(on_cpu, monkeypatch):
     """They would have each other's messages."""
-    monkeypatch.setattr(directory, "key_of", lambda name: len(name) | 1 << 63)
+    for module in (keys, directory, topics):
+        monkeypatch.setattr(module, "key_of", lambda name: len(name) | 1 << 63)
     on_cpu.launch(total, name="one")
     with pytest.raises(ActorError, match="'two' and 'one' have the same key"):
         on_cpu.launch(total, name="two")
@@ -208,7 +210,7 @@ def test_letters_expire_in_their_place(on_cpu, idle, monkeypatch):
             until_later()
     assert on_cpu.expire_dead_letters(60) == 0
     with monkeypatch.context() as patch:
-        patch.setattr("gridlane.actors.runtime.now", lambda: between + 15 * 10**6)
+        patch.setattr("gridlane.actors.local.runtime_methods.now", lambda: between + 15 * 10**6)
         assert on_cpu.expire_dead_letters(0.015) == 2
     facts = on_cpu.metrics()
     assert (facts["dead"], facts["dead_total"], facts["dead_lost"]) == (2, 4, 0)

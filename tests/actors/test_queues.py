@@ -88,7 +88,7 @@ def test_old_dead_letters_expire(on_cpu, full, monkeypatch):
     full.send(Number(4), on_full="dead")
     assert on_cpu.expire_dead_letters(60) == 0
     later = _engine.now() + 61 * 10**9
-    monkeypatch.setattr("gridlane.actors.runtime.now", lambda: later)
+    monkeypatch.setattr("gridlane.actors.local.runtime_methods.now", lambda: later)
     assert on_cpu.expire_dead_letters(60) == 1
     assert on_cpu.dead_letters() == []
 

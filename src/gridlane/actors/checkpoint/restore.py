@@ -157,9 +157,9 @@ def put_back(
             home.directory.add(instance)
             instances.append(instance)
         for name, number in snapshot.topics:
-            home.directory.declare(name, given.topic(name, number))
+            home.directory.topics.declare(name, given.topic(name, number))
         for pattern, number in snapshot.subscriptions:
-            home.directory.subscribe(home.directory.by_number[number], pattern)
+            home.directory.topics.subscribe(home.directory.by_number[number], pattern)
         for actor, letter in snapshot.dead:
             home.engine.bury(actor, letter, _reason_of(letter))
         _, _, lost, total = snapshot.facts

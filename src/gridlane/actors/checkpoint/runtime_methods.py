@@ -15,6 +15,7 @@ from gridlane.actors.lattices.lattice import Lattice
 from gridlane.actors.lattices.ref import LatticeRef
 from gridlane.actors.local.home import Home
 from gridlane.actors.local.instance import Instance
+from gridlane.actors.local.launcher import Launcher
 from gridlane.actors.values.actor import Actor
 from gridlane.actors.values.keys import Numbers
 
@@ -23,13 +24,9 @@ class Checkpoints(Protocol):
     """A runtime that can be saved and restored: the members that this requires, and the methods."""
 
     _home: Home
-    _numbers: Numbers
+    _launcher: Launcher
 
     def __init__(self, device: str = "cpu", **options: Any) -> None: ...
-
-    def _place_saved(
-        self, actor: Actor, saved: SavedActor, arrays: tuple[Any, ...]
-    ) -> Instance: ...
 
     def _place_saved_lattice(
         self, lattice: Lattice, saved: SavedLattice, args: tuple[Any, ...]
@@ -56,7 +53,7 @@ class Checkpoints(Protocol):
             OSError: the file cannot be written; an old one is unchanged.
             ActorError: an actor's step has not ended in time.
         """
-        save(self._home, path, timeout, self._numbers)
+        save(self._home, path, timeout)
 
     @classmethod
     def restore(
@@ -101,5 +98,11 @@ class Checkpoints(Protocol):
                     f"{type(error).__name__}: {error}"
                 ) from error
             raise
-        runtime._numbers = Numbers(snapshot.next_number)
+        runtime._home.numbers = Numbers(snapshot.next_number)
         return runtime
+
+    def _place_saved(self, actor: Actor, saved: SavedActor, arrays: tuple[Any, ...]) -> Instance:
+        queues, options = saved.queues, saved.options.holding(len(saved.queues.inbox))
+        program = self._launcher.program(actor, options, arrays)
+        what = saved.name, saved.number, options, saved.first
+        return self._launcher.place(program, *what, arrays, len(queues.outputs))

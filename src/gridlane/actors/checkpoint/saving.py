@@ -14,15 +14,14 @@ from gridlane.actors.checkpoint.take import take
 from gridlane.actors.lattices.lattice import Lattice
 from gridlane.actors.local.home import Home
 from gridlane.actors.values.actor import Actor
-from gridlane.actors.values.keys import Numbers
 
 __all__ = ["put_back", "read", "save"]
 
 
-def save(home: Home, path: str | os.PathLike[str], timeout: float, numbers: Numbers) -> None:
+def save(home: Home, path: str | os.PathLike[str], timeout: float) -> None:
     """Write a checkpoint; see ``Runtime.checkpoint``."""
     with cut(home, timeout) as instances:
-        snapshot = take(home, instances, numbers.following)
+        snapshot = take(home, instances, home.numbers.following)
     write_file(path, *write_table(snapshot))
     for instance, saved in zip(instances, snapshot.actors, strict=True):
         instance.last = saved.now

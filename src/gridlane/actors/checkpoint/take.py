@@ -37,8 +37,8 @@ def _taken(home: Home, instances: list[Instance], next_number: int) -> Snapshot:
     facts = home.engine.facts()
     return Snapshot(
         device=home.device.name,
-        topics=[(name, classes.add(shape)) for name, shape in home.directory.topics().items()],
-        subscriptions=[(how, each.number) for how, each in home.directory.subscriptions()],
+        topics=[(name, classes.add(shape)) for name, shape in home.directory.topics.all().items()],
+        subscriptions=[(how, each.number) for how, each in home.directory.topics.subscriptions()],
         actors=[_actor(home, each, memory, classes) for each in instances],
         lattices=[
             take_lattice(each, lambda array: _array(array, memory), classes.add(each.lattice.state))

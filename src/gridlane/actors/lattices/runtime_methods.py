@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gridlane.actors.errors import ActorError
 from gridlane.actors.lattices.lattice import Lattice
 from gridlane.actors.lattices.launching import launch_lattice
 from gridlane.actors.lattices.ref import LatticeRef, end_lattices
-from gridlane.actors.values.keys import Numbers
+from gridlane.actors.local.home import Home
 from gridlane.core.forks import fork_waits
-
-if TYPE_CHECKING:
-    from gridlane.actors.local.home import Home
 
 
 class Lattices:
     """The part of ``Runtime`` that launches lattices of cells."""
 
     _home: Home
-    _numbers: Numbers
 
     def lattice(
         self,
@@ -81,7 +77,7 @@ class Lattices:
             )
         with fork_waits(), home.directory.lock:
             name = self._free_name(lattice, name)
-            number = number or self._numbers.take()
+            number = number or home.numbers.take()
         lattice_ref = launch_lattice(
             lattice,
             home.device,

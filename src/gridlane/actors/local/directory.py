@@ -1,4 +1,4 @@
-"""The actors of a runtime by number and name, topics and their subscribers."""
+"""The actors of a runtime by number and name, and the channels between them."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ import threading
 from gridlane.actors._engine import Engine
 from gridlane.actors.errors import ActorError
 from gridlane.actors.local.instance import Instance
+from gridlane.actors.local.topics import Topics
 from gridlane.actors.resident.channels import Channels
 from gridlane.actors.resident.cycles import Cycles
 from gridlane.actors.values.actor import Actor
-from gridlane.actors.values.keys import key_of
-from gridlane.actors.values.messages import Shape
-from gridlane.actors.values.topics import matches, verify_topic
-from gridlane.core.errors import NameLookupError, TypingError
+from gridlane.actors.values.keys import key_of, verify_alone
+from gridlane.core.errors import NameLookupError
 from gridlane.core.forks import fork_waits
 
 RETIRED = 64
@@ -26,6 +25,7 @@ class Directory:
 
     Attributes:
         by_number, by_name: actors that have not ended.
+        topics: the topics and their subscribers.
         version: the number of changes so far.
         closing: whether the engine is about to end, and frees everything itself.
     """
@@ -37,8 +37,6 @@ class Directory:
         self.by_name: dict[str, Instance] = {}
         self.version = 0
         self.closing = False
-        self._topics: dict[str, Shape] = {}
-        self._subscriptions: list[tuple[str, Instance]] = []
         self._connections: list[tuple[Instance, Instance]] = []
         self._retired: list[Instance] = []
         self.channels = Channels()
@@ -46,6 +44,7 @@ class Directory:
         self._reclaimed = 0
         self._keys: dict[int, str] = {}
         self._numbers: dict[str, itertools.count[int]] = {}
+        self.topics = Topics(engine, self.lock, self._note_change)
 
     def require_open(self) -> None:
         """Raise ActorError where the runtime is about to end; the caller holds the lock."""
@@ -68,12 +67,12 @@ class Directory:
                 raise ValueError(f"name={wanted!r} is no name")
             if wanted in self.by_name:
                 raise ActorError(f"there is an actor {wanted!r} already")
-            return _alone(wanted, self._keys)
+            return verify_alone(wanted, self._keys)
         if actor.name not in self.by_name:
-            return _alone(actor.name, self._keys)
+            return verify_alone(actor.name, self._keys)
         numbers = self._numbers.setdefault(actor.name, itertools.count(2))
         names = (f"{actor.name}{n}" for n in numbers)
-        return _alone(next(name for name in names if name not in self.by_name), self._keys)
+        return verify_alone(next(name for name in names if name not in self.by_name), self._keys)
 
     def add(self, instance: Instance) -> None:
         """Route a name and a number to an actor."""
@@ -95,13 +94,16 @@ class Directory:
                 del self.by_name[instance.name]
                 self._keys.pop(key_of(instance.name), None)
                 self._route(key_of(instance.name), None)
-            left = [pair for pair in self._subscriptions if pair[1] is not instance]
-            if len(left) < len(self._subscriptions):
-                self._subscriptions = left
-                self._give_topics()
+            self.topics.remove(instance)
             self._retired.append(instance)
             if len(self._retired) >= RETIRED:
                 self._reclaim()
+
+    def _note_change(self) -> None:
+        """Count a change of the topics' targets, and free old ones after many."""
+        self.version += 1
+        if self.version - self._reclaimed >= RETIRED:
+            self._reclaim()
 
     def _reclaim(self) -> None:
         """Free the actors to which no step can refer any more."""
@@ -134,89 +136,7 @@ class Directory:
         self.version += 1
         self._engine.set_route(key, None if instance is None else instance.there)
 
-    # --- topics ---
-
-    def declare(self, name: str, shape: Shape) -> None:
-        """Add a topic; TypingError where it has messages of another class."""
-        with fork_waits(), self.lock:
-            known = self._topics.get(verify_topic(name), shape)
-            _alone(name, {key_of(each): each for each in self._topics})
-            if known is not shape:
-                raise TypingError(
-                    f"the topic {name} has messages of {known.cls.__qualname__} already"
-                )
-            for pattern, instance in self._subscriptions:
-                _check(pattern, instance, name, shape)
-            self._topics[name] = shape
-            self._give_topics()
-
-    def subscribe(self, instance: Instance, pattern: str) -> None:
-        """Add a subscription; TypingError where a topic has messages of another class."""
-        matches(pattern, "any")
-        with fork_waits(), self.lock:
-            for name, shape in self._topics.items():
-                _check(pattern, instance, name, shape)
-            self._subscriptions.append((pattern, instance))
-            self._give_topics()
-
-    def unsubscribe(self, instance: Instance, pattern: str) -> None:
-        """End a subscription; ValueError where there is none."""
-        with fork_waits(), self.lock:
-            if (pattern, instance) not in self._subscriptions:
-                raise ValueError(f"{instance.name} does not subscribe to {pattern!r}")
-            self._subscriptions.remove((pattern, instance))
-            self._give_topics()
-
-    def topic(self, name: str) -> tuple[Shape, list[Instance]]:
-        """The class of a topic's messages, and its subscribers.
-
-        Raises:
-            ActorError: it is not declared.
-        """
-        with fork_waits(), self.lock:
-            shape = self._topics.get(name)
-            if shape is None:
-                raise ActorError(f"the topic {name!r} is not declared; see Runtime.topic")
-            return shape, self._subscribers(name)
-
-    def topics(self) -> dict[str, Shape]:
-        """The topics, and the classes of their messages."""
-        with fork_waits(), self.lock:
-            return dict(self._topics)
-
-    def subscriptions(self) -> list[tuple[str, Instance]]:
-        """The patterns and their subscribers, in the order of the subscriptions."""
-        with fork_waits(), self.lock:
-            return list(self._subscriptions)
-
-    def _subscribers(self, topic: str) -> list[Instance]:
-        instances = [
-            instance for pattern, instance in self._subscriptions if matches(pattern, topic)
-        ]
-        return list(dict.fromkeys(instances))
-
-    def _give_topics(self) -> None:
-        self.version += 1
-        self._engine.set_topics(
-            [
-                (key_of(name), [each.there for each in self._subscribers(name)])
-                for name in self._topics
-            ]
-        )
-        if self.version - self._reclaimed >= RETIRED:
-            self._reclaim()
-
     # --- what handlers name ---
-
-    def check_topics(self, actor: Actor) -> None:
-        """Raise NameLookupError, with the line, for a topic that is not declared."""
-        for use in actor.uses:
-            if use.method == "publish" and use.name not in self._topics:
-                raise NameLookupError(
-                    f"{actor.name} publishes to {use.name!r}, which nobody has declared: call "
-                    "Runtime.topic(name, class) before it is launched",
-                    use.place,
-                )
 
     def open_channels(self, instance: Instance) -> None:
         """Open the channels on the device to the actors that a handler names, and back."""
@@ -277,19 +197,3 @@ class Directory:
                     "before this one is activated",
                     use.place,
                 )
-
-
-def _alone(name: str, keys: dict[int, str]) -> str:
-    """A name whose key no other name has: actors with one key would get each other's messages."""
-    other = keys.get(key_of(name), name)
-    if other != name:
-        raise ActorError(f"the names {name!r} and {other!r} have the same key; choose another one")
-    return name
-
-
-def _check(pattern: str, instance: Instance, topic: str, shape: Shape) -> None:
-    if matches(pattern, topic) and shape is not instance.actor.message:
-        raise TypingError(
-            f"{instance.name} subscribes to {pattern}, and the topic {topic} has messages of "
-            f"{shape.cls.__qualname__}; it handles {instance.actor.message.cls.__qualname__}"
-        )

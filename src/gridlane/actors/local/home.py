@@ -22,6 +22,7 @@ from gridlane.actors.local.supervision import TICK, Supervisor
 from gridlane.actors.processes.inboxes import remove_left_inboxes
 from gridlane.actors.resident.residence import refusal
 from gridlane.actors.values.dead import DeadLetter, read_dead
+from gridlane.actors.values.keys import Numbers
 from gridlane.core.forks import fork_waits
 from gridlane.core.processors import available_processors
 from gridlane.launch.devices import get_device
@@ -49,6 +50,7 @@ class Home:
         closed: whether the engine has ended, or is another process's.
         forked: whether it is another process's.
         lattices: those of the runtime.
+        numbers: of actors and lattices.
         cutting: a lock, held while a checkpoint is taken.
         at_end: called before the engine ends.
         ended: set at the end, for threads that wait.
@@ -90,7 +92,7 @@ class Home:
         self.supervisor = Supervisor(
             self.engine, self.directory, watchdog, self.drift, self.residents
         )
-        self.cutting = threading.RLock()
+        self.cutting, self.numbers = threading.RLock(), Numbers(1)
         self.at_end: list[Callable[[], None]] = []
         self.ended = threading.Event()
         self._lock, self._ending = threading.RLock(), threading.RLock()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 
+from gridlane.actors.errors import ActorError
+
 _TOP = 1 << 63
 
 
@@ -31,3 +33,11 @@ class Numbers:
         """The next number."""
         self.following += 1
         return self.following - 1
+
+
+def verify_alone(name: str, keys: dict[int, str]) -> str:
+    """A name whose key no other name has: actors with one key would get each other's messages."""
+    other = keys.get(key_of(name), name)
+    if other != name:
+        raise ActorError(f"the names {name!r} and {other!r} have the same key; choose another one")
+    return name
