@@ -25,6 +25,7 @@ from gridlane.actors.device.receiving import (
     told,
 )
 from gridlane.actors.device.resident_parts import ALL
+from gridlane.actors.device.ring import index_of, sequence_of
 from gridlane.actors.device.ring_reads import reader_of, volley_of
 from gridlane.cuda import (
     ballot_sync,
@@ -53,11 +54,12 @@ next ticket; log2 of its capacity; the number of the host's messages that preced
 
 
 @jit(device=True)
-def ring_of(sources: Any, came: Any, number: Any) -> Any:
+def ring_of(block: Any, number: Any) -> Any:
     """The ring of a source."""
+    sources = block.sources
     address = sources.at[number]
     slots = address + wire.INBOX_HEAD if address != 0 else address
-    return Ring(slots, came.next[number], int32(sources.shift[number]), sources.after[number])
+    return Ring(slots, block.came.next[number], int32(sources.shift[number]), sources.after[number])
 
 
 @jit(device=True)
@@ -85,7 +87,9 @@ def host_receiver_of(shape: Shape) -> Any:
     depth, together, deep = shape.depth, shape.together, shape.has_volleys and shape.far > 1
     one, far = reader_of(shape, load_words), volley_of(shape, shape.far, load_words)
 
-    def from_host(lane: Any, place: Any, box: Any, arrived: Any, free: Any, last: Any) -> Any:
+    def from_host(block: Any, arrived: Any, free: Any, last: Any) -> Any:
+        lane, place, box = block.lane, block.place, block.box
+        ring = Ring(place.inbox, arrived, place.shift, int64(0))
         # All words are used behind the volley: the compiler would reuse a free register for it,
         # which would make it wait for this load.
         order, version, low, high = load_words(place.orders)
@@ -94,9 +98,9 @@ def host_receiver_of(shape: Shape) -> Any:
         if free > 0:
             position = (0, int32(arrived) & (depth - 1))
             if deep and last >= together and free > 1:
-                count, heard = far(lane, box, place.inbox, arrived, place.shift, position, free)
+                count, heard = far(lane, box, ring, position, free)
             else:
-                count, heard = one(lane, box, place.inbox, arrived, place.shift, position, free, 1)
+                count, heard = one(lane, box, ring, position, free, 1)
         else:
             heard = all_told(lane, box)
         syncwarp()
@@ -117,14 +121,13 @@ def _others_of(shape: Shape) -> Any:
     """A device function: the sources that have a message now, as bits."""
     load, _ = accesses_of(shape.clustered)
 
-    def others(lane: Any, sources: Any, came: Any, many: Any, head: Any) -> Any:
-        ready = False
+    def others(block: Any, many: Any, head: Any) -> Any:
+        lane, sources, ready = block.lane, block.sources, False
         if lane < many and sources.at[lane] != 0 and head >= sources.after[lane]:
-            ticket, shift = came.next[lane], sources.shift[lane]
-            slot = sources.at[lane] + wire.INBOX_HEAD
-            slot += (ticket & ((int64(1) << shift) - 1)) * shape.slot
-            _, _, _, d = load(slot)
-            ready = d == uint32((ticket >> shift) + 1)
+            ticket, shift = block.came.next[lane], sources.shift[lane]
+            slots = sources.at[lane] + wire.INBOX_HEAD
+            _, _, _, d = load(slots + index_of(ticket, shift) * shape.slot)
+            ready = d == sequence_of(ticket, shift)
         return ballot_sync(ALL, ready)
 
     return jit(device=True)(others)
@@ -137,19 +140,15 @@ def _source_reader_of(shape: Shape) -> Any:
     load, _ = accesses_of(shape.clustered)
     one, near = reader_of(shape, load), volley_of(shape, shape.near, load)
 
-    def read(
-        lane: Any, box: Any, came: Any, turn: Any, ring: Any, free: Any, last: Any, looks: Any
-    ) -> Any:
-        _, first, before = turn
+    def read(block: Any, turn: Any, ring: Any, free: Any, last: Any, looks: Any) -> Any:
+        lane, box, (_, first, before) = block.lane, block.box, turn
         position = (behind, int32(before) & (depth - 1))
         if deep and last >= together and free > 1:
-            count, heard = near(lane, box, ring.slots, ring.ticket, ring.shift, position, free)
+            count, heard = near(lane, box, ring, position, free)
         else:
-            count, heard = one(
-                lane, box, ring.slots, ring.ticket, ring.shift, position, free, looks
-            )
+            count, heard = one(lane, box, ring, position, free, looks)
         if lane < count:
-            came.origin[(int32(before) + lane) & (depth - 1)] = first
+            block.came.origin[(int32(before) + lane) & (depth - 1)] = first
         return count, heard
 
     return jit(device=True)(read)
@@ -175,32 +174,23 @@ def actors_receiver_of(shape: Shape) -> Any:
     ready, read = _others_of(shape), _source_reader_of(shape)
 
     def from_actors(
-        lane: Any,
-        sources: Any,
-        box: Any,
-        came: Any,
-        turn: Any,
-        ring: Any,
-        free: Any,
-        head: Any,
-        last: Any,
-        looks: Any,
+        block: Any, turn: Any, ring: Any, free: Any, head: Any, last: Any, looks: Any
     ) -> Any:
-        many, first, before = turn
+        lane, box, (many, first, before) = block.lane, block.box, turn
         count, following = int32(0), int32(first)
         if many > 0 and free > 0:
             others, heard = uint32(0), int64(0)
             if many > 1:
-                others = ready(lane, sources, came, many, head)
+                others = ready(block, many, head)
             if ring.slots != 0 and head >= ring.after:
-                count, heard = read(lane, box, came, turn, ring, free, last, looks)
+                count, heard = read(block, turn, ring, free, last, looks)
             else:
                 heard = all_told(lane, box)
             syncwarp()
             if lane == 0 and count > 0:
                 threadfence_block()
                 store_volatile(box.told, CAME, int64(before + count))
-                came.next[first] = ring.ticket + count
+                block.came.next[first] = ring.ticket + count
             following = _following_of(lane, box, first, others)
             syncwarp()
         else:
@@ -215,11 +205,12 @@ def host_warp_of(shape: Shape) -> Any:
     copy of the published words may be one poll old."""
     depth, from_host = shape.depth, host_receiver_of(shape)
 
-    def keep_host(lane: Any, place: Any, box: Any) -> Any:
+    def keep_host(block: Any) -> None:
+        lane, box = block.lane, block.box
         arrived, free, last, vain = told(box, ARRIVED), int32(depth), int32(0), int32(0)
         ended = int32(0)
         while ended == 0:
-            last, heard = from_host(lane, place, box, arrived, free, last)
+            last, heard = from_host(block, arrived, free, last)
             arrived += last
             if last > 0:  # many may arrive: a place is free as soon as its message is handled
                 heard = all_told(lane, box)
@@ -234,11 +225,12 @@ def actors_warp_of(shape: Shape) -> Any:
     """A device function for the warp that reads those of other actors; as ``host_warp_of``."""
     depth, from_actors = shape.depth, actors_receiver_of(shape)
 
-    def keep_actors(lane: Any, sources: Any, box: Any, came: Any) -> Any:
+    def keep_actors(block: Any) -> None:
+        lane, box = block.lane, block.box
         many, first, before = int32(0), int32(0), int64(0)
         free, head, last, vain = int32(depth), int64(0), int32(0), int32(0)
         heard, stands, looks = all_told(lane, box), True, int32(1)
-        ring = ring_of(sources, came, int32(0))
+        ring = ring_of(block, int32(0))
         while _heard(heard, ENDED) == 0:
             pause = _heard(heard, PAUSE)
             if pause & 1 != 0:
@@ -250,29 +242,19 @@ def actors_warp_of(shape: Shape) -> Any:
                 if stands:
                     many, first = _heard(heard, SOURCES), _heard(heard, FIRST)
                     before, stands = shfl_sync(ALL, heard, CAME), False
-                    ring = ring_of(sources, came, first)
+                    ring = ring_of(block, first)
                 head = shfl_sync(ALL, heard, HANDLED)
                 free = int32(depth - (int32(before) - _heard(heard, TAKEN)))
                 looks = int32(_SPIN if many == 1 and vain < _IDLE else 1)
-                last, heard, following = from_actors(
-                    lane,
-                    sources,
-                    box,
-                    came,
-                    (many, first, before),
-                    ring,
-                    free,
-                    head,
-                    last,
-                    looks,
-                )
+                turn = (many, first, before)
+                last, heard, following = from_actors(block, turn, ring, free, head, last, looks)
                 before += last
                 if last > 0:
                     heard = all_told(lane, box)
-                    ring = Ring(ring.slots, ring.ticket + last, ring.shift, ring.after)
+                    ring = ring._replace(ticket=ring.ticket + last)
                 if following != first:
                     first = following
-                    ring = ring_of(sources, came, first)
+                    ring = ring_of(block, first)
             vain = _wait(int32(0) if last > 0 else vain + looks - 1)
 
     return jit(device=True)(keep_actors)

@@ -8,13 +8,14 @@ from typing import Any
 from gridlane.actors.device.reading_warps import actors_warp_of, host_warp_of
 from gridlane.actors.device.resident_block import (
     WHAT,
+    Batch,
     beginner_of,
     block_of,
     standing_of,
 )
 from gridlane.actors.device.resident_form import Form
 from gridlane.actors.device.resident_handling import accepter_of, handler_of
-from gridlane.actors.device.resident_polling import END, MESSAGE, poller_of
+from gridlane.actors.device.resident_polling import END, MESSAGE, REFUSED, poller_of
 from gridlane.actors.device.resident_settling import ender_of, giver_up_of, leaver_of, settler_of
 from gridlane.cuda import blockIdx, int32, jit, syncthreads
 
@@ -33,9 +34,9 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
         if clustered and row.launch == 0:
             pass  # it has ended: the others may write to its memory
         elif apart and block.thread >= 64:
-            keep_actors(block.lane, block.sources, block.box, block.came)
+            keep_actors(block)
         elif apart and block.thread >= 32:
-            keep_host(block.lane, block.place, block.box)
+            keep_host(block)
         else:
             handle_messages(block, row, arrays)
         leave(block, row)
@@ -51,14 +52,16 @@ def _loop_of(handler: Any, context: Any, form: Form) -> Any:
     give_up, settle, end = giver_up_of(form), settler_of(form), ender_of(form.clustered)
 
     def loop(block: Any, row: Any, arrays: Any) -> None:
-        now, time, is_first = standing_of(row), row.started, not wide or block.thread < 32
-        source, where, several, reason = int32(-1), int32(0), int32(1), int32(0)
+        now, is_first = standing_of(row), not wide or block.thread < 32
+        batch = Batch(int32(-1), int32(0), int32(1), int32(0), row.started)
         while True:
             outcome, failed, done, sent = int32(0), False, int32(1), int32(0)
             if is_first:
-                outcome, source, where, there, now = poll(block, now)
+                outcome, batch, now = poll(block, now)
                 if outcome == MESSAGE:
-                    outcome, several, reason, time, now = accept(block, now, source, where, there)
+                    batch, now = accept(block, now, batch)
+                    if batch.reason != 0:
+                        outcome = int32(REFUSED)
                 if wide and block.thread == 0:
                     block.info[WHAT] = outcome
                     block.time[0] = now.clock.physical
@@ -69,12 +72,12 @@ def _loop_of(handler: Any, context: Any, form: Form) -> Any:
             if outcome == END:
                 break
             if outcome == MESSAGE:
-                failed, done, sent = handle(block, now.clock, source, where, several, arrays)
+                failed, done, sent = handle(block, now.clock, batch, arrays)
                 if failed:
-                    give_up(block, now, source, done)
+                    give_up(block, now, batch.source, done)
                     break
             if is_first:
-                now = settle(block, now, outcome, source, where, reason, time, done, sent)
+                now = settle(block, now, batch, done, sent)
         if is_first:
             end(block, row, 1 if outcome == MESSAGE else 0)
 

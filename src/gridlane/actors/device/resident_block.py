@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import Any
 
-from gridlane.actors.device import receiving, resident_times
+from gridlane.actors.device import receiving, resident_times, wire
 from gridlane.actors.device.cluster_rings import come_near
 from gridlane.actors.device.receiving import Box, Came
 from gridlane.actors.device.resident_form import Form, output_record
-from gridlane.actors.device.resident_parts import Place, Routes, Sources, State, no_way, tell
+from gridlane.actors.device.resident_parts import Place, Routes, Sources, no_way
 from gridlane.actors.device.resident_times import load_counts
 from gridlane.cuda import blockIdx, int32, int64, jit, shared, syncthreads, threadIdx, uint32
-from gridlane.frontends.python.stubs import nanoseconds
+from gridlane.frontends.python.stubs import nanoseconds, store_words
 
 # The types of their fields are those of a kernel's variables.
 Block: Any = namedtuple(  # pyright: ignore[reportUntypedNamedTuple]
@@ -40,6 +40,12 @@ follows them, and whether the actor's state is in shared memory."""
 
 Clock: Any = namedtuple("Clock", "since physical logical")  # pyright: ignore[reportUntypedNamedTuple]
 """The hybrid logical clock, and the offset of the host's time from the device's."""
+
+Batch: Any = namedtuple(  # pyright: ignore[reportUntypedNamedTuple]
+    "Batch", "source where count reason time"
+)
+"""Messages in a row: their source, -1 for the host; the place of the first; their number; the
+reason why the only one is not handled, or 0; the host's time when they were taken."""
 
 DONE, WHAT = 4, 5
 """Words of the block's ``info``, besides those of a step: how many threads, or messages in a row,
@@ -175,17 +181,17 @@ def standing_of(row: Any) -> Any:
 
 @jit(device=True)
 def publish(block: Any, now: Any, source: Any) -> Any:
-    """Publish where a kernel stands, and the source of the message that it handles, or -1."""
-    state = State(
-        now.orders.order,
-        now.beats,
-        now.head,
-        now.out_tail,
-        now.orders.version,
-        source,
-        now.clock.physical,
-        now.clock.logical,
-        now.received,
-        now.answered,
-    )
-    tell(block.place, block.lane, state)
+    """Publish where a kernel stands to the host, and the source of the message that it handles, or
+    -1: a chunk by each of four lanes. The first lane has ended if its handler has failed."""
+    lane, place = block.lane, block.place
+    target = place.status + wire.CHUNK * (lane - 1)
+    one, two = int64(now.orders.order) | int64(now.beats) << 32, now.head
+    if lane == 2:
+        one, two = now.out_tail, int64(uint32(now.orders.version)) | int64(source) << 32
+    elif lane == 3:
+        one, two = now.clock.physical, now.clock.logical
+    elif lane == 4:
+        target = place.control + 16
+        one, two = now.received, now.answered
+    if lane > 0 and lane < 5:
+        store_words(target, uint32(one), uint32(one >> 32), uint32(two), uint32(two >> 32))

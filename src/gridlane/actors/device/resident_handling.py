@@ -7,10 +7,9 @@ from typing import Any
 from gridlane.actors.device import receiving, wire
 from gridlane.actors.device.cancellation import heeding_of
 from gridlane.actors.device.layout import EMITTED
-from gridlane.actors.device.resident_block import DONE, Clock
+from gridlane.actors.device.resident_block import DONE, Batch, Clock
 from gridlane.actors.device.resident_form import Form
 from gridlane.actors.device.resident_parts import ALL
-from gridlane.actors.device.resident_polling import MESSAGE, REFUSED
 from gridlane.actors.device.resident_times import Times, note_handled, note_wait
 from gridlane.cuda import (
     atomic,
@@ -57,42 +56,34 @@ def _stamp(
 
 @jit(device=True)
 def _in_a_row(
-    lane: Any,
-    messages: Any,
-    origin: Any,
-    first: Any,
-    where: Any,
-    depth: Any,
-    there: Any,
-    source: Any,
-    now: Any,
+    block: Any, first: Any, where: Any, depth: Any, there: Any, source: Any, now: Any
 ) -> Any:
     """The number of present messages, from one on, that are of one source, and neither expire nor
     have a clock that is ahead; up to 32."""
+    lane, messages = block.lane, block.messages
     mine = int32((where + lane) & (depth - 1))
     plain = lane < there and messages[first + mine].physical < now
     plain = plain and messages[first + mine].deadline == 0
     if plain and source >= 0:
-        plain = origin[mine] == source
+        plain = block.came.origin[mine] == source
     others = ~ballot_sync(ALL, plain)
     return int32(ffs(others) - 1 if others != 0 else 32)
 
 
-def taker_of(form: Form) -> Any:
-    """A device function by which a warp takes messages. It returns how many in a row; the reason
-    why the only one is not handled, or 0; the host's time; and the clock after the first."""
+def accepter_of(form: Form) -> Any:
+    """A device function by which a warp takes messages that are there. It returns the batch, and
+    where the kernel stands, with the clock after the first message."""
     depth, behind, late = form.shape.depth, form.behind, form.publishes_late
+    together = form.together
 
-    def take(block: Any, clock: Any, source: Any, where: Any, there: Any) -> Any:
+    def take(block: Any, clock: Any, batch: Any) -> Any:
+        source, where, there, _, _ = batch
         since, physical, logical = clock.since, clock.physical, clock.logical
         time = since + load_volatile(block.box.told, receiving.CLOCK)
         first, messages = behind if source >= 0 else 0, block.messages
         several, reason = int32(0), int32(0)
         if late and there > 1:
-            origin = block.came.origin
-            several = _in_a_row(
-                block.lane, messages, origin, first, where, depth, there, source, time
-            )
+            several = _in_a_row(block, first, where, depth, there, source, time)
         if several > 0:
             # Nearly always so: of several messages, the clock after the first.
             logical = logical + 1 if physical >= time else int64(0)
@@ -102,29 +93,19 @@ def taker_of(form: Form) -> Any:
             reason, time, since, physical, logical = _stamp(
                 messages[first + where], source, time, since, block.place.drift, physical, logical
             )
-        return several, reason, time, Clock(since, physical, logical)
+        return Batch(source, where, several, reason, time), Clock(since, physical, logical)
 
-    return jit(device=True)(take)
+    _take = jit(device=True)(take)
 
-
-def accepter_of(form: Form) -> Any:
-    """A device function by which a warp takes messages: as ``taker_of``, with the result, which is
-    REFUSED for one that is not handled, in front, and where the kernel stands in the place of the
-    clock."""
-    late, together = form.publishes_late, form.together
-    take = taker_of(form)
-
-    def accept(block: Any, now: Any, source: Any, where: Any, there: Any) -> Any:
-        outcome = int32(MESSAGE)
-        several, reason, time, clock = take(block, now.clock, source, where, there)
-        if reason != 0:
-            outcome = int32(REFUSED)
-        elif not late and source >= 0:  # from where it is, in case that it fails
+    def accept(block: Any, now: Any, batch: Any) -> Any:
+        batch, clock = _take(block, now.clock, batch)
+        if batch.reason == 0 and not late and batch.source >= 0:
+            # From where the message is, in case that it fails.
             tail, low = uint32(now.out_tail >> 32), uint32(now.out_tail)
-            store_words(block.place.status + 16, low, tail, now.orders.version, source)
+            store_words(block.place.status + 16, low, tail, now.orders.version, batch.source)
         if together:
             syncwarp()
-        return outcome, several, reason, time, now._replace(clock=clock)
+        return batch, now._replace(clock=clock)
 
     return jit(device=True)(accept)
 
@@ -136,19 +117,14 @@ def _runner_of(heeding: Any, context: Any, form: Form) -> Any:
     the handler fails. The counts of outputs are the thread's own, in registers."""
     kept, depth, timed = form.kept, form.shape.depth, form.timed
 
-    def run(
-        block: Any, times: Any, physical: Any, first: Any, where: Any, several: Any, arrays: Any
-    ) -> Any:
+    def run(block: Any, times: Any, physical: Any, first: Any, batch: Any, arrays: Any) -> Any:
         n, counts = int32(0), local.array(EMITTED + 1, int32)
-        requests, messages, number = (
-            block.place.orders + wire.REQUESTS,
-            block.messages,
-            block.number,
-        )
+        number, messages = block.number, block.messages
+        requests = block.place.orders + wire.REQUESTS
         counts[EMITTED] = 0
-        while n < several and counts[EMITTED] == 0:
+        while n < batch.count and counts[EMITTED] == 0:
             ctx = context(counts, block.outputs, 0, 0, physical, block.thread, number)
-            one, begin = first + int32((where + n) & (depth - 1)), int64(0)
+            one, begin = first + int32((batch.where + n) & (depth - 1)), int64(0)
             if timed:
                 begin = note_wait(times, messages[one])
             if kept:
@@ -168,9 +144,9 @@ def _handler_of_many(heeding: Any, context: Any, form: Form) -> Any:
     """A device function by which all threads handle a message; see ``handler_of``."""
     threads, wide, timed = form.threads, form.wide, form.timed
 
-    def handle(block: Any, clock: Any, source: Any, where: Any, several: Any, arrays: Any) -> Any:
+    def handle(block: Any, clock: Any, batch: Any, arrays: Any) -> Any:
         thread, message, begin = block.thread, block.messages[0], int64(0)
-        times = Times(block.counts, block.place.latencies, clock.since, source)
+        times = Times(block.counts, block.place.latencies, clock.since, batch.source)
         if timed and thread == 0:
             begin = note_wait(times, message)
         ctx = context(block.info, block.outputs, 0, 0, clock.physical, thread, block.number)
@@ -201,11 +177,11 @@ def handler_of(handler: Any, context: Any, form: Form) -> Any:
         return _handler_of_many(heeding, context, form)
     run, behind = _runner_of(heeding, context, form), form.behind
 
-    def handle(block: Any, clock: Any, source: Any, where: Any, several: Any, arrays: Any) -> Any:
-        did, first = int32(0), behind if source >= 0 else 0
+    def handle(block: Any, clock: Any, batch: Any, arrays: Any) -> Any:
+        did, first = int32(0), behind if batch.source >= 0 else 0
         if block.thread == 0:
-            times = Times(block.counts, block.place.latencies, clock.since, source)
-            did = run(block, times, clock.physical, first, where, several, arrays)
+            times = Times(block.counts, block.place.latencies, clock.since, batch.source)
+            did = run(block, times, clock.physical, first, batch, arrays)
         syncwarp()
         failed = ballot_sync(ALL, did != 0) == 0
         did = shfl_sync(ALL, did, 0)

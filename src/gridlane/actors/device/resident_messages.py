@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from gridlane.actors.device import wire
 from gridlane.actors.device.cluster_rings import accesses_of
 from gridlane.actors.device.layout import OUTPUT_BYTES, PUBLISH, REPLY
+from gridlane.actors.device.resident_form import Form
 from gridlane.actors.device.resident_parts import (
     ALL,
-    answerer_of,
     is_open,
     order_of,
     poster_of,
+    put_chunk,
     putter_of,
     room,
     room_seer_of,
@@ -25,32 +26,15 @@ from gridlane.frontends.python.stubs import nanoseconds, store_words
 _NUMBERS, _GENERATIONS = (1 << wire.NUMBER_BITS) - 1, (1 << wire.GENERATION_BITS) - 1
 
 
-class Outputs(NamedTuple):
-    """The form of what a handler emits.
-
-    Attributes:
-        tier: bytes of the largest message.
-        timed: whether messages to actors carry their time of sending, by the device's clock.
-        clustered: whether other actors' inboxes may be in the cluster's shared memory.
-    """
-
-    tier: int
-    timed: bool
-    clustered: bool
-
-    letter_at = OUTPUT_BYTES // 4
-    """The word of an output at which the message's header begins."""
-    payload_at = letter_at + wire.HEADER_WORDS
-
-    @property
-    def words(self) -> int:
-        """Words of an output."""
-        return self.payload_at + self.tier // 4
+def _words_of(form: Form) -> tuple[int, int, int]:
+    """The words of an output at which its header on the wire begins, and its payload; all."""
+    payload = OUTPUT_BYTES // 4 + wire.HEADER_WORDS
+    return OUTPUT_BYTES // 4, payload, payload + form.tier // 4
 
 
-def refuser_of(message_words: int, out_slot: int) -> Any:
+def refuser_of(form: Form) -> Any:
     """A device function that sends an unhandled message to the host."""
-    words = wire.HEADER_WORDS + message_words
+    words, out_slot = wire.HEADER_WORDS - (-form.message.size // 4), form.out_slot
     post = poster_of(putter_of(words))
 
     def refuse(place: Any, lane: Any, out_tail: Any, header: Any, reason: Any) -> Any:
@@ -66,7 +50,7 @@ def refuser_of(message_words: int, out_slot: int) -> Any:
 
 @jit(device=True)
 def _letter_word(
-    place: Any, lane: Any, position: Any, header: Any, kind: Any, key: Any, one: Any
+    place: Any, lane: Any, clock: Any, header: Any, kind: Any, key: Any, one: Any
 ) -> Any:
     """A word of the header of an emitted message for the host, without the event; each lane has
     one. The call's number and the trace are those of the handled message."""
@@ -82,7 +66,7 @@ def _letter_word(
         elif kind == REPLY:
             mine = False
     if field == wire.PHYSICAL:
-        whole, mine = position.physical, True
+        whole, mine = clock.physical, True
     if field == wire.NODE or field == wire.SPAN:
         whole, mine = int64(place.number), True
     if field == wire.DEADLINE or field == wire.TOPIC:
@@ -106,18 +90,10 @@ def _asked(lane: Any, header: Any) -> Any:
 
 
 @jit(device=True)
-def _letter_chunk(
-    lane: Any,
-    number: Any,
-    span: Any,
-    position: Any,
-    asked: Any,
-    is_reply: Any,
-    kind: Any,
-    size: Any,
-) -> Any:
+def _letter_chunk(lane: Any, number: Any, span: Any, clock: Any, asked: Any, one: Any) -> Any:
     """A chunk of the header of an emitted message for another actor; each of eight lanes has one.
     The words with the event, in the fourth, are added later."""
+    is_reply, kind, size = one
     x, y = uint32(asked), uint32(asked >> 32)
     low, high = uint32(number), uint32(number >> 32)
     sizes = uint32(size) | uint32(wire.IS_REPLY << 16 if is_reply else 0)
@@ -130,10 +106,10 @@ def _letter_chunk(
         a, b, c = (
             uint32(0 if is_reply else low),
             uint32(0 if is_reply else high),
-            uint32(position.physical),
+            uint32(clock.physical),
         )
     if lane == 3:
-        a = uint32(position.physical >> 32)
+        a = uint32(clock.physical >> 32)
     if lane == 4:
         a, b = low, high
     if lane == 6:
@@ -144,22 +120,23 @@ def _letter_chunk(
 
 
 def _waiter_of(clustered: bool) -> Any:
-    """A device function that waits until an inbox has room. It returns the way, with the number -1
-    where the host must deliver, and the number of heartbeats. Orders may arrive meanwhile, and the
-    route may end."""
+    """A device function that waits until the inbox at the end of the way has room. It returns where
+    the kernel stands: the way has the number -1 where the host must deliver. Orders may arrive
+    meanwhile, and the route may end."""
     look_for_room = room_seer_of(clustered)
 
-    def wait_for_room(place: Any, position: Any, way: Any, beats: Any) -> Any:
+    def wait_for_room(place: Any, clock: Any) -> Any:
+        way, beats = clock.way, clock.beats
         number, free = way.number, look_for_room(way)
         while free <= 0 and number >= 0:
             beats += 1
-            low, high = uint32(position.head), uint32(position.head >> 32)
-            store_words(place.status, position.order, beats, low, high)
+            low, high = uint32(clock.head), uint32(clock.head >> 32)
+            store_words(place.status, clock.orders.order, beats, low, high)
             if order_of(place) & 3 == wire.STOP or not is_open(place, number):
                 number = -1
             else:
                 free = look_for_room(way)
-        return way._replace(number=number, free=free), beats
+        return clock._replace(way=way._replace(number=number, free=free), beats=beats)
 
     return jit(device=True)(wait_for_room)
 
@@ -196,19 +173,19 @@ def _with_event(lane: Any, event: Any, abc: Any) -> Any:
     return a, uint32(event) if lane == 3 else b, uint32(event >> 32) if lane == 3 else c
 
 
-def _sender_of(form: Outputs) -> Any:
+def _sender_of(form: Form) -> Any:
     """A device function that stores messages of one type and size, a run of the outputs, into the
     inbox of another actor, which has room; it returns the way after that."""
     _, store = accesses_of(form.clustered)
     put, timed = _putter_of(form.tier, form.clustered), form.timed
-    out_words, payload_at = form.words, form.payload_at
+    _, payload_at, out_words = _words_of(form)
 
-    def send(block: Any, position: Any, asked: Any, one: Any, first: Any, run: Any, way: Any):
+    def send(block: Any, clock: Any, asked: Any, one: Any, first: Any, run: Any, way: Any) -> Any:
         lane, emitted, number = block.lane, block.emitted, int64(block.place.number)
-        is_reply, kind, size = one
+        _, _, size = one
         span = int64(nanoseconds()) if timed else number
-        abc = _letter_chunk(lane, number, span, position, asked, is_reply, kind, size)
-        event, start = position.logical + 1 + int64(first), uint32(first * out_words + payload_at)
+        abc = _letter_chunk(lane, number, span, clock, asked, one)
+        event, start = clock.logical + 1 + int64(first), uint32(first * out_words + payload_at)
         abc = _with_event(lane, event, abc)
         put(lane, way.to, way.lap, size, emitted, start, abc)
         # The first message is peeled: the compiler would unroll a loop of one iteration, at a
@@ -246,18 +223,18 @@ def _run_of(lane: Any, outputs: Any, n: Any, sent: Any, most: Any) -> Any:
     return ffs(differs) - 1 if differs != 0 else 32
 
 
-def _host_sender_of(form: Outputs, out_slot: int) -> Any:
+def _host_sender_of(form: Form) -> Any:
     """A device function that sends an output to the host, which has room."""
     post = poster_of(putter_of(wire.HEADER_WORDS + form.tier // 4))
-    out_words, letter_at = form.words, form.letter_at
+    (letter_at, _, out_words), out_slot = _words_of(form), form.out_slot
 
-    def to_host(block: Any, position: Any, header: Any, one: Any, n: Any, out_tail: Any) -> None:
+    def to_host(block: Any, clock: Any, header: Any, one: Any, n: Any, out_tail: Any) -> None:
         place, lane, emitted = block.place, block.lane, block.emitted
         kind, start = int32(one.kind), n * out_words + letter_at
         name = header.view(int64)[wire.SOURCE] if kind == REPLY else one.key
-        word = _letter_word(place, lane, position, header, kind, name, one)
+        word = _letter_word(place, lane, clock, header, kind, name, one)
         if lane >> 1 == wire.LOGICAL:
-            event = position.logical + 1 + n
+            event = clock.logical + 1 + n
             word = uint32(event >> 32) if lane & 1 != 0 else uint32(event)
         if lane < wire.HEADER_WORDS:
             emitted[uint32(start + lane)] = word
@@ -268,66 +245,69 @@ def _host_sender_of(form: Outputs, out_slot: int) -> Any:
     return jit(device=True)(to_host)
 
 
-def _replier_of(form: Outputs, answer_slot: int) -> Any:
-    """A device function that writes a reply to the place of a caller who waits."""
-    put_answer, out_words, payload_at = answerer_of(form.tier // 4), form.words, form.payload_at
+def _replier_of(form: Form) -> Any:
+    """A device function that writes a reply to the place of the caller who waits."""
+    _, payload_at, out_words = _words_of(form)
+    slot, long = form.answer_bytes, form.tier // 4 > 3 * (32 - wire.ANSWER_CHUNKS)
 
-    def reply(block: Any, position: Any, one: Any, n: Any, reply_to: Any) -> None:
-        place, size = block.place, int32(one.payload_bytes)
-        put_answer(
-            place.answers + (reply_to & _NUMBERS) * answer_slot,
-            block.lane,
-            uint32(((reply_to >> wire.NUMBER_BITS) & _GENERATIONS) + 1),
-            one.type,
-            position.physical,
-            position.logical + 1 + n,
-            place.number,
-            size,
-            block.emitted,
-            int32(n * out_words + payload_at),
-            int32(size + 3) >> 2,
-        )
+    def reply(block: Any, clock: Any, one: Any, n: Any, reply_to: Any) -> None:
+        lane, body, node, size = block.lane, block.emitted, block.place.number, one.payload_bytes
+        target = block.place.answers + (reply_to & _NUMBERS) * slot
+        sequence = uint32(((reply_to >> wire.NUMBER_BITS) & _GENERATIONS) + 1)
+        logical, start = clock.logical + 1 + n, int32(n * out_words + payload_at)
+        count = int32(wire.ANSWER_CHUNKS + ((int32(int32(size) + 3) >> 2) + 2) // 3)
+        index = uint32(start + max(3 * (lane - wire.ANSWER_CHUNKS), 0))
+        a, b, c = uint32(0), uint32(0), uint32(0)
+        if lane < count:
+            a, b, c = body[index], body[uint32(index + 1)], body[uint32(index + 2)]
+        if lane == 0:
+            a, b, c = uint32(one.type), uint32(one.type >> 32), uint32(clock.physical)
+        if lane == 1:
+            a, b, c = uint32(clock.physical >> 32), uint32(logical), uint32(logical >> 32)
+        if lane == 2:
+            a, b, c = uint32(node), uint32(node >> 32), uint32(size)
+        if lane < count:
+            store_words(target + wire.CHUNK * lane, a, b, c, sequence)
+        if long:
+            chunk = lane + 32
+            while chunk < count:
+                index = start + 3 * (chunk - wire.ANSWER_CHUNKS)
+                put_chunk(target + wire.CHUNK * chunk, body, index, sequence)
+                chunk += 32
 
     return jit(device=True)(reply)
 
 
 def _finder_of(clustered: bool) -> Any:
-    """A device function: the way to the receiver of messages of a type, with room for one. Returns
-    the number of the route, -1 where the host must deliver; the way; and the heartbeats."""
+    """A device function that finds the way to the receiver of messages of a type, with room for
+    one: returns the number of the route, -1 where the host must deliver, and where the kernel
+    stands."""
     wait_for_room = _waiter_of(clustered)
 
-    def find(block: Any, position: Any, one: Any, key: Any, way: Any, beats: Any) -> Any:
-        kind, number = one.type, way.number
+    def find(block: Any, now: Any, one: Any, key: Any) -> Any:
+        way, kind, number = now.way, one.type, now.way.number
         published = int32(one.kind) == PUBLISH
         if way.key != key or way.kind != kind or way.free <= 0 or published:
             number = int32(-1)
             if not published:
                 if way.key != key or way.kind != kind:
-                    way = way_to(block.lane, block.routes, key, kind)
-                if way.number >= 0 and way.free <= 0:
-                    way, beats = wait_for_room(block.place, position, way, beats)
-                number = way.number
-        return number, way, beats
+                    now = now._replace(way=way_to(block.lane, block.routes, key, kind))
+                if now.way.number >= 0 and now.way.free <= 0:
+                    now = wait_for_room(block.place, now)
+                number = now.way.number
+        return number, now
 
     return jit(device=True)(find)
 
 
-def deliverer_of(tier: int, out_slot: int, answer_slot: int, timed: bool, clustered: bool) -> Any:
-    """A device function that sends what a handler has emitted, with events after the clock of a
-    position. It returns heartbeats, messages to the host, how many of them it took, and the last
-    route.
+def deliverer_of(form: Form) -> Any:
+    """A device function that sends what a handler has emitted, with events after the clock, which
+    is then that of the last one."""
+    to_host, reply = _host_sender_of(form), _replier_of(form)
+    send, find = _sender_of(form), _finder_of(form.clustered)
 
-    Args:
-        out_slot, answer_slot: bytes of a slot of the ring to the host, and of an answer's place.
-        tier, timed, clustered: as of ``Outputs``.
-    """
-    form = Outputs(tier, timed, clustered)
-    to_host, reply = _host_sender_of(form, out_slot), _replier_of(form, answer_slot)
-    send, find = _sender_of(form), _finder_of(clustered)
-
-    def deliver(block: Any, position: Any, header: Any, sent: Any, way: Any) -> Any:
-        place, lane, outputs = block.place, block.lane, block.outputs
-        beats, out_tail, out_head = position.beats, position.out_tail, position.out_head
+    def deliver(block: Any, now: Any, header: Any, sent: Any) -> Any:
+        lane, outputs, clock = block.lane, block.outputs, now.clock
         asked, reply_to = _asked(lane, header), header.view(int64)[wire.REPLY_TO]
         n, has_place = int32(0), True
         while n < sent:
@@ -338,20 +318,20 @@ def deliverer_of(tier: int, out_slot: int, answer_slot: int, timed: bool, cluste
                 if has_place and reply_to < 0 and reply_to & wire.DIRECT != 0:
                     # The caller may be reading: later replies go by the host.
                     has_place, is_done = False, True
-                    reply(block, position, one, n, reply_to)
+                    reply(block, clock, one, n, reply_to)
             if not is_done:
-                number, way, beats = find(block, position, one, key, way, beats)
+                number, now = find(block, now, one, key)
                 if number >= 0:
                     if n + 1 < sent:
-                        run = int32(_run_of(lane, outputs, n, sent, way.free))
+                        run = int32(_run_of(lane, outputs, n, sent, now.way.free))
                     letter = (kind == REPLY, one.type, int32(one.payload_bytes))
-                    way = send(block, position, asked, letter, n, run, way)
+                    now = now._replace(way=send(block, clock, asked, letter, n, run, now.way))
                 else:
-                    out_head = room(place, out_tail, out_head)
-                    to_host(block, position, header, one, n, out_tail)
-                    out_tail += 1
+                    out_head = room(block.place, now.out_tail, now.out_head)
+                    to_host(block, clock, header, one, n, now.out_tail)
+                    now = now._replace(out_tail=now.out_tail + 1, out_head=out_head)
             n = int32(n + run)
         syncwarp()
-        return beats, out_tail, out_head, way
+        return now._replace(clock=clock._replace(logical=clock.logical + sent))
 
     return jit(device=True)(deliver)

@@ -11,6 +11,7 @@ from typing import Any
 
 from gridlane.actors.device import wire
 from gridlane.actors.device.cluster_rings import accesses_of, nearest_of
+from gridlane.actors.device.ring import index_of, sequence_of
 from gridlane.actors.layouts.blocks import ROUTES
 from gridlane.cuda import ballot_sync, clz, ffs, int32, int64, jit, shfl_sync, syncwarp, uint32
 from gridlane.frontends.python.stubs import load_words, store_words
@@ -37,16 +38,6 @@ Sources: Any = namedtuple(  # pyright: ignore[reportUntypedNamedTuple]
 """The actor's own inboxes on the device, in the same form; 0 is no address. Their messages follow
 so many of the host's."""
 
-State: Any = namedtuple(  # pyright: ignore[reportUntypedNamedTuple]
-    "State", "order beats head out_tail version source physical logical received answered"
-)
-"""The positions of a kernel."""
-
-Position: Any = namedtuple(  # pyright: ignore[reportUntypedNamedTuple]
-    "Position", "order beats head out_tail out_head physical logical"
-)
-"""The position of a kernel while it delivers what its handler has emitted."""
-
 Way: Any = namedtuple(  # pyright: ignore[reportUntypedNamedTuple]
     "Way", "key kind number at slot shift tail free to lap"
 )
@@ -58,20 +49,11 @@ ALL = 0xFFFFFFFF
 
 
 @jit(device=True)
-def tell(place: Any, lane: Any, state: Any) -> Any:
-    """Publish the kernel's positions to the host: a chunk by each of four lanes. The first lane has
-    ended if its handler has failed."""
-    target = place.status + wire.CHUNK * (lane - 1)
-    one, two = int64(state.order) | int64(state.beats) << 32, state.head
-    if lane == 2:
-        one, two = state.out_tail, int64(uint32(state.version)) | int64(state.source) << 32
-    elif lane == 3:
-        one, two = state.physical, state.logical
-    elif lane == 4:
-        target = place.control + 16
-        one, two = state.received, state.answered
-    if lane > 0 and lane < 5:
-        store_words(target, uint32(one), uint32(one >> 32), uint32(two), uint32(two >> 32))
+def put_chunk(to: Any, body: Any, index: Any, sequence: Any) -> Any:
+    """Store a chunk with the words of a message from an index on."""
+    # An unsigned index does not count from the end.
+    a, b, c = body[uint32(index)], body[uint32(index + 1)], body[uint32(index + 2)]
+    store_words(to, a, b, c, sequence)
 
 
 def putter_of(most: int) -> Any:
@@ -80,65 +62,15 @@ def putter_of(most: int) -> Any:
     long = most > 3 * 32
 
     def put(target: Any, lane: Any, sequence: Any, body: Any, start: Any, words: Any) -> Any:
-        # An unsigned index does not count from the end.
         chunk = uint32(lane)
         if long:
             while 3 * chunk < words:
-                index = uint32(start + 3 * chunk)
-                a, b, c = body[index], body[uint32(index + 1)], body[uint32(index + 2)]
-                store_words(target + wire.CHUNK * chunk, a, b, c, sequence)
+                put_chunk(target + wire.CHUNK * chunk, body, start + 3 * chunk, sequence)
                 chunk = uint32(chunk + 32)
         elif 3 * chunk < words:
-            index = uint32(start + 3 * chunk)
-            a, b, c = body[index], body[uint32(index + 1)], body[uint32(index + 2)]
-            store_words(target + wire.CHUNK * chunk, a, b, c, sequence)
+            put_chunk(target + wire.CHUNK * chunk, body, start + 3 * chunk, sequence)
 
     return jit(device=True)(put)
-
-
-def answerer_of(most: int) -> Any:
-    """A device function that writes an answer, whose payload has so many words at most, to the
-    place of the waiting caller."""
-    long = most > 3 * (32 - wire.ANSWER_CHUNKS)
-
-    def put_answer(
-        target: Any,
-        lane: Any,
-        sequence: Any,
-        kind: Any,
-        physical: Any,
-        logical: Any,
-        node: Any,
-        size: Any,
-        body: Any,
-        start: Any,
-        body_words: Any,
-    ) -> Any:
-        count = int32(wire.ANSWER_CHUNKS + (body_words + 2) // 3)
-        index = uint32(start + max(3 * (lane - wire.ANSWER_CHUNKS), 0))
-        a, b, c = uint32(0), uint32(0), uint32(0)
-        if lane < count:
-            a, b, c = body[index], body[uint32(index + 1)], body[uint32(index + 2)]
-        a = uint32(kind) if lane == 0 else a
-        b = uint32(kind >> 32) if lane == 0 else b
-        c = uint32(physical) if lane == 0 else c
-        a = uint32(physical >> 32) if lane == 1 else a
-        b = uint32(logical) if lane == 1 else b
-        c = uint32(logical >> 32) if lane == 1 else c
-        a = uint32(node) if lane == 2 else a
-        b = uint32(node >> 32) if lane == 2 else b
-        c = uint32(size) if lane == 2 else c
-        if lane < count:
-            store_words(target + wire.CHUNK * lane, a, b, c, sequence)
-        if long:
-            chunk = lane + 32
-            while chunk < count:
-                index = uint32(start + 3 * (chunk - wire.ANSWER_CHUNKS))
-                a, b, c = body[index], body[uint32(index + 1)], body[uint32(index + 2)]
-                store_words(target + wire.CHUNK * chunk, a, b, c, sequence)
-                chunk += 32
-
-    return jit(device=True)(put_answer)
 
 
 @jit(device=True)
@@ -164,8 +96,8 @@ def poster_of(put: Any) -> Any:
     def post(
         place: Any, lane: Any, out_slot: Any, out_tail: Any, body: Any, start: Any, words: Any
     ) -> Any:
-        target = place.out + (out_tail & ((int64(1) << place.out_shift) - 1)) * out_slot
-        put(target, lane, uint32((out_tail >> place.out_shift) + 1), body, start, words)
+        target = place.out + index_of(out_tail, place.out_shift) * out_slot
+        put(target, lane, sequence_of(out_tail, place.out_shift), body, start, words)
 
     return jit(device=True)(post)
 
@@ -250,8 +182,8 @@ def no_way() -> Any:
 @jit(device=True)
 def _next_of(lane: Any, address: Any, slot: Any, shift: Any, tail: Any) -> Any:
     """The address of the lane's chunk of a message, and its sequence word."""
-    place = tail & ((int64(1) << shift) - 1)
-    return address + wire.CHUNK * lane + place * slot, uint32((tail >> shift) + 1)
+    to = address + wire.CHUNK * lane + index_of(tail, shift) * slot
+    return to, sequence_of(tail, shift)
 
 
 @jit(device=True)

@@ -8,7 +8,7 @@ from typing import Any
 from gridlane.actors.device import receiving, wire
 from gridlane.actors.device.reading_warps import actors_receiver_of, host_receiver_of, ring_of
 from gridlane.actors.device.receiving import Shape
-from gridlane.actors.device.resident_block import Orders, publish
+from gridlane.actors.device.resident_block import Batch, Orders, publish
 from gridlane.actors.device.resident_form import Form
 from gridlane.actors.device.resident_parts import ALL, learner_of, no_way
 from gridlane.cuda import (
@@ -25,7 +25,7 @@ from gridlane.frontends.python.stubs import rest
 from gridlane.frontends.python.volatile_stubs import load_volatile
 
 MESSAGE, END, REFUSED = 1, 2, 3
-"""Results of a poll: there are messages; the kernel is to end; see ``resident_handling``."""
+"""Results of a poll: there are messages; the kernel is to end; there is one that is not handled."""
 _BEAT = 4095
 """Polls between two heartbeats, - 1."""
 _LOOKS = 4
@@ -42,7 +42,7 @@ def _looker_of(shape: Shape) -> Any:
     from_host, from_actors = host_receiver_of(shape), actors_receiver_of(shape)
 
     def actors(block: Any) -> Any:
-        lane, box, came, sources = block.lane, block.box, block.came, block.sources
+        box = block.box
         many, first = (
             int32(receiving.told(box, receiving.SOURCES)),
             int32(receiving.told(box, receiving.FIRST)),
@@ -50,21 +50,21 @@ def _looker_of(shape: Shape) -> Any:
         before, taken = receiving.told(box, receiving.CAME), receiving.told(box, receiving.TAKEN)
         head, free = receiving.told(box, receiving.HANDLED), int32(1 - (before - taken))
         turn = (many, first, before)
-        ring = ring_of(sources, came, first)
-        count, _, _ = from_actors(lane, sources, box, came, turn, ring, free, head, 0, 1)
+        ring = ring_of(block, first)
+        count, _, _ = from_actors(block, turn, ring, free, head, 0, 1)
         return count
 
     _from_actors = jit(device=True)(actors)
 
     def look(block: Any, now: Any) -> None:
-        lane, box, head, last = block.lane, block.box, now.head, now.last
+        box, head, last = block.box, now.head, now.last
         takes = now.orders.version >= 0 and now.orders.order & 3 == wire.RUN
         got = int32(0)
         if last < 0 and takes:
             got = _from_actors(block)
         if got == 0:
             arrived = receiving.told(box, receiving.ARRIVED)
-            arrivals, _ = from_host(lane, block.place, box, arrived, int32(1 - (arrived - head)), 0)
+            arrivals, _ = from_host(block, arrived, int32(1 - (arrived - head)), 0)
             got = int32(arrived - head) + arrivals
         if last >= 0 and takes and got == 0:
             _from_actors(block)
@@ -93,7 +93,7 @@ def _first_of(block: Any, now: Any, heard: Any, new: Any, depth: Any) -> Any:
         where = int32(int32(now.taken) & (depth - 1))
         source = block.came.origin[where]
         there = int32(shfl_sync(ALL, heard, 1) - now.taken)
-    return source, where, there
+    return Batch(source, where, there, int32(0), int64(0))
 
 
 @jit(device=True)
@@ -164,14 +164,13 @@ def _listener_of(apart: bool) -> Any:
 
 def poller_of(form: Form) -> Any:
     """A device function that polls until there are messages, or the kernel is to end. It returns
-    the result; of messages in a row their source, -1 for the host, the place of the first, and
-    their number; and where the kernel stands."""
+    the result, the messages, and where the kernel stands."""
     shape = form.shape
     apart, depth = shape.apart, shape.depth
     look, listen, obey = _looker_of(shape), _listener_of(apart), _obeyer_of(form)
 
     def poll(block: Any, now: Any) -> Any:
-        outcome, source, where, there = int32(0), int32(-1), int32(0), int32(1)
+        outcome, batch = int32(0), Batch(int32(-1), int32(0), int32(1), int32(0), int64(0))
         while outcome == 0 or (outcome == END and now.news > 0):
             if now.news >= OLD:
                 now = now._replace(news=int32(0))
@@ -187,7 +186,7 @@ def poller_of(form: Form) -> Any:
                 now = obey(block, now, shfl_sync(ALL, heard, 2))
             elif now.orders.order & 3 == wire.RUN and new & 3 != 0:
                 outcome = int32(MESSAGE)
-                source, where, there = _first_of(block, now, heard, new, depth)
+                batch = _first_of(block, now, heard, new, depth)
             now = now._replace(beats=int32(now.beats + 1))
             if now.beats & _BEAT == 0:
                 now = now._replace(news=int32(OLD))
@@ -195,6 +194,6 @@ def poller_of(form: Form) -> Any:
             if (wish == wire.STOP or wish == wire.LEAVE) and now.orders.version >= 0:
                 outcome = int32(END)
                 now = now._replace(news=int32(OLD))
-        return outcome, source, where, there, now
+        return outcome, batch, now
 
     return jit(device=True)(poll)

@@ -11,8 +11,8 @@ from gridlane.actors.device.layout import EMITTED
 from gridlane.actors.device.resident_block import DONE, Clock, publish
 from gridlane.actors.device.resident_form import Form
 from gridlane.actors.device.resident_messages import deliverer_of, refuser_of
-from gridlane.actors.device.resident_parts import Position, room
-from gridlane.actors.device.resident_polling import LATER, MESSAGE, MOST, OLD, REFUSED, store_state
+from gridlane.actors.device.resident_parts import room
+from gridlane.actors.device.resident_polling import LATER, MOST, OLD, store_state
 from gridlane.cuda import int32, int64, jit, syncwarp, threadfence_system, uint32
 from gridlane.frontends.python.stubs import store_words
 from gridlane.frontends.python.volatile_stubs import store_volatile
@@ -50,47 +50,29 @@ def giver_up_of(form: Form) -> Any:
 
 
 def _answerer_of(form: Form) -> Any:
-    """A device function that sends the outputs of the last of ``done`` handled messages, or a
-    message that is not handled."""
-    words = form.shape.words
-    deliver = deliverer_of(form.tier, form.out_slot, form.answer_bytes, form.timed, form.clustered)
-    refuse = refuser_of(-(-form.message.size // 4), form.out_slot)
+    """A device function that sends the outputs of the last of ``done`` handled messages, which is
+    at a place, or a message that is not handled. The clock is then that of the last event."""
+    words, deliver, refuse = form.shape.words, deliverer_of(form), refuser_of(form)
 
-    def answer(
-        block: Any,
-        now: Any,
-        one: Any,
-        is_refused: Any,
-        reason: Any,
-        time: Any,
-        done: Any,
-        sent: Any,
-    ) -> Any:
+    def answer(block: Any, now: Any, batch: Any, one: Any, done: Any, sent: Any) -> Any:
         place, lane, header = block.place, block.lane, block.box.words[one * words :]
-        since, physical = now.clock.since, now.clock.physical
-        logical = now.clock.logical + (done - 1)
-        beats, out_tail, out_head, way = now.beats, now.out_tail, now.out_head, now.way
-        if is_refused:
-            out_head = room(place, out_tail, out_head)
-            refuse(place, lane, out_tail, header, reason)
-            out_tail += 1
+        now = now._replace(clock=now.clock._replace(logical=now.clock.logical + (done - 1)))
+        if batch.reason != 0:
+            out_head = room(place, now.out_tail, now.out_head)
+            refuse(place, lane, now.out_tail, header, batch.reason)
+            now = now._replace(out_tail=now.out_tail + 1, out_head=out_head)
         if sent > 0:
-            if time > physical:
-                physical = time
-                logical = int64(-1)
-            order, head = now.orders.order, now.head
-            position = Position(order, beats, head, out_tail, out_head, physical, logical)
-            beats, out_tail, out_head, way = deliver(block, position, header, sent, way)
-            logical += sent
-        clock = Clock(since, physical, logical)
-        return now._replace(clock=clock, beats=beats, out_tail=out_tail, out_head=out_head, way=way)
+            if batch.time > now.clock.physical:
+                now = now._replace(clock=Clock(now.clock.since, batch.time, int64(-1)))
+            now = deliver(block, now, header, sent)
+        return now
 
     return jit(device=True)(answer)
 
 
 def settler_of(form: Form) -> Any:
-    """A device function that settles the messages of a result: sends what there is to send,
-    releases their places, and counts them."""
+    """A device function that settles messages: sends what there is to send, releases their places,
+    and counts them."""
     late, depth, behind = form.publishes_late, form.shape.depth, form.behind
     answer, free_slots = _answerer_of(form), _freer_of(form.clustered)
 
@@ -107,34 +89,22 @@ def settler_of(form: Form) -> Any:
 
     _give_back = jit(device=True)(give_back)
 
-    def settle(
-        block: Any,
-        now: Any,
-        outcome: Any,
-        source: Any,
-        where: Any,
-        reason: Any,
-        time: Any,
-        done: Any,
-        sent: Any,
-    ) -> Any:
-        one = (behind if source >= 0 else 0) + int32((where + done - 1) & (depth - 1))
-        now = answer(block, now, one, outcome == REFUSED, reason, time, done, sent)
-        head, taken, received, answered = now.head, now.taken, now.received, now.answered
+    def settle(block: Any, now: Any, batch: Any, done: Any, sent: Any) -> Any:
+        source = batch.source
+        one = (behind if source >= 0 else 0) + int32((batch.where + done - 1) & (depth - 1))
+        now = answer(block, now, batch, one, done, sent)._replace(last=source)
         if source < 0:
-            head += done
+            now = now._replace(head=now.head + done)
         else:
-            taken += done
-        now = now._replace(head=head, taken=taken, last=source)
+            now = now._replace(taken=now.taken + done)
         _give_back(block, now, source, done)
-        if outcome == MESSAGE:
-            received += done
-            answered += sent
+        if batch.reason == 0:
+            now = now._replace(received=now.received + done, answered=now.answered + sent)
         news = int32((now.news & (LATER - 1)) + done)
         if not late or news >= MOST:
             news = int32(OLD)
         syncwarp()
-        return now._replace(received=received, answered=answered, news=news)
+        return now._replace(news=news)
 
     return jit(device=True)(settle)
 

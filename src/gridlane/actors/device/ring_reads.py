@@ -7,7 +7,8 @@ from typing import Any
 from gridlane.actors.device import wire
 from gridlane.actors.device.receiving import SIGNALS, Shape, all_told
 from gridlane.actors.device.resident_parts import ALL
-from gridlane.cuda import ballot_sync, ffs, int32, int64, jit, local, syncwarp, uint32
+from gridlane.actors.device.ring import index_of, sequence_of
+from gridlane.cuda import ballot_sync, ffs, int32, jit, local, syncwarp, uint32
 from gridlane.frontends.python.stubs import rest
 
 
@@ -41,20 +42,11 @@ def _single_of(shape: Shape, load: Any) -> Any:
     first = (1 << lanes) - 1
     """The lanes that read the first message."""
 
-    def single(
-        lane: Any,
-        box: Any,
-        ring: Any,
-        ticket: Any,
-        shift: Any,
-        position: Any,
-        most: Any,
-        looks: Any,
-    ) -> Any:
-        mine = ticket + lane // lanes
-        place = ring + (mine & ((int64(1) << shift) - 1)) * slot
+    def single(lane: Any, box: Any, ring: Any, position: Any, most: Any, looks: Any) -> Any:
+        mine = ring.ticket + lane // lanes
+        place = ring.slots + index_of(mine, ring.shift) * slot
         place += wire.CHUNK * min(lane & (lanes - 1), chunks - 1)
-        sequence, wanted = uint32((mine >> shift) + 1), uint32(SIGNALS)
+        sequence, wanted = sequence_of(mine, ring.shift), uint32(SIGNALS)
         while True:
             a, b, c, d = load(place)
             heard = all_told(lane, box)
@@ -76,16 +68,16 @@ def volley_of(shape: Shape, reads: int, load: Any) -> Any:
     chunks, lanes, slot, keep = shape.chunks, shape.lanes, shape.slot, _keeper_of(shape)
     together = shape.together
 
-    def volley(lane: Any, box: Any, ring: Any, ticket: Any, shift: Any, position: Any, most: Any):
-        mask = (int64(1) << shift) - 1
+    def volley(lane: Any, box: Any, ring: Any, position: Any, most: Any) -> Any:
         part, chunk = lane // lanes, lane & (lanes - 1)
         a, b = local.array(reads, uint32), local.array(reads, uint32)
         c, there = local.array(reads, uint32), local.array(reads, int32)
         for n in range(reads):
-            mine = ticket + n * together + part
-            place = ring + (mine & mask) * slot + wire.CHUNK * min(chunk, chunks - 1)
+            mine = ring.ticket + n * together + part
+            place = ring.slots + index_of(mine, ring.shift) * slot
+            place += wire.CHUNK * min(chunk, chunks - 1)
             a[n], b[n], c[n], d = load(place)
-            there[n] = int32(d == uint32((mine >> shift) + 1))
+            there[n] = int32(d == sequence_of(mine, ring.shift))
         heard = all_told(lane, box)
         count = int32(0)
         for n in range(reads):
@@ -103,16 +95,14 @@ def _rest_keeper_of(shape: Shape, load: Any) -> Any:
     them."""
     chunks, words, slot = shape.chunks, shape.words, shape.slot
 
-    def keep_rest(lane: Any, box: Any, ring: Any, ticket: Any, shift: Any, first: Any) -> Any:
-        base = ring + (ticket & ((int64(1) << shift) - 1)) * slot
+    def keep_rest(lane: Any, box: Any, ring: Any, first: Any) -> Any:
+        base = ring.slots + index_of(ring.ticket, ring.shift) * slot
         chunk = 32 + lane
         while chunk < chunks:
             a, b, c, d = load(base + wire.CHUNK * chunk)
-            if d == uint32((ticket >> shift) + 1):
+            if d == sequence_of(ring.ticket, ring.shift):
                 to = first * words + 3 * chunk
-                box.words[to] = a
-                box.words[to + 1] = b
-                box.words[to + 2] = c
+                box.words[to], box.words[to + 1], box.words[to + 2] = a, b, c
                 chunk += 32
 
     return jit(device=True)(keep_rest)
@@ -125,21 +115,12 @@ def reader_of(shape: Shape, load: Any) -> Any:
     long, depth = shape.chunks > 32, shape.depth
     single, keep_rest = _single_of(shape, load), _rest_keeper_of(shape, load)
 
-    def one(
-        lane: Any,
-        box: Any,
-        ring: Any,
-        ticket: Any,
-        shift: Any,
-        position: Any,
-        most: Any,
-        looks: Any,
-    ) -> Any:
-        count, heard = single(lane, box, ring, ticket, shift, position, most, looks)
+    def one(lane: Any, box: Any, ring: Any, position: Any, most: Any, looks: Any) -> Any:
+        count, heard = single(lane, box, ring, position, most, looks)
         if long and count != 0:
             syncwarp()
             first = position[0] + (position[1] & (depth - 1))
-            keep_rest(lane, box, ring, ticket, shift, first)
+            keep_rest(lane, box, ring, first)
         return count, heard
 
     return jit(device=True)(one)
