@@ -11,8 +11,9 @@ from gridlane.actors._engine import Actor as EngineActor
 from gridlane.actors._engine import Engine, Handle
 from gridlane.actors.device.layout import HANDLED
 from gridlane.actors.errors import ActorError, Reason
+from gridlane.actors.layouts.blocks import ControlBlock
+from gridlane.actors.layouts.python import ctype
 from gridlane.actors.local.batches import INFO_BYTES, Batches, host_bytes
-from gridlane.actors.local.control import Control
 from gridlane.actors.local.program import Program
 from gridlane.actors.resident.residence import Residence, ResidentProgram, end_residence
 from gridlane.actors.values.actor import Actor
@@ -72,7 +73,7 @@ class Instance:
         self.raised: BaseException | None = None
         self.shares: list[Any] = []
         self._handle: Handle | None = None
-        self.control = Control(there.control)
+        self.control: Any = ctype(ControlBlock).from_buffer(there.control)
         self.state = State.CREATED
         self.waits = True
         self.ending = False
