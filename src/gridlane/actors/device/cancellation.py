@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gridlane.core.argtypes import ArgType
-from gridlane.core.options import KernelOptions
 from gridlane.cuda import jit
 from gridlane.frontends.python.kernel_source import PythonSource
 
@@ -38,20 +36,12 @@ class HeedingSource(PythonSource):
         loops."""
         return super().key() + b" heeds requests"
 
-    def translate(self, types: tuple[ArgType, ...], options: KernelOptions) -> Module:
-        """The IR for argument types; the same module at every call.
+    def complete(self, module: Module) -> None:
+        """Add the polls to the loops of the handler.
 
         Raises:
-            CompileError: the kernel is outside the dialect or its types do not fit; located.
+            CompileError: a loop cannot have them, such as that of a function that calls itself.
         """
         from gridlane.passes.structure.heed_requests import heed_requests
 
-        known = (types, options) in self._modules
-        module = super().translate(types, options)
-        if not known:
-            try:
-                heed_requests(module, _NAME, GAVE_UP)
-            except BaseException:  # such as a function that calls itself
-                del self._modules[types, options]
-                raise
-        return module
+        heed_requests(module, _NAME, GAVE_UP)

@@ -11,7 +11,7 @@ from typing import Any
 
 from gridlane.actors.device import wire
 from gridlane.cuda import blockDim, int32, int64, jit, shared, uint32
-from gridlane.frontends.python.stubs import (
+from gridlane.frontends.python.system import (
     address_of,
     cluster_rank,
     cluster_size,

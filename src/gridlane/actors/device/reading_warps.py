@@ -38,8 +38,7 @@ from gridlane.cuda import (
     threadfence_block,
     uint32,
 )
-from gridlane.frontends.python.stubs import load_words, nanoseconds, rest
-from gridlane.frontends.python.volatile_stubs import store_volatile
+from gridlane.frontends.python.system import load_words, nanoseconds, rest, store_volatile
 
 _IDLE, _LONG = 1 << 12, 1 << 16
 """Empty polls after which a warp begins to sleep, and after which it sleeps longer."""

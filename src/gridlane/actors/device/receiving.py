@@ -19,8 +19,7 @@ from gridlane.actors.device.resident_parts import ALL
 from gridlane.core import numpy_types
 from gridlane.core.argtypes import RecordType
 from gridlane.cuda import all_sync, int64, jit, shfl_sync, syncwarp, threadfence_block
-from gridlane.frontends.python.stubs import rest
-from gridlane.frontends.python.volatile_stubs import load_volatile, store_volatile
+from gridlane.frontends.python.system import load_volatile, rest, store_volatile
 
 ARRIVED, CAME, ORDERS, UNUSED = 0, 1, 2, 3
 HANDLED, TAKEN, CLOCK, ENDED, PAUSE, PAUSED, SOURCES, FIRST, DELIVERED = range(4, 13)

@@ -12,7 +12,7 @@ from gridlane.actors.device.resident_form import Form, output_record
 from gridlane.actors.device.resident_parts import Place, Routes, Sources, no_way
 from gridlane.actors.device.resident_times import load_counts
 from gridlane.cuda import blockIdx, int32, int64, jit, shared, syncthreads, threadIdx, uint32
-from gridlane.frontends.python.stubs import nanoseconds, store_words
+from gridlane.frontends.python.system import nanoseconds, store_words
 
 # The types of their fields are those of a kernel's variables.
 Block: Any = namedtuple(  # pyright: ignore[reportUntypedNamedTuple]

@@ -24,8 +24,7 @@ from gridlane.cuda import (
     syncwarp,
     uint32,
 )
-from gridlane.frontends.python.stubs import store_words
-from gridlane.frontends.python.volatile_stubs import load_volatile
+from gridlane.frontends.python.system import load_volatile, store_words
 
 
 @jit(device=True)

@@ -21,7 +21,7 @@ from gridlane.actors.device.resident_parts import (
     way_to,
 )
 from gridlane.cuda import ballot_sync, ffs, int32, int64, jit, syncwarp, uint32
-from gridlane.frontends.python.stubs import nanoseconds, store_words
+from gridlane.frontends.python.system import nanoseconds, store_words
 
 _NUMBERS, _GENERATIONS = (1 << wire.NUMBER_BITS) - 1, (1 << wire.GENERATION_BITS) - 1
 

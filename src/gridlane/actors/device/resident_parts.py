@@ -14,7 +14,7 @@ from gridlane.actors.device.cluster_rings import accesses_of, nearest_of
 from gridlane.actors.device.ring import index_of, sequence_of
 from gridlane.actors.layouts.blocks import ROUTES
 from gridlane.cuda import ballot_sync, clz, ffs, int32, int64, jit, shfl_sync, syncwarp, uint32
-from gridlane.frontends.python.stubs import load_words, store_words
+from gridlane.frontends.python.system import load_words, store_words
 
 # The types of their fields are those of a kernel's variables.
 Place: Any = namedtuple(  # pyright: ignore[reportUntypedNamedTuple]

@@ -21,8 +21,7 @@ from gridlane.cuda import (
     threadfence_system,
     uint32,
 )
-from gridlane.frontends.python.stubs import rest
-from gridlane.frontends.python.volatile_stubs import load_volatile
+from gridlane.frontends.python.system import load_volatile, rest
 
 MESSAGE, END, REFUSED = 1, 2, 3
 """Results of a poll: there are messages; the kernel is to end; there is one that is not handled."""

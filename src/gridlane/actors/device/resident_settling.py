@@ -14,8 +14,7 @@ from gridlane.actors.device.resident_messages import deliverer_of, refuser_of
 from gridlane.actors.device.resident_parts import room
 from gridlane.actors.device.resident_polling import LATER, MOST, OLD, store_state
 from gridlane.cuda import int32, int64, jit, syncwarp, threadfence_system, uint32
-from gridlane.frontends.python.stubs import store_words
-from gridlane.frontends.python.volatile_stubs import store_volatile
+from gridlane.frontends.python.system import store_volatile, store_words
 
 
 def _freer_of(clustered: bool) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 
 from gridlane.actors.layouts.blocks import BUCKETS, Histogram
 from gridlane.cuda import clz, int32, int64, jit, uint32
-from gridlane.frontends.python.stubs import load_words, nanoseconds, store_words
+from gridlane.frontends.python.system import load_words, nanoseconds, store_words
 
 Times: Any = namedtuple(  # pyright: ignore[reportUntypedNamedTuple]
     "Times", "counts at since source"

@@ -9,7 +9,7 @@ from gridlane.actors.device.receiving import SIGNALS, Shape, all_told
 from gridlane.actors.device.resident_parts import ALL
 from gridlane.actors.device.ring import index_of, sequence_of
 from gridlane.cuda import ballot_sync, ffs, int32, jit, local, syncwarp, uint32
-from gridlane.frontends.python.stubs import rest
+from gridlane.frontends.python.system import rest
 
 
 def _keeper_of(shape: Shape) -> Any:

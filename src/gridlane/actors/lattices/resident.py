@@ -24,12 +24,7 @@ from gridlane.actors.layouts.python import dtype as numpy_dtype
 from gridlane.actors.values.messages import shape_of
 from gridlane.core.errors import LaunchError
 from gridlane.cuda import int64, jit, uint32, uint64
-from gridlane.frontends.python.volatile_stubs import (
-    bits_of,
-    from_bits,
-    load_volatile,
-    store_volatile,
-)
+from gridlane.frontends.python.system import bits_of, from_bits, load_volatile, store_volatile
 
 THREADS = 512
 TURNS = 16

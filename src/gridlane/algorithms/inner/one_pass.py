@@ -30,14 +30,14 @@ from gridlane.algorithms.operators import Operator, OpKind, operator
 from gridlane.algorithms.sequences import Access, Code, pointer_code
 from gridlane.cuda.kernels.decorators import jit
 from gridlane.cuda.kernels.dispatcher import Dispatcher
-from gridlane.frontends.python.vector_stubs import load as load_vector
-from gridlane.frontends.python.vector_stubs import store as store_vector
-from gridlane.frontends.python.volatile_stubs import (
+from gridlane.frontends.python.system import (
     bits_of,
     from_bits,
     load_volatile,
     store_volatile,
 )
+from gridlane.frontends.python.vector_stubs import load as load_vector
+from gridlane.frontends.python.vector_stubs import store as store_vector
 
 _THREADS = 512
 _BLOCKS = 2

@@ -25,7 +25,7 @@ from gridlane.algorithms.item_types import ItemType, item_type
 from gridlane.algorithms.sequences import Access, Code
 from gridlane.cuda.kernels.decorators import jit
 from gridlane.cuda.kernels.dispatcher import Dispatcher
-from gridlane.frontends.python.volatile_stubs import load_volatile, store_volatile
+from gridlane.frontends.python.system import load_volatile, store_volatile
 
 BITS = 8
 DIGITS = 1 << BITS

@@ -82,9 +82,18 @@ class PythonSource:
                 links=self.links,
                 texts=texts_by_function,
             )
+            self.complete(module)
             self._texts[types, options] = texts_by_function.get(self.function)
             self._modules[types, options] = module
         return module
+
+    def complete(self, module: Module) -> None:
+        """Change a new module, once for each list of types; here it stays as it is. The ``key`` of
+        what changes it has a mark of that.
+
+        Raises:
+            CompileError: it cannot be changed so; nothing is kept.
+        """
 
     def evaluated(self, types: tuple[ArgType, ...], options: KernelOptions) -> str | None:
         """The kernel's text without its compile-time parts; None where it has none.
