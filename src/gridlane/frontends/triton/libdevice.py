@@ -14,7 +14,7 @@ from typing import Any, cast
 from gridlane.core.argtypes import ArgType, scalar_of
 from gridlane.core.dtypes import DType, b1, f32, f64, i32
 from gridlane.core.options import KernelOptions
-from gridlane.frontends.foreign.python import SIGNATURES
+from gridlane.frontends.foreign.libdevice import SIGNATURES
 from gridlane.frontends.triton.context import Build, builtin
 from gridlane.frontends.triton.elementwise import apply
 from gridlane.frontends.triton.importing import imported
