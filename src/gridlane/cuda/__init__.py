@@ -20,6 +20,7 @@ from typing import Any
 from gridlane.core.config import config
 from gridlane.core.endings import at_its_end
 from gridlane.core.forks import fork_waits
+from gridlane.core.openings import AT_OPENING, OPENED
 from gridlane.cuda.names import MODULES, STUBS, SUBMODULES, missing
 
 
@@ -65,5 +66,12 @@ def __dir__() -> list[str]:
     return sorted({*own, *_public(), *SUBMODULES})
 
 
-if config().memory_manager:  # it allocates for each device that is opened
-    _imported(f"{__name__}.host.device")
+def _install_manager(device: Any) -> None:
+    """Let the plugin of NUMBA_CUDA_MEMORY_MANAGER allocate a device's memory."""
+    if config().memory_manager:
+        _imported(f"{__name__}.host.device").install_configured(device)
+
+
+AT_OPENING.append(_install_manager)
+for _device in OPENED.values():
+    _install_manager(_device)

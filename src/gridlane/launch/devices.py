@@ -20,11 +20,12 @@ from gridlane.core.device_errors import INVALID_DEVICE, NOT_SUPPORTED, fail, no_
 from gridlane.core.errors import UnsupportedBackend
 from gridlane.core.first_use import FirstUse
 from gridlane.core.forks import fork_waits
+from gridlane.core.openings import AT_OPENING, OPENED
 from gridlane.core.suggestions import did_you_mean
 from gridlane.runtime.protocol import Device
 
-_opened: dict[str, Device] = {}
-at_opening: list[Callable[[Device], object]] = []
+_opened: dict[str, Device] = OPENED
+at_opening: list[Callable[[Device], object]] = AT_OPENING
 """What is called with each device when it is opened."""
 _lock = threading.RLock()
 _opening: defaultdict[str, FirstUse] = defaultdict(lambda: FirstUse("opens the device"))

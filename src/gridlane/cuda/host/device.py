@@ -578,9 +578,3 @@ def install_configured(native: Device) -> None:
             f"Failed to use the memory manager of {name}, which NUMBA_CUDA_MEMORY_MANAGER names: "
             f"{error}"
         ) from error
-
-
-if config().memory_manager:
-    devices.at_opening.append(install_configured)
-    for _opened in devices.opened():
-        install_configured(_opened)
