@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 
 import gridlane
 from gridlane import cuda
 from gridlane.compute import Tensor, compute, f64, fused, grid
+from gridlane.compute import known as programs
 from gridlane.core.errors import ArgumentError, DeviceError
 from gridlane.launch.launcher_calls import Calls, PythonCalls
 
@@ -198,3 +201,37 @@ def test_after_tuning(looked_at):
     seen = looked_at(scaled)
     scaled(x, out, 2.0, 3)
     assert len(seen) == 1 and (out == expected(x)).all()
+
+
+@pytest.mark.parametrize("count", [1, 3, 5, 40])
+def test_arrays_that_become_read_only(count):
+    x, out = np.arange(6.0), np.zeros(N)
+    scaled = known((x, out, 2.0, 3), count)
+    out[:], out.flags.writeable = 0, False
+    with pytest.raises(ArgumentError, match="read-only"):
+        scaled(x, out, 2.0, 3)
+    assert not out.any()
+    x.flags.writeable, out.flags.writeable = False, True
+    for _ in range(count):
+        scaled(x, out, 2.0, 3)
+        assert (out == expected(x)).all()
+
+
+def test_other_floats_in_the_middle(monkeypatch):
+    """Another thread's call, while the launches of one become one call of C."""
+    x, out = np.arange(6.0), np.zeros(N)
+    scaled, own, threads = known((x, out, 2.0, 3), 2), programs.repetition, []
+
+    def interrupted(launches):
+        if not threads:
+            threads.append(threading.Thread(target=scaled, args=(x, out, 7.0, 3)))
+            threads[0].start()
+            threads[0].join()
+        return own(launches)
+
+    monkeypatch.setattr(programs, "repetition", interrupted)
+    scaled(x, out, 2.0, 3)
+    assert threads
+    for by in (7.0, 2.0, 7.0, 7.0, 7.0, 2.0):
+        scaled(x, out, by, 3)
+        assert (out == expected(x, by)).all()

@@ -53,8 +53,8 @@ def keep(table: Any, device: Device, given: tuple[Any, ...], steps: tuple[Repeat
         if run is None or not table.keep(given, kinds, run, None, None, False):
             first.turn = 0  # the next call may be known
         return
-    launches = tuple([each.ready for each in steps if each.is_ready(given)])
-    if len(launches) < len(steps):
+    launches = tuple([each.ready_for(given) for each in steps])
+    if None in launches:
         first.turn = 0
         return
     streams = torchs_handles(sys.modules["torch"], device.ordinal) if GPU_TENSOR in kinds else None

@@ -46,7 +46,8 @@ def key_of(
         if kind is np.ndarray:
             if not device.host_visible:
                 return None  # it is copied
-            parts.append((address_of(each), each.shape, each.strides, each.dtype))
+            may_write = each.flags.writeable
+            parts.append((address_of(each), each.shape, each.strides, each.dtype, may_write))
         elif kind is DeviceNDArray:
             parts.append(each.__gridlane_launch__)  # its type, and address, shape and strides
         elif IS_TENSOR[kind]:
@@ -97,37 +98,33 @@ class Repeatable:
     """A launch, or a call that may be one, which is made again natively once it has been seen to be
     a native launch: with the same bytes, without a look at its arguments."""
 
-    __slots__ = ("_count", "_floats", "_ready", "has_memory", "together", "turn")
+    __slots__ = ("_count", "_kept", "has_memory", "together", "turn")
 
     def __init__(self) -> None:
         self.turn = 0  # of calls that it is the first launch of
         self.together: Together | None = None  # with the launches behind it
         self.has_memory = False
-        self._ready: Any = None
-        self._floats: tuple[float, ...] = ()
+        # One object, as threads may set it at once: the call's floats, and the launch.
+        self._kept: tuple[tuple[float, ...], Any] | None = None
         self._count = 0
 
-    @property
-    def ready(self) -> Any:
-        """The launch that is ready, or None."""
-        return self._ready
-
-    def is_ready(self, args: tuple[Any, ...]) -> bool:
-        """Whether a call with arguments has the bytes of the launch that is ready."""
-        return self._ready is not None and self._is_same(args)
-
-    def again(self, stream: int) -> bool:
-        """Make the launch that is ready on a stream; return whether it was made."""
-        return self._ready(stream)
+    def ready_for(self, args: tuple[Any, ...]) -> Any:
+        """The launch that is ready, if a call with arguments has its bytes; else None."""
+        kept = self._kept
+        if kept is None:
+            return None
+        floats, ready = kept
+        return ready if not floats or _are_same(floats, args) else None
 
     def run(self, args: tuple[Any, ...]) -> None:
         """Launch it with the arguments of a call. Hot."""
-        if self._ready is not None and self._is_same(args):
-            if self._ready():
+        ready = self.ready_for(args)
+        if ready is not None:
+            if ready():
                 return
-            self._ready, self._count = None, 0  # of another state of the program
+            self._kept, self._count = None, 0  # of another state of the program
         self._count += 1
-        if self._ready is not None or (self._count > _FIRST and self._count % _EACH):
+        if self._kept is not None or (self._count > _FIRST and self._count % _EACH):
             self._launch(args)
             return
         notes: list[Any] = []
@@ -137,8 +134,7 @@ class Repeatable:
         finally:
             launcher.note_in(before)
         if len(notes) == 1 and notes[0] is not None and self._suits(notes[0], args):
-            self._floats = tuple([each for each in args if each.__class__ is float])
-            self._ready = notes[0]
+            self._kept = tuple([each for each in args if each.__class__ is float]), notes[0]
 
     def _launch(self, args: tuple[Any, ...]) -> None:
         raise NotImplementedError
@@ -147,13 +143,12 @@ class Repeatable:
         """Whether a native launch is all that a call with these arguments does."""
         raise NotImplementedError
 
-    def _is_same(self, args: tuple[Any, ...]) -> bool:
-        """Whether a call has the bytes of the launch that is ready: the values of floats are no
-        part of its key."""
-        if not self._floats:
-            return True
-        values = [each for each in args if each.__class__ is float]
-        return all(one == other != 0 for one, other in zip(self._floats, values))
+
+def _are_same(floats: tuple[float, ...], args: tuple[Any, ...]) -> bool:
+    """Whether a call has the bytes of one with these floats, whose values are no part of its
+    key."""
+    values = [each for each in args if each.__class__ is float]
+    return all(one == other != 0 for one, other in zip(floats, values))
 
 
 class Step(Repeatable):
@@ -200,37 +195,42 @@ class Together:
         is_alone: whether each is to be made alone.
     """
 
-    __slots__ = ("_floats", "_last", "_repetition", "_steps", "is_alone")
+    __slots__ = ("_floats", "_kept", "_steps", "is_alone")
 
     def __init__(self, steps: Sequence[Step], args: tuple[Any, ...]) -> None:
         self._steps = tuple(steps)
         self._floats = tuple([n for n, each in enumerate(args) if each.__class__ is float])
-        self._last: bytes | None = None
         self.is_alone = False
-        self._repetition: Repetition | None = None
+        # One object, as threads may set it at once: the bits of the last call's floats, and what
+        # makes its launches.
+        self._kept: tuple[bytes | None, Repetition | None] = None, None
 
     def has_run(self, args: tuple[Any, ...]) -> bool:
         """Make the launches with the arguments of a call of the same key, or return that each is
         to be made alone. Hot."""
         if self.is_alone:
             return False
-        bits = b"".join([_FLOAT(args[place]) for place in self._floats])
-        if bits != self._last:
-            self._repetition, self._last = None, bits
+        bits = self._bits(args)
+        last, repeated = self._kept
+        if bits != last:
+            self._kept = bits, None
             return False
-        if self._repetition is None:
-            self._repetition = repetition([each.launched(args) for each in self._steps])
-            self.is_alone = self._repetition is None
-        repeated = self._repetition
+        if repeated is None:
+            repeated = repetition([each.launched(args) for each in self._steps])
+            self._kept = bits, repeated
+            self.is_alone = repeated is None
         return repeated is not None and repeated.has_run()
 
     def run_for(self, args: tuple[Any, ...]) -> Callable[[], bool] | None:
         """What makes the launches with these arguments, and returns whether it has; None if each is
         to be made alone."""
-        bits = b"".join([_FLOAT(args[place]) for place in self._floats])
-        if self._repetition is None or bits != self._last:
+        last, repeated = self._kept
+        if repeated is None or self._bits(args) != last:
             return None
-        return self._repetition.has_run
+        return repeated.has_run
+
+    def _bits(self, args: tuple[Any, ...]) -> bytes:
+        return b"".join([_FLOAT(args[place]) for place in self._floats])
 
 
 class LibraryCall(Repeatable):
@@ -309,12 +309,13 @@ def are_torchs(steps: Sequence[Repeatable], args: tuple[Any, ...]) -> bool:
 
 def count_again(steps: Sequence[Repeatable], args: tuple[Any, ...], stream: int) -> int:
     """Make the launches of a call on a stream, if all are ready; return how many were made. Hot."""
-    if not all(each.is_ready(args) for each in steps):
+    launches = [each.ready_for(args) for each in steps]
+    if None in launches:
         return 0
-    for number, each in enumerate(steps):
-        if not each.again(stream):
+    for number, ready in enumerate(launches):
+        if not ready(stream):
             return number
-    return len(steps)
+    return len(launches)
 
 
 class Steps:

@@ -137,7 +137,7 @@ def _count_ready(stream: Any, steps: tuple[Repeatable, ...], args: Arguments) ->
     were made."""
     if not stream.apart or are_torchs(steps, args):
         return count_again(steps, args, stream.handle)
-    if stream.capturing or not all(each.is_ready(args) for each in steps):
+    if stream.capturing or None in [each.ready_for(args) for each in steps]:
         return 0
     device = stream.device
     with in_order_of(SideStream(stream.handle), device):

@@ -7,6 +7,7 @@ import inspect
 import math
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
 from typing import Any
 
 from gridlane.compute.affine import NotAffine, affine, condition, constant_of
@@ -22,14 +23,16 @@ _OPERATORS: dict[type[ast.operator], str] = {
 }  # fmt: skip
 
 
-def read(function: Callable[..., Any]) -> Nest:
+def read(function: Callable[..., Any], outside: Mapping[str, Any] | None = None) -> Nest:
     """The nest of a function.
+
+    Args:
+        outside: what names outside of it are; what they are now by default.
 
     Raises:
         CompileError: it is no nest of loops that assign to elements of tensors; located.
     """
-    if not inspect.isfunction(function):
-        raise UnsupportedError(f"compute takes a function of `def`, not {function!r}")
+    around = outside_of(function) if outside is None else outside
     try:
         lines, first = inspect.getsourcelines(function.__code__)  # not of what it wraps
     except (OSError, TypeError) as error:
@@ -41,7 +44,7 @@ def read(function: Callable[..., Any]) -> Nest:
     place = _Place(file, first - 1, indent, function.__name__)
     if not isinstance(tree, ast.FunctionDef):
         raise UnsupportedError("compute takes a function of `def`", place.of(tree))
-    return _Reader(function, tree, place).nest()
+    return _Reader(function, tree, place, around).nest()
 
 
 class _Place:
@@ -67,9 +70,15 @@ class _Reader:
         tests: conditions that are not affine, around it.
     """
 
-    def __init__(self, function: Callable[..., Any], tree: ast.FunctionDef, place: _Place) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        tree: ast.FunctionDef,
+        place: _Place,
+        outside: Mapping[str, Any],
+    ) -> None:
         self.function, self.tree, self.loc = function, tree, place.of
-        self.outside = outside_of(function)
+        self.outside = {**outside}
         self.tensors: dict[str, TensorType] = {}
         self.scalars: dict[str, DType] = {}
         self.weak: set[str] = set()
@@ -453,9 +462,24 @@ class _Reader:
 
 
 def outside_of(function: Callable[..., Any]) -> dict[str, Any]:
-    """What names outside of a function are, the builtins left out."""
-    closed = inspect.getclosurevars(function)
-    return {**closed.globals, **closed.nonlocals}
+    """What names outside of a function are now, the builtins left out. A module has those of its
+    attributes whose names the function has.
+
+    Raises:
+        UnsupportedError: it is no function.
+    """
+    if not inspect.isfunction(function):
+        raise UnsupportedError(f"compute takes a function of `def`, not {function!r}")
+    closed, names = inspect.getclosurevars(function), function.__code__.co_names
+    return {n: _as_now(v, names) for n, v in {**closed.globals, **closed.nonlocals}.items()}
+
+
+def _as_now(value: Any, names: tuple[str, ...]) -> Any:
+    if not isinstance(value, ModuleType):
+        return value
+    module = ModuleType(value.__name__)
+    vars(module).update({name: getattr(value, name) for name in names if hasattr(value, name)})
+    return module
 
 
 _OF_ISL = frozenset(

@@ -43,7 +43,7 @@ from gridlane.compute.on_stream import OnStream, refuse_captured
 from gridlane.compute.ordering import in_order
 from gridlane.compute.polyhedra import Polyhedra
 from gridlane.compute.programs import Program
-from gridlane.compute.reading import read
+from gridlane.compute.reading import outside_of, read
 from gridlane.compute.repeating import Repeated
 from gridlane.compute.roofline import default_values, roofline_line, work_of
 from gridlane.compute.strides import GPU, PROCESSOR, Rates
@@ -102,6 +102,7 @@ class Compute:
         max_registers: int | None = None,
         shared_bytes: int = 0,
         compile_target: str = "device",
+        _like: Compute | None = None,
     ) -> None:
         update_wrapper(self, function)
         self.metadata = metadata_of(workgroup, launch_bounds, max_registers, shared_bytes)
@@ -113,7 +114,7 @@ class Compute:
             )
         self._is_checked = self.metadata != Metadata() or self.hints.async_copy
         self.threshold = Threshold() if compile_target == "heterogeneous" else None
-        self._read(kernel)
+        self._read(kernel, _like)
         self._written = {each.write.name for each in self.nest.statements}
         self._programs: dict[Any, Program] = {}
         self._known, self._calls = Known(), calls()
@@ -125,10 +126,16 @@ class Compute:
         self._tuned_for: dict[Hashable, Compute] = {}
 
     @alone
-    def _read(self, kernel: str | None) -> None:
-        """Read the loops, and require that they are of a kind."""
-        self._text: Nest = apart(read(self.function))
-        self.nest: Nest = self._nest_of({})
+    def _read(self, kernel: str | None, like: Compute | None) -> None:
+        """Read the loops, or share those of another schedule, and require that they are of a kind.
+        Names outside of the function keep what they are now."""
+        if like is None:
+            outside = outside_of(self.function)
+            self._outside = {**inspect.getclosurevars(self.function).builtins, **outside}
+            self._text: Nest = apart(read(self.function, outside))
+            self.nest: Nest = self._nest_of({})
+        else:
+            self._outside, self._text, self.nest = like._outside, like._text, like.nest
         if kernel is not None:
             kinds.require(kinds.named(kernel), self._polyhedra)
 
@@ -158,11 +165,6 @@ class Compute:
 
     def _typing_of(self, nest: Nest) -> Typing:
         return Typing(nest, nest.place, self._outside)
-
-    @cached_property
-    def _outside(self) -> dict[str, Any]:
-        closed = inspect.getclosurevars(self.function)
-        return {**closed.builtins, **closed.globals, **closed.nonlocals}
 
     @property
     def emitted(self) -> Emitted:
@@ -382,9 +384,9 @@ class Compute:
         known = self.metadata
         made = Compute(
             self.function, None, self.device, workgroup, self.fastmath, hints, known.launch_bounds,
-            known.max_registers, known.shared_bytes,
+            known.max_registers, known.shared_bytes, _like=self,
         )  # fmt: skip
-        made.nest, made._schedule = self.nest, self._schedule
+        made._schedule = self._schedule
         for name in ("_polyhedra", "_bounds", "_typing"):
             made.__dict__[name] = getattr(self, name)
         return made
@@ -542,7 +544,7 @@ class Compute:
         known = self.metadata
         made = Compute(
             self.function, None, self.device, workgroup or self.workgroup, self.fastmath,
-            self.hints, known.launch_bounds, known.max_registers, known.shared_bytes,
+            self.hints, known.launch_bounds, known.max_registers, known.shared_bytes, _like=self,
         )  # fmt: skip
         made._schedule = schedule_of(
             made._polyhedra, order, threads, vector, unroll or {}, tuple(stage), made.workgroup,
