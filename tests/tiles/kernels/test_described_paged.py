@@ -12,10 +12,11 @@ from tests.passes.tiles.test_producers import Described, loads, lowered, run
 from tests.tiles.kernels import exact
 from tests.tiles.kernels.test_attention import near
 
+from gridlane import cuda
 from gridlane.frontends.triton import language as tl
 from gridlane.frontends.triton.translation import translate
 from gridlane.tiles import kernels
-from gridlane.tiles.kernels import paged
+from gridlane.tiles.kernels import paged, prepared
 from gridlane.tiles.kernels.programs.described_paged import described_paged_parts
 
 PAGE, PAGES = 128, 7
@@ -50,6 +51,34 @@ def expected(q, keys, values, table, length, window=None, **options):
     if window:
         k, v = k[:, :, -window:], v[:, :, -window:]
     return exact.attention(q[None, :, None], k, v, **options)[0, :, 0]
+
+
+@pytest.mark.parametrize("pages", [128, 40])
+@pytest.mark.parametrize("has_out", [False, True])
+def test_known_launches(device, rng, boxes, pages, has_out):
+    """The second call has other arrays of the same kind and looks at none of them; another option
+    or dtype of the tables is another call."""
+    prepared.forget()
+    for number in range(2):
+        q, keys, values = (
+            rng.standard_normal(each).astype(np.float16)
+            for each in ((2, 4, 64), (12, pages, 2, 64), (12, pages, 2, 64))
+        )
+        table, lengths = rng.permutation(12).reshape(2, 6), rng.integers(1, 6 * pages, 2)
+        out = cuda.to_device(np.zeros((2, 4, 64), np.float16)) if has_out else None
+        there = [cuda.to_device(each) for each in (q, keys, values, table, lengths)]
+        got = kernels.paged_attention(*there, out)
+        assert out is None or got is out
+        for n in range(2):
+            wanted = expected(q[n], keys, values, table[n], lengths[n])
+            near(got.copy_to_host()[n], wanted)
+        assert (len(boxes), len(prepared._known)) == (1 if pages == 128 else 0, 1), number
+    narrow = kernels.paged_attention(*there, window=70).copy_to_host()
+    near(narrow[0], expected(q[0], keys, values, table[0], lengths[0], 70))
+    there[3] = cuda.to_device(table.astype(np.int32))
+    again = kernels.paged_attention(*there).copy_to_host()
+    near(again[1], expected(q[1], keys, values, table[1], lengths[1]))
+    prepared.forget()
 
 
 @pytest.mark.parametrize("kind", [np.float16, ml_dtypes.bfloat16])

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from gridlane.core.errors import ArgumentError
 from gridlane.tiles.descriptors import TensorDescriptor
-from gridlane.tiles.kernels import described
+from gridlane.tiles.kernels import described, prepared
 from gridlane.tiles.kernels.attention_calls import Weighing, checked_softcap
 from gridlane.tiles.kernels.attentions import checked_window, scale_of
 from gridlane.tiles.kernels.blocks import (
@@ -25,12 +25,12 @@ from gridlane.tiles.kernels.operands import (
     expect_dtype,
     expect_shape,
     index_type,
-    new,
     operand,
     result,
     sum_name,
     sum_type,
 )
+from gridlane.tiles.kernels.prepared import Launch, empty, over
 from gridlane.tiles.kernels.programs.described_paged import described_paged_parts
 from gridlane.tiles.kernels.programs.paged import join_parts, paged_attention_parts
 
@@ -48,6 +48,43 @@ _GROUP_ROWS = 64
 """Rows of an instruction of a warpgroup."""
 _WIDTHS = (64, 128)
 """Of keys and values that are boxes."""
+
+
+class PreparedPaged(NamedTuple):
+    """The launches of attention to pages.
+
+    Attributes:
+        forms: the descriptors of keys and values; None where their addresses are read.
+        first: of the parts.
+        second: of their join.
+        parts, logs: the shapes of the results of parts, and of their logarithms.
+        sum_name: the type of both.
+        shape, dtype: of the result.
+    """
+
+    forms: tuple[TensorDescriptor, TensorDescriptor] | None
+    first: Launch
+    second: Launch
+    parts: tuple[int, int]
+    logs: tuple[int]
+    sum_name: str
+    shape: tuple[int, ...]
+    dtype: str
+
+    def run(self, q: Any, keys: Any, values: Any, tables: Any, lengths: Any, out: Any) -> Any:
+        """Launch over arrays like those that it was prepared for; ``out`` is new where it is
+        None."""
+        if out is None:
+            out = empty(q, self.shape, self.dtype)
+        split = empty(q, self.parts, self.sum_name)
+        logs = empty(q, self.logs, self.sum_name)
+        boxes: tuple[TensorDescriptor, ...] = ()
+        if self.forms is not None:
+            boxes = over(self.forms[0], keys), over(self.forms[1], values)
+        arrays = keys, values, tables, lengths, split, logs
+        self.first.over(q, *boxes, *arrays, *self.first.rest, **self.first.options)
+        self.second.over(split, logs, out, *self.second.rest, **self.second.options)
+        return out
 
 
 def paged_attention(
@@ -91,6 +128,11 @@ def paged_attention(
     >>> paged_attention(q, keys, values, tables, np.array([5])).ravel()  # the mean of 4 to 7, and 0
     array([4.4])
     """
+    options = "paged", window, scale, softcap, parts
+    key = prepared.key_of((q, keys, values, tables, lengths, out), options)
+    known = prepared.find(key)
+    if known is not None:
+        return known.run(q, keys, values, tables, lengths, out)
     query = operand("q", q, FLOATS, 3)
     k, v = operand("keys", keys, FLOATS, 4), operand("values", values, FLOATS, 4)
     table, length = operand("tables", tables, INDICES, 2), operand("lengths", lengths, INDICES, 1)
@@ -99,10 +141,13 @@ def paged_attention(
         raise ArgumentError(f"parts is {parts}; it must be at least 1")
     shape = (*query.shape[:2], v.shape[3])
     target = result("out", out, query, shape, query.dtype)
-    if target.size:
-        weighing = Weighing(True, window, scale, softcap)
-        _launch(query, k, v, table, length, target, weighing, parts)
-    return target.value
+    if not target.size:
+        return target.value
+    weighing = Weighing(True, window, scale, softcap)
+    launches = _prepared(query, k, v, table, length, target, weighing, parts)
+    if key is not None:
+        prepared.remember(key, launches)
+    return launches.run(query.value, k.value, v.value, table.value, length.value, target.value)
 
 
 def _check(q: Operand, k: Operand, v: Operand, tables: Operand, lengths: Operand) -> None:
@@ -146,7 +191,7 @@ def _boxes(
     return found[0], found[1]
 
 
-def _launch(
+def _prepared(
     q: Operand,
     k: Operand,
     v: Operand,
@@ -155,7 +200,7 @@ def _launch(
     out: Operand,
     weighing: Weighing,
     parts: int | None,
-) -> None:
+) -> PreparedPaged:
     pages, page, heads, width = k.shape
     sequences, group, values = q.shape[0], q.shape[1] // heads, v.shape[3]
     most = tables.shape[1] * page
@@ -174,9 +219,8 @@ def _launch(
     count = max(min(parts, -(-most // columns), _MOST_PARTS), 1)
     kind, name = sum_type(q.dtype), sum_name(q.dtype)
     rows = sequences * heads * count * group
-    split, logs = new("parts", q, (rows, values), name), new("logs", q, (rows,), name)
+    split = Operand("parts", None, (rows, values), (values, 1), name)
     index = index_type(q, k, v, tables, out, split)
-    arrays = k.value, v.value, tables.value, lengths.value, split.value, logs.value
     rest = (
         pages, page, most, heads, group, count, checked_window(weighing.window), width, values,
         q.strides, k.strides, v.strides, tables.strides, lengths.strides[0],
@@ -189,10 +233,13 @@ def _launch(
     softcap = checked_softcap(weighing.softcap)
     grid = (sequences * heads * count,)
     if boxes is not None:
-        described_paged_parts[grid](q.value, *boxes, *arrays, *rest, **options, num_stages=_STAGES)
+        first = Launch(described_paged_parts[grid], rest, {**options, "num_stages": _STAGES})
     else:
-        paged_attention_parts[grid](q.value, *arrays, *rest, **options, SUM=kind, SOFTCAP=softcap)
-    join_parts[(sequences * heads * group,)](
-        split.value, logs.value, out.value, heads, group, count, values, out.strides,
-        PARTS=power_of_2(count), VALUES=power_of_2(values), SUM=kind, INDEX=index,
-    )  # fmt: skip
+        further = {"SUM": kind, "SOFTCAP": softcap}
+        first = Launch(paged_attention_parts[grid], rest, {**options, **further})
+    second = Launch(
+        join_parts[(sequences * heads * group,)],
+        (heads, group, count, values, out.strides),
+        {"PARTS": power_of_2(count), "VALUES": options["VALUES"], "SUM": kind, "INDEX": index},
+    )
+    return PreparedPaged(boxes, first, second, (rows, values), (rows,), name, out.shape, out.dtype)
