@@ -212,6 +212,8 @@ CUresult cuStreamGetFlags(uint64_t handle, unsigned *flags)
     Stream *stream = stream_of(handle);
     if (stream == NULL)
         return done(INVALID_HANDLE);
+    if (stream->capture) /* as seen of driver 580: the capture is invalid then */
+        return done(captured(stream, NULL));
     *flags = stream->flags;
     return done(SUCCESS);
 }

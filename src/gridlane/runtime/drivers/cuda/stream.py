@@ -102,6 +102,8 @@ class CudaStream:
         self._held: deque[tuple[CudaEvent, object]] = deque()
 
     def _is_apart(self) -> bool:
+        if int(self.context.call("cuStreamIsCapturing", self.native)):
+            return True  # the driver does not tell its flags, and torch's captured streams are
         return bool(int(self.context.call("cuStreamGetFlags", self.native)) & NON_BLOCKING)
 
     # --- work ---
