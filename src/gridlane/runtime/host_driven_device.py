@@ -6,10 +6,10 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Literal
 
+import gridlane.runtime.host_driven_seams  # noqa: F401  # pyright: ignore[reportUnusedImport]  # names the seams
 from gridlane.core.device_errors import (
     INVALID_HANDLE,
     NOT_PERMITTED,
@@ -21,6 +21,7 @@ from gridlane.core.endings import alone, at_end, at_its_end
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.attributes import attributes_of
 from gridlane.runtime.protocol import Limits, Route
+from gridlane.runtime.queues.host_driven_event import HostDrivenEvent
 from gridlane.runtime.queues.host_driven_stream import HostDrivenStream
 from gridlane.runtime.reporting import Owner, Owners, Unreads
 
@@ -33,10 +34,10 @@ _APART = {
 }
 """The CUDA attributes of a device whose addresses differ from the host's."""
 
-S = TypeVar("S", bound=HostDrivenStream[Any])
+Stream = HostDrivenStream[Any]
 
 
-class HostDrivenDevice(Generic[S]):
+class HostDrivenDevice:
     """Base of the host-driven devices."""
 
     host_visible = False
@@ -49,6 +50,9 @@ class HostDrivenDevice(Generic[S]):
     name: str
     ordinal: int
     limits: Limits
+    context: Any
+    recorder: Any
+    transfers: Any
     dlpack_kind: int | None = None
     """DLPack's kind of the memory, of dlpack_abi; None if DLPack has none."""
 
@@ -58,12 +62,11 @@ class HostDrivenDevice(Generic[S]):
     runs_parts = False
     """Whether a kernel was loaded whose launch is several submissions."""
 
-    def _begin_streams(self, make: Callable[..., S]) -> None:
+    def _begin_streams(self) -> None:
         """Start with the default stream alone."""
         self.owners = Owners()
-        self._make_stream = make
-        self._streams: weakref.WeakValueDictionary[int, S] = weakref.WeakValueDictionary()
-        self.default_stream = make(self, default=True)
+        self._streams: weakref.WeakValueDictionary[int, Stream] = weakref.WeakValueDictionary()
+        self.default_stream = Stream(self, default=True)
         forget = weakref.WeakMethod(self._begin_in_child)
         os.register_at_fork(after_in_child=lambda: call() if (call := forget()) else None)
 
@@ -105,8 +108,6 @@ class HostDrivenDevice(Generic[S]):
         thread may be using them."""
         raise NotImplementedError
 
-    # --- code ---
-
     # --- memory ---
 
     def register_host(self, address: int, size: int) -> None:
@@ -140,13 +141,17 @@ class HostDrivenDevice(Generic[S]):
 
     # --- queues ---
 
-    def new_stream(self) -> S:
+    def new_event(self, timing: bool = True) -> HostDrivenEvent:
+        """Create an event; ``timed_by`` says whose clock it has."""
+        return HostDrivenEvent(self, timing)
+
+    def new_stream(self) -> Stream:
         """Create a stream."""
-        stream = self._make_stream(self)
+        stream = Stream(self)
         self._streams[stream.handle] = stream
         return stream
 
-    def stream_at(self, handle: int) -> S:
+    def stream_at(self, handle: int) -> Stream:
         """The stream with this number; there are no per-thread default streams here."""
         if handle in (0, 1, 2):
             return self.default_stream
@@ -163,6 +168,10 @@ class HostDrivenDevice(Generic[S]):
         if stream.context.deferred_queues:
             for each in (stream, *tuple(self._streams.values())):
                 each.deferred.raise_error()
+
+    def flush(self) -> None:
+        """Write the lines that kernels printed; called when work is done."""
+        raise NotImplementedError
 
     def check(
         self, handle: int | None = None, late: bool = False, owner: Owner | None = None
@@ -191,11 +200,11 @@ class HostDrivenDevice(Generic[S]):
         return attributes_of(self.limits, self.compute_capability) | own
 
 
-class ReportingDevice(HostDrivenDevice[S]):
+class ReportingDevice(HostDrivenDevice):
     """Base of devices whose kernels write reports into memory that the host can read."""
 
-    def _begin_streams(self, make: Callable[..., S]) -> None:
-        super()._begin_streams(make)
+    def _begin_streams(self) -> None:
+        super()._begin_streams()
         self.unread = Unreads(self.owners, self._is_past)
 
     def _is_past(self, point: int) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from gridlane.core.artifact import Artifact
 from gridlane.core.device_errors import (
@@ -15,32 +15,17 @@ from gridlane.core.device_errors import (
     OUT_OF_RESOURCES,
     fail,
 )
-from gridlane.runtime.protocol import Block, Explain, Limits
+from gridlane.runtime.protocol import Block, Explain
 from gridlane.runtime.queues.host_driven_context import HostDrivenContext
-from gridlane.runtime.queues.host_driven_stream import HostDrivenStream
-from gridlane.runtime.reporting import Owner, Owners, ReportBlock
+from gridlane.runtime.queues.host_driven_stream import HostDrivenStream, StreamDevice
+from gridlane.runtime.reporting import Owner, ReportBlock
 
 LONGEST_GRID = 2**31 - 1
 """The limit of blocks along x; along y and z it is CUDA's 65535."""
 
 
-class KernelDevice(Protocol):
-    """The device interface that a kernel uses."""
-
-    limits: Limits
-
-    @property
-    def owners(self) -> Owners:
-        """Whose launches the default stream's are."""
-        ...
-
-    @property
-    def default_stream(self) -> HostDrivenStream[Any]:
-        """The stream of launches that name none."""
-        ...
-
-
-D = TypeVar("D", bound=KernelDevice)
+Stream = HostDrivenStream[Any]
+D = TypeVar("D", bound=StreamDevice)
 
 
 class HostDrivenKernel(Generic[D]):
@@ -112,12 +97,11 @@ class HostDrivenKernel(Generic[D]):
 
 
 K = TypeVar("K", bound=HostDrivenKernel[Any])
-S = TypeVar("S", bound=HostDrivenStream[Any])
 R = TypeVar("R")
 
 
-class HostDrivenBound(Generic[K, S, R]):
-    """A kernel K bound to a block shape, for launches on streams S. Launches share an R, which is
+class HostDrivenBound(Generic[K, R]):
+    """A kernel K bound to a block shape, for launches on streams. Launches share an R, which is
     prepared once for each size of dynamic shared memory."""
 
     in_parts = False
@@ -138,7 +122,7 @@ class HostDrivenBound(Generic[K, S, R]):
         raise NotImplementedError
 
     def _submit(
-        self, stream: S, prepared: R, params: bytes, grid: tuple[int, int, int], shared: int
+        self, stream: Stream, prepared: R, params: bytes, grid: tuple[int, int, int], shared: int
     ) -> None:
         """Submit a checked launch. Hot."""
         raise NotImplementedError
@@ -158,7 +142,7 @@ class HostDrivenBound(Generic[K, S, R]):
         """Launch on the default stream."""
         self.kernel.device.default_stream.launch(self, params, gx, gy, gz, shared)
 
-    def record(self, stream: S, params: bytes, gx: int, gy: int, gz: int, shared: int) -> None:
+    def record(self, stream: Stream, params: bytes, gx: int, gy: int, gz: int, shared: int) -> None:
         """Submit a launch to a stream. Hot."""
         context = stream.context
         if context is not self._context:
@@ -173,7 +157,7 @@ class HostDrivenBound(Generic[K, S, R]):
             fail(INVALID_VALUE, f"kernel {self.kernel.name}: {len(params)} bytes of parameters")
         self._submit(stream, prepared, params, (gx // self._coarse, gy, gz), shared)
 
-    def _begin_on(self, stream: S) -> None:
+    def _begin_on(self, stream: Stream) -> None:
         """Prepare again on the device of a stream: at the first launch, or the first since the
         device was lost."""
         if stream.device is not self.kernel.device:

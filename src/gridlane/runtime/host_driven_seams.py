@@ -53,14 +53,10 @@ def _settle(stream: HostDrivenStream[Any]) -> None:
     stream.settle()
 
 
-def watch_streams(streams: type[HostDrivenStream[Any]]) -> None:
-    """Name the seams of a driver's class of streams."""
-    for name in ("upload", "download", "copy", "fill"):
-        seam(streams, f"_{name}", _submitted(*COPIES[name]))
-    # The host takes part in these, so its clock has their time: a read's without the wait for
-    # earlier work.
-    seam(streams, "_write", copy_on_caller(*COPIES["write"]))
-    seam(streams, "_read", copy_on_caller(*COPIES["read"], prepare=_settle))
-
-
+for _name in ("upload", "download", "copy", "fill"):
+    seam(HostDrivenStream, f"_{_name}", _submitted(*COPIES[_name]))
+# The host takes part in these, so its clock has their time: a read's without the wait for earlier
+# work.
+seam(HostDrivenStream, "_write", copy_on_caller(*COPIES["write"]))
+seam(HostDrivenStream, "_read", copy_on_caller(*COPIES["read"], prepare=_settle))
 seam(HostDrivenBound, "record", _record)

@@ -16,7 +16,7 @@ from tests.runtime.vulkan import conftest as on_vulkan
 from tests.runtime.vulkan.conftest import device as vulkan_device
 from tests.runtime.vulkan.conftest import living
 
-from gridlane.runtime.drivers.vulkan import transfers
+from gridlane.runtime.queues import host_driven_transfers
 
 __all__ = ["living", "metal", "metal_device", "opening", "vulkan_device"]
 
@@ -36,7 +36,7 @@ def given(request, kind, monkeypatch, tmp_path):
     device = request.getfixturevalue("metal_device" if kind == "metal" else "vulkan_device")
     if kind == STAGED:
         device.pool.by_pointer = False
-        monkeypatch.setattr(transfers, "PIECE", 1000)
+        monkeypatch.setattr(host_driven_transfers, "PIECE", 1000)
     yield device
 
 

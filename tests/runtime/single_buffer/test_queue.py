@@ -11,6 +11,9 @@ from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.single_buffer.engine import Stamp
 from gridlane.runtime.drivers.single_buffer.queue import Queue
 
+EVERY = SimpleNamespace(is_default=True)
+"""The default stream."""
+
 
 class WaitingEngine:
     """Its ``submit`` returns when the test lets it; what it was given is done then.
@@ -45,7 +48,7 @@ class WaitingEngine:
 @pytest.fixture
 def queue():
     made = Queue(WaitingEngine())
-    made.put(Stamp(None))
+    made.append(Stamp(None))
     yield made
     made.engine.may_end.set()
 
@@ -60,18 +63,18 @@ def asked_until_done(queue: Queue, number: int) -> int:
 
 
 def test_asking_does_not_wait_for_the_driver(queue: Queue) -> None:
-    number = queue.newest()
+    number = queue.newest(EVERY)
     assert not queue.passed(number)
     assert queue.engine.began.wait(60)
     assert not queue.passed(number)  # submit has not returned
-    assert not queue.passed(queue.newest())
+    assert not queue.passed(queue.newest(EVERY))
     queue.engine.may_end.set()
     asked_until_done(queue, number)
-    assert queue.passed(queue.newest())
+    assert queue.passed(queue.newest(EVERY))
 
 
 def test_asking_does_not_wait_for_another_thread(queue: Queue) -> None:
-    number = queue.newest()
+    number = queue.newest(EVERY)
     other = threading.Thread(target=queue.wait, args=(number,))
     other.start()
     assert queue.engine.began.wait(60)
@@ -85,4 +88,4 @@ def test_what_the_driver_refuses_meanwhile_is_raised_to_who_asks(queue: Queue) -
     queue.engine.error = RuntimeError("gone")
     queue.engine.may_end.set()
     with pytest.raises(DeviceError, match="waiting is lost"):
-        asked_until_done(queue, queue.newest())
+        asked_until_done(queue, queue.newest(EVERY))

@@ -1,5 +1,5 @@
 """A plugin of pytest: launches on an idle device are submitted at once, as on a GPU."""
 
-from gridlane.runtime.drivers.vulkan.recorder import Recorder
+from gridlane.runtime.drivers.vulkan.recorder import VulkanRecorder
 
-Recorder.always_at_once = True
+VulkanRecorder.always_at_once = True

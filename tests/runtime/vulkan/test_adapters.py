@@ -232,17 +232,16 @@ def test_no_place_for_a_cache(device, tmp_path, monkeypatch):
 
 
 def test_where_the_cache_is(tmp_path, monkeypatch):
-    from gridlane.core.config import read
-    from gridlane.runtime import driver_cache
+    from gridlane.core import config
 
     for environment, folder in (
         ({"GRIDLANE_CACHE": "0"}, None),
         ({"GRIDLANE_CACHE_DIR": str(tmp_path)}, tmp_path / "vulkan"),
     ):
-        monkeypatch.setattr(driver_cache, "config", lambda: read(environment))
+        monkeypatch.setattr(config, "config", lambda: config.read(environment))
         pipelines.directory.cache_clear()
         assert pipelines.directory() == folder
-    monkeypatch.setattr(driver_cache, "config", lambda: read({}))
+    monkeypatch.setattr(config, "config", lambda: config.read({}))
     pipelines.directory.cache_clear()
     assert pipelines.directory().parts[-2:] == ("gridlane", "vulkan")
     pipelines.directory.cache_clear()

@@ -16,7 +16,7 @@ from tests.runtime.vulkan.shaders import kernel
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.vulkan import _commands
 from gridlane.runtime.drivers.vulkan.commands import PythonCommands
-from gridlane.runtime.drivers.vulkan.recorder import Recorder
+from gridlane.runtime.drivers.vulkan.recorder import VulkanRecorder
 
 STEP = "values: uint64_t, n: uint32_t", "if (i < 64) at(values, i) = at(values, i) * 3 + n;"
 
@@ -226,7 +226,8 @@ def raising_after(count):
 
     def look(frame, event, arg):
         nonlocal left
-        if frame.f_globals["__name__"] == Recorder.__module__ and event in ("call", "c_return"):
+        module = frame.f_globals["__name__"]
+        if module == VulkanRecorder.__module__ and event in ("call", "c_return"):
             left -= 1
             if left == 0:
                 raise Raised

@@ -123,7 +123,7 @@ def test_time_stamps_are_used_again(device, living):
 
 
 def test_clocks_that_begin_again(device, monkeypatch):
-    clock = device.clock
+    clock = device.recorder.clock
     clock.bits, clock._tick_ns = 36, 2.0
     stamps = {"a": 2**36 - 500_000, "b": 500_000}
     monkeypatch.setattr(clock, "ticks", stamps.get)
@@ -131,7 +131,7 @@ def test_clocks_that_begin_again(device, monkeypatch):
 
 
 def test_a_device_without_time_stamps(device):
-    device.clock.bits = 0
+    device.recorder.clock.bits = 0
     with pytest.raises(DeviceError, match=r"NOT_SUPPORTED.*no time stamps"):
         device.new_event().record(device.default_stream)
     device.new_event(timing=False).record(device.default_stream)

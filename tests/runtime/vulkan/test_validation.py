@@ -55,7 +55,7 @@ WRONG = """
 from gridlane.runtime.drivers.vulkan import open_device
 device = open_device()
 arena = device.allocate(256).arena
-device.recorder.fill(device.default_stream, arena.buffer, arena.skip, 3, 0)
+device.recorder.fill(device.default_stream, (arena, 0), 3, 0)
 """
 
 

@@ -26,7 +26,15 @@ Poll = Callable[[Callable[[], bool]], bool]
 
 
 class Ordered(Protocol):
-    """A stream; the default one is ordered with all others."""
+    """A stream; the default one is ordered with all others.
+
+    Attributes:
+        epoch: the epoch that its next command depends on, where a recorder has epochs.
+        point: the number of the batch with its last command.
+    """
+
+    epoch: int
+    point: int
 
     @property
     def is_default(self) -> bool: ...

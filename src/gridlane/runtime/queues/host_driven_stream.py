@@ -13,10 +13,12 @@ from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
+from gridlane.runtime.protocol import Limits
 from gridlane.runtime.queues.callbacks import callback
 from gridlane.runtime.queues.deferred_queue import DeferredQueue, Work
 from gridlane.runtime.queues.graph import here
 from gridlane.runtime.queues.host_driven_context import HostDrivenContext
+from gridlane.runtime.queues.host_driven_transfers import Transfers
 from gridlane.runtime.queues.stream import SoftwareStream
 from gridlane.runtime.reporting import Owner, Owners
 
@@ -46,10 +48,15 @@ class StreamDevice(Protocol):
 
     Attributes:
         runs_parts: whether a kernel was loaded whose launch is several submissions.
+        context, recorder, transfers: the state, the order and the copies of all its streams.
     """
 
     name: str
+    limits: Limits
     runs_parts: bool
+    context: Any
+    recorder: Any
+    transfers: Any
 
     @property
     def default_stream(self) -> HostDrivenStream[Any]:
@@ -93,14 +100,18 @@ class HostDrivenStream(SoftwareStream[D, Piece], Generic[D]):
     their later work after it.
 
     Attributes:
-        context: the shared state of the device's streams.
+        context, recorder, transfers: of the device, which all streams share.
+        epoch, point: see host_driven_context.Ordered.
         deferred: the work that is not submitted yet.
     """
 
-    def __init__(self, device: D, context: HostDrivenContext, default: bool) -> None:
+    def __init__(self, device: D, default: bool = False) -> None:
         super().__init__(device, default)
-        self.context = context
-        self.deferred = DeferredQueue(context)
+        self.context: HostDrivenContext = device.context
+        self.recorder = device.recorder
+        self.transfers: Transfers[Any] = device.transfers
+        self.epoch = self.point = 0
+        self.deferred = DeferredQueue(self.context)
         self._owner = Owner(self.handle)
         self._graphs = threading.RLock()
         weakref.finalize(self, self.deferred.end).atexit = False
@@ -110,47 +121,25 @@ class HostDrivenStream(SoftwareStream[D, Piece], Generic[D]):
         """Whose launches are submitted now: the stream's, or on the default one a thread's."""
         return self.device.owners.here() if self.is_default else self._owner
 
-    # --- implemented by each device ---
+    # --- work that is submitted; observers replace these methods ---
 
     def _upload(self, target: int, source: memoryview, keep: object) -> None:
-        """Submit a copy to the device."""
-        raise NotImplementedError
+        self.transfers.upload(self, target, source, keep)
 
     def _download(self, target: memoryview, source: int, keep: object) -> None:
-        """Submit a copy from the device to the host."""
-        raise NotImplementedError
+        self.transfers.download(self, target, source, keep)
 
     def _copy(self, target: int, source: int, size: int, keep: object) -> None:
-        """Submit a copy within the device."""
-        raise NotImplementedError
+        self.transfers.copy(self, target, source, size)
 
     def _fill(self, target: int, byte: int, size: int, keep: object) -> None:
-        """Submit a fill."""
-        raise NotImplementedError
+        self.transfers.fill(self, target, byte, size)
 
     def _write(self, target: int, source: memoryview) -> None:
-        """Copy to the device, after the work so far; the source may change on return."""
-        raise NotImplementedError
+        self.transfers.write(self, target, source)
 
     def _read(self, target: memoryview, source: int) -> None:
-        """Copy to the host; finished on return."""
-        raise NotImplementedError
-
-    def _download_needs_host(self, target: memoryview) -> bool:
-        """Whether the host does the last step of a copy to its memory."""
-        return False
-
-    def finish(self) -> None:
-        """Wait for the submitted work of this stream and its predecessors."""
-        raise NotImplementedError
-
-    def _wait_submitted(self) -> None:
-        """Wait for the work that this stream has submitted; the default stream, for all."""
-        raise NotImplementedError
-
-    def _passed(self) -> bool:
-        """Whether that work is done."""
-        raise NotImplementedError
+        self.transfers.read(self, target, source)
 
     # --- work ---
 
@@ -197,7 +186,7 @@ class HostDrivenStream(SoftwareStream[D, Piece], Generic[D]):
 
     def download(self, target: memoryview, source: int, keep: object = None) -> None:
         """Append a copy to the host."""
-        by_host = self._download_needs_host(target)
+        by_host = self.transfers.needs_host(target)
         self.append(Piece(type(self)._download, (target, source, keep), by_host))
 
     def copy(self, target: int, source: int, size: int, keep: object = None) -> None:
@@ -260,6 +249,10 @@ class HostDrivenStream(SoftwareStream[D, Piece], Generic[D]):
 
     # --- waiting ---
 
+    def finish(self) -> None:
+        """Wait for the submitted work of this stream and its predecessors."""
+        self.recorder.wait(self.recorder.predecessor(self))
+
     @property
     def failure(self) -> BaseException | None:
         """The error of a callback; a kernel's is known when a caller waits for it."""
@@ -283,14 +276,14 @@ class HostDrivenStream(SoftwareStream[D, Piece], Generic[D]):
 
     def settle(self) -> None:
         """Wait for the submitted work, not for deferred work."""
-        self._wait_submitted()
+        self.recorder.wait(self.recorder.newest(self))
         self.device.flush()
 
     def _is_done(self) -> bool:
         self.context.enter()
         if self._is_behind() if self.is_default else self.deferred.pending:
             return False
-        return self._passed()
+        return self.recorder.passed(self.recorder.newest(self))
 
     # --- details ---
 

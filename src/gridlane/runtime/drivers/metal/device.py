@@ -17,22 +17,22 @@ from gridlane.memory.resource import Buffer, HostMemory
 from gridlane.memory.suballocator import Suballocation
 from gridlane.runtime.drivers.metal.adapters import Adapter
 from gridlane.runtime.drivers.metal.context import Context
-from gridlane.runtime.drivers.metal.event import MetalEvent
 from gridlane.runtime.drivers.metal.kernel import MetalKernel
 from gridlane.runtime.drivers.metal.memory import Pool
 from gridlane.runtime.drivers.metal.moving import Mover
 from gridlane.runtime.drivers.metal.pipelines import Pipelines
 from gridlane.runtime.drivers.metal.provider import LABEL
-from gridlane.runtime.drivers.metal.recorder import Recorder
-from gridlane.runtime.drivers.metal.stream import MetalStream
-from gridlane.runtime.drivers.metal.transfers import place
+from gridlane.runtime.drivers.metal.recorder import MetalRecorder
 from gridlane.runtime.host_driven_device import ReportingDevice
-from gridlane.runtime.host_driven_seams import watch_streams
 from gridlane.runtime.protocol import Block, Limits
+from gridlane.runtime.queues.host_driven_transfers import ArenaTransfers
 
 
-class MetalDevice(ReportingDevice[MetalStream]):
+class MetalDevice(ReportingDevice):
     """An opened adapter: memory, a queue of work, and kernels."""
+
+    context: Context
+    recorder: MetalRecorder
 
     def __init__(self, adapter: Adapter, ordinal: int) -> None:
         self.adapter, self.ordinal = adapter, ordinal
@@ -44,16 +44,14 @@ class MetalDevice(ReportingDevice[MetalStream]):
         self.limits = _limits(adapter)
         self._lock = threading.RLock()
         self.context = Context(adapter)
-        self.pool = Pool(self.context)
+        self.pool = self.staging_pool = Pool(self.context)
         self.memory = DeviceMemory(self.pool, self)
         self.pipelines = Pipelines(self.context)
-        self._make_recorder()
-        self._begin_streams(MetalStream)
+        mover = Mover(self.pipelines)
+        self.recorder = MetalRecorder(self.context, self.memory, self.pool.residency, mover)
+        self.transfers = ArenaTransfers(self)
+        self._begin_streams()
         self._end_with_process()
-
-    def _make_recorder(self) -> None:
-        self.recorder = Recorder(self.context, self.memory, self.pool.residency)
-        self.mover = Mover(self.pipelines, self.recorder)
 
     # --- code ---
 
@@ -89,6 +87,8 @@ class MetalDevice(ReportingDevice[MetalStream]):
         self.pool.trim()
         return self.memory.allocate(size)
 
+    stage = allocate
+
     def allocate_host(self, size: int, kind: HostMemory) -> Buffer:
         """Allocate pinned memory, which copies use directly.
 
@@ -103,7 +103,7 @@ class MetalDevice(ReportingDevice[MetalStream]):
 
     def adopt(self, address: int, size: int) -> Buffer:
         """Borrow memory inside an array of this device; no other library allocates here."""
-        return Buffer(address, size, place(self, address, size)[0])
+        return Buffer(address, size, self.transfers.place(address, size)[0])
 
     def memory_info(self) -> tuple[int, int]:
         """Bytes (free, total) of the device's recommended working set."""
@@ -113,10 +113,6 @@ class MetalDevice(ReportingDevice[MetalStream]):
         return max(0, total - used), total
 
     # --- queues ---
-
-    def new_event(self, timing: bool = True) -> MetalEvent:
-        """An event on the device's clock."""
-        return MetalEvent(self, timing)
 
     def _is_past(self, point: int) -> bool:
         return point < self.context.progress and self.recorder.is_done(point)
@@ -132,7 +128,7 @@ class MetalDevice(ReportingDevice[MetalStream]):
             if self.context.fault is not None:
                 self.recorder.abandon()
                 self.context.fault = None
-                self._make_recorder()
+                self.recorder.begin_again()
         self.unread.forget()
         self.recorder.collect()
         self.pool.trim()
@@ -175,6 +171,3 @@ def _limits(adapter: Adapter) -> Limits:
         max_shared=adapter.shared,
         max_dynamic_shared=adapter.shared,
     )
-
-
-watch_streams(MetalStream)

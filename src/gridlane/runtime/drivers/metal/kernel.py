@@ -9,21 +9,21 @@ from gridlane.core.device_errors import OUT_OF_RESOURCES, fail
 from gridlane.memory.suballocator import Suballocation
 from gridlane.runtime import report
 from gridlane.runtime.drivers.metal.pipelines import Pipeline, Pipelines
-from gridlane.runtime.drivers.metal.stream import MetalStream
 from gridlane.runtime.host_driven_kernel import (
     HostDrivenBound,
     HostDrivenKernel,
-    KernelDevice,
+    Stream,
     accept,
 )
 from gridlane.runtime.protocol import Block
+from gridlane.runtime.queues.host_driven_stream import StreamDevice
 from gridlane.runtime.reporting import ReportBlock, Unread, Unreads
 
 SHARED_STEP = 16
 """The granularity of dynamic shared memory, in bytes."""
 
 
-class Device(KernelDevice, Protocol):
+class Device(StreamDevice, Protocol):
     """The device interface that a kernel uses."""
 
     pipelines: Pipelines
@@ -66,7 +66,7 @@ class MetalKernel(HostDrivenKernel[Device]):
         return MetalBound(self, block)
 
 
-class MetalBound(HostDrivenBound[MetalKernel, MetalStream, Pipeline]):
+class MetalBound(HostDrivenBound[MetalKernel, Pipeline]):
     """A kernel and its block shape."""
 
     def __init__(self, kernel: MetalKernel, block: Block) -> None:
@@ -79,7 +79,7 @@ class MetalBound(HostDrivenBound[MetalKernel, MetalStream, Pipeline]):
 
     def _submit(
         self,
-        stream: MetalStream,
+        stream: Stream,
         prepared: Pipeline,
         params: bytes,
         grid: tuple[int, int, int],

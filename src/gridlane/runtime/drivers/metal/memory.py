@@ -51,6 +51,8 @@ class Residency:
 class Pool(Suballocator):
     """The device's memory."""
 
+    by_pointer = True  # for the host
+
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         metal = context.metal

@@ -6,7 +6,6 @@ from __future__ import annotations
 import struct
 
 from gridlane.runtime.drivers.metal.pipelines import Pipeline, Pipelines
-from gridlane.runtime.drivers.metal.recorder import Queue, Recorder
 
 BLOCK, MOST_BLOCKS = 256, 1024
 
@@ -53,21 +52,15 @@ def _text() -> str:
 class Mover:
     """The copy and fill kernels, compiled at their first use."""
 
-    def __init__(self, pipelines: Pipelines, recorder: Recorder) -> None:
-        self._pipelines, self._recorder = pipelines, recorder
+    def __init__(self, pipelines: Pipelines) -> None:
+        self._pipelines = pipelines
         self._made: dict[str, Pipeline] = {}
 
-    def copy(self, queue: Queue, target: int, source: int, size: int, keep: object = None) -> None:
-        """Append a copy; the bytes must not overlap."""
-        self._launch(queue, "copy", target, source, size, 0, keep)
-
-    def fill(self, queue: Queue, target: int, byte: int, size: int) -> None:
-        """Append a fill."""
-        self._launch(queue, "fill", target, 0, size, byte * 0x01010101, None)
-
-    def _launch(
-        self, queue: Queue, kind: str, target: int, source: int, size: int, value: int, keep: object
-    ) -> None:
+    def launch(
+        self, kind: str, target: int, source: int, size: int, byte: int = 0
+    ) -> tuple[Pipeline, bytes, tuple[int, int, int], tuple[int, int, int]]:
+        """The launch of a ``copy``, of bytes that do not overlap, or a ``fill``: a pipeline,
+        parameters, grid and block."""
         width = next(each for each in _WIDTHS if not (target | source | size) % each)
         name = f"{kind}{width}"
         pipeline = self._made.get(name)
@@ -75,5 +68,5 @@ class Mover:
             pipeline = self._made[name] = self._pipelines.get(_text().encode(), name)
         count = size // width
         blocks = min(MOST_BLOCKS, -(-count // BLOCK))
-        params = _MOVE.pack(target, source, count, blocks * BLOCK, value)
-        self._recorder.launch(queue, pipeline, params, (blocks, 1, 1), (BLOCK, 1, 1), keep=keep)
+        params = _MOVE.pack(target, source, count, blocks * BLOCK, byte * 0x01010101)
+        return pipeline, params, (blocks, 1, 1), (BLOCK, 1, 1)

@@ -11,9 +11,10 @@ event to its number; the host waits for that.
 from __future__ import annotations
 
 import struct as pack
+import time
 from collections import deque
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from gridlane.core.shader_abi import METAL_LAUNCH_BYTES
 from gridlane.memory.device_memory import DeviceMemory
@@ -21,7 +22,10 @@ from gridlane.memory.suballocator import Suballocation
 from gridlane.runtime.drivers.metal.context import Context
 from gridlane.runtime.drivers.metal.faults import explained
 from gridlane.runtime.drivers.metal.memory import Residency
+from gridlane.runtime.drivers.metal.moving import Mover
 from gridlane.runtime.drivers.metal.pipelines import Pipeline
+from gridlane.runtime.queues.host_driven_context import Ordered
+from gridlane.runtime.queues.host_driven_recorder import Place, Recorder
 
 LONGEST = 64
 """The largest number of launches in a command buffer."""
@@ -38,13 +42,6 @@ _LAUNCH = pack.Struct("<6IQI4x")
 assert _LAUNCH.size == METAL_LAUNCH_BYTES
 
 Shape = tuple[int, int, int]
-
-
-class Queue(Protocol):
-    """The recorder's state of a stream: the number of the batch with its last command."""
-
-    is_default: bool
-    point: int
 
 
 class Batch:
@@ -78,18 +75,47 @@ class Batch:
         self.pipeline: Any = None
 
 
-class Recorder:
+class Stamp:
+    """A time, on the clock that counts since boot: mach_absolute_time, which is Python's
+    ``time.monotonic``. The device reports when each command buffer ended, so a stamp ends the open
+    one.
+
+    Attributes:
+        time: of the recording, in seconds; the time of the stamp if no batch is before it.
+        batch: the last one before it that was not known to be done then.
+    """
+
+    __slots__ = ("batch", "time")
+
+    def __init__(self) -> None:
+        self.time = 0.0
+        self.batch: Batch | None = None
+
+    def passed_at(self) -> float:
+        """The time at which the device passed it; call it when it has."""
+        return max(self.time, self.batch.end if self.batch is not None else 0.0)
+
+
+class MetalRecorder(Recorder):
     """Records, commits and waits. Methods that change it hold the context's lock."""
 
     def __init__(
-        self, context: Context, memory: DeviceMemory[Suballocation], residency: Residency
+        self,
+        context: Context,
+        memory: DeviceMemory[Suballocation],
+        residency: Residency,
+        mover: Mover,
     ) -> None:
         self.context, self.lock = context, context.lock
-        self._memory, self._residency = memory, residency
-        self.last = self.default_point = context.progress - 1
-        """The number of the last batch with a command: of any stream, and of the default one."""
+        self._memory, self._residency, self._mover = memory, residency, mover
         self._size = context.metal.MTLSize
         self._completed = context.metal.MTLCommandBufferStatusCompleted
+        self.begin_again()
+
+    def begin_again(self) -> None:
+        """Begin with a new queue, with nothing recorded or in flight."""
+        context, residency = self.context, self._residency
+        self.last = self.default_point = context.progress - 1
         self._fenced = False
         self._open: Batch | None = None
         self._flying: deque[Batch] = deque()
@@ -105,7 +131,7 @@ class Recorder:
 
     def launch(
         self,
-        queue: Queue,
+        stream: Ordered,
         pipeline: Pipeline,
         params: bytes,
         grid: Shape,
@@ -144,8 +170,8 @@ class Recorder:
             batch.names[pipeline.name] = None
             batch.commands += 1
             batch.bytes += len(params)
-            queue.point = self.last = batch.value
-            if queue.is_default:
+            stream.point = self.last = batch.value
+            if stream.is_default:
                 self.default_point = batch.value
 
     def _bind(self, batch: Batch, params: bytes) -> None:
@@ -172,9 +198,37 @@ class Recorder:
                     part = [min(m, g - at) for m, g, at in zip(most, grid, (x, y, z))]
                     encoder.dispatchThreadgroups_threadsPerThreadgroup_(self._size(*part), threads)
 
-    def mark(self, queue: Queue) -> int:
-        """The number of the batch with a stream's work so far."""
-        return self.last if queue.is_default else max(queue.point, self.default_point)
+    def copy(
+        self, stream: Ordered, target: Place, source: Place, size: int, keep: object = None
+    ) -> None:
+        """Record a copy of bytes that do not overlap, by a kernel: it is in order with others, and
+        accepts any address and size."""
+        (arena, offset), (other, start) = target, source
+        move = self._mover.launch("copy", arena.address + offset, other.address + start, size)
+        self.launch(stream, *move, keep=keep)
+
+    def fill(self, stream: Ordered, target: Place, size: int, byte: int) -> None:
+        """Record a fill, by a kernel."""
+        self.launch(
+            stream, *self._mover.launch("fill", target[0].address + target[1], 0, size, byte)
+        )
+
+    def new_stamp(self, owner: object) -> Stamp:
+        """Storage for a time."""
+        return Stamp()
+
+    def stamp(self, stream: Ordered, stamp: Stamp) -> None:
+        """Record the time when all earlier work is done."""
+        stamp.batch = self.flush()
+        stamp.time = time.monotonic()
+
+    def between_ms(self, first: Stamp, second: Stamp) -> float:
+        """Milliseconds from one stamp to another."""
+        # The batch before the mark may have been another stream's, and continued.
+        for stamp in (first, second):
+            if stamp.batch is not None:
+                self.wait(stamp.batch.value)
+        return (second.passed_at() - first.passed_at()) * 1e3
 
     def _room(self, size: int) -> Batch:
         """The open batch, with room for a launch with so many bytes of parameters."""

@@ -14,21 +14,18 @@ from gridlane.core.options import Target
 from gridlane.memory.device_memory import DeviceMemory
 from gridlane.memory.host import HostResource
 from gridlane.memory.resource import Buffer, HostMemory
-from gridlane.runtime.drivers.single_buffer import transfers
 from gridlane.runtime.drivers.single_buffer.arena import FirstBuffer, GrowingArena
 from gridlane.runtime.drivers.single_buffer.engine import Engine
-from gridlane.runtime.drivers.single_buffer.event import SingleBufferEvent
 from gridlane.runtime.drivers.single_buffer.kernel import SingleBufferKernel
 from gridlane.runtime.drivers.single_buffer.queue import Queue
 from gridlane.runtime.drivers.single_buffer.report import QueuedReport
-from gridlane.runtime.drivers.single_buffer.stream import SingleBufferStream
+from gridlane.runtime.drivers.single_buffer.transfers import WordTransfers
 from gridlane.runtime.host_driven_device import HostDrivenDevice
-from gridlane.runtime.host_driven_seams import watch_streams
 from gridlane.runtime.protocol import Block
 from gridlane.runtime.reporting import Owner, Unread, raise_stop
 
 
-class SingleBufferDevice(HostDrivenDevice[SingleBufferStream]):
+class SingleBufferDevice(HostDrivenDevice):
     """A device of a shader library: buffers, a queue, and kernels.
 
     Args:
@@ -57,7 +54,7 @@ class SingleBufferDevice(HostDrivenDevice[SingleBufferStream]):
         engine = self.engine = self._open_engine()
         self.limits = engine.limits
         self.timed_by = "host" if engine.facts.clock == "host" else "device"
-        self.queue = Queue(engine)
+        self.queue = self.context = self.recorder = Queue(engine)
         self.several_buffers = False
         self.arena = GrowingArena(self.queue, self._note_several)
         self.report_memory = DeviceMemory(FirstBuffer(self.arena), self)
@@ -67,7 +64,8 @@ class SingleBufferDevice(HostDrivenDevice[SingleBufferStream]):
         """Those with an error that nobody has taken."""
         # Not by the device: what ends a stream has the queue, and would keep the device for ever.
         self.queue.running = lambda: ", ".join(sorted(_names(unread)))
-        self._begin_streams(SingleBufferStream)
+        self.transfers = WordTransfers(self)
+        self._begin_streams()
         self.move = SingleBufferKernel(self, engine.move)
         self._between: SingleBufferKernel | None = None
 
@@ -111,7 +109,7 @@ class SingleBufferDevice(HostDrivenDevice[SingleBufferStream]):
 
     def adopt(self, address: int, size: int) -> Buffer:
         """Borrow memory inside an array of this device; no other library allocates here."""
-        transfers.check(self, address, size)
+        self.transfers.place(address, size)
         return Buffer(address, size)
 
     def memory_info(self) -> tuple[int, int]:
@@ -130,10 +128,6 @@ class SingleBufferDevice(HostDrivenDevice[SingleBufferStream]):
         return any(segment.size for segment in self.arena.segments[1:])
 
     # --- queues ---
-
-    def new_event(self, timing: bool = True) -> SingleBufferEvent:
-        """Create an event; ``describe`` names its clock."""
-        return SingleBufferEvent(self, timing)
 
     def flush(self) -> None:
         """Read the reports of kernels, and write their printed lines; called when work is done."""
@@ -220,6 +214,3 @@ class SingleBufferDevice(HostDrivenDevice[SingleBufferStream]):
 
 def _names(unread: dict[QueuedReport, Unread[SingleBufferKernel]]) -> set[str]:
     return {launch.kernel.name for launch in tuple(unread.values())}
-
-
-watch_streams(SingleBufferStream)

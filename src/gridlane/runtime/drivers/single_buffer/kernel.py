@@ -18,21 +18,21 @@ from gridlane.memory.resource import Buffer
 from gridlane.runtime.drivers.single_buffer.engine import FIRST_ALONE, Engine
 from gridlane.runtime.drivers.single_buffer.queue import Queue
 from gridlane.runtime.drivers.single_buffer.report import QueuedReport
-from gridlane.runtime.drivers.single_buffer.stream import SingleBufferStream
 from gridlane.runtime.host_driven_kernel import (
     HostDrivenBound,
     HostDrivenKernel,
-    KernelDevice,
+    Stream,
     accept,
 )
 from gridlane.runtime.protocol import Block
+from gridlane.runtime.queues.host_driven_stream import StreamDevice
 from gridlane.runtime.reporting import Unread
 
 SHARED_STEP = 16
 """The granularity of dynamic shared memory in bytes, as each size is a program of its own."""
 
 
-class Device(KernelDevice, Protocol):
+class Device(StreamDevice, Protocol):
     """The device interface that a kernel uses."""
 
     engine: Engine
@@ -116,7 +116,7 @@ class SingleBufferKernel(HostDrivenKernel[Device]):
         return SingleBufferBound(self)
 
 
-class SingleBufferBound(HostDrivenBound[SingleBufferKernel, SingleBufferStream, Any]):
+class SingleBufferBound(HostDrivenBound[SingleBufferKernel, Any]):
     """A kernel and its block shape; a program for each size of dynamic shared memory."""
 
     def __init__(self, kernel: SingleBufferKernel) -> None:
@@ -131,13 +131,13 @@ class SingleBufferBound(HostDrivenBound[SingleBufferKernel, SingleBufferStream, 
 
     def _submit(
         self,
-        stream: SingleBufferStream,
+        stream: Stream,
         prepared: Any,
         params: bytes,
         grid: tuple[int, int, int],
         shared: int,
     ) -> None:
-        kernel, queue = self.kernel, stream.queue
+        kernel, queue = self.kernel, stream.recorder
         buffers = FIRST_ALONE
         if queue.several_buffers or self._of_several:
             buffers = self._buffers(params)
@@ -145,13 +145,13 @@ class SingleBufferBound(HostDrivenBound[SingleBufferKernel, SingleBufferStream, 
             params = self.artifact.parameter_block(params)
         if not kernel.reports:
             queue.launch(prepared, params, grid, 0, shared, buffers)
-            stream.point = queue.mark()
+            queue.mark(stream)
             return
         owner = stream.owner
         block = kernel.block_of(owner)
         assert isinstance(block, QueuedReport)
         queue.launch(prepared, params, grid, block.address, shared, buffers)
-        stream.point = queue.mark()
+        queue.mark(stream)
         # After the launch, so that it is read after it.
         kernel.device.unread[block] = Unread(kernel, owner, stream.point)
 

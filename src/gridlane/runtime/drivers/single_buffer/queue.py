@@ -18,8 +18,15 @@ from typing import Any
 from gridlane.core.device_errors import INVALID_VALUE, fail, lost_device
 from gridlane.core.errors import DeviceError
 from gridlane.core.shader_abi import LAUNCH_WORDS
-from gridlane.runtime.drivers.single_buffer.engine import FIRST_ALONE, Command, Dispatch, Engine
-from gridlane.runtime.queues.host_driven_context import HostDrivenContext
+from gridlane.runtime.drivers.single_buffer.engine import (
+    FIRST_ALONE,
+    Command,
+    Dispatch,
+    Engine,
+    Stamp,
+)
+from gridlane.runtime.queues.host_driven_context import HostDrivenContext, Ordered
+from gridlane.runtime.queues.host_driven_recorder import Mark, Recorder
 from gridlane.runtime.queues.reentry import left_a_handler
 
 ARENA = 1 << 17
@@ -31,7 +38,7 @@ LONGEST = 128
 _LAUNCH = struct.Struct(f"<{LAUNCH_WORDS}I")
 
 
-class Queue(HostDrivenContext):
+class Queue(HostDrivenContext, Recorder):
     """The work of a device."""
 
     def __init__(self, engine: Engine) -> None:
@@ -108,7 +115,7 @@ class Queue(HostDrivenContext):
         self._arena[place : place + size] = params
         self._commands.append(Dispatch(program, position, place, *blocks, buffers))
 
-    def put(self, command: Command) -> None:
+    def append(self, command: Command) -> None:
         """Append any other command."""
         with self.lock:
             if len(self._commands) >= LONGEST:
@@ -128,15 +135,42 @@ class Queue(HostDrivenContext):
             self.raise_fault()
             self._guarded(lambda: self.engine.submit(commands, memoryview(self._arena)[:used]))
 
-    def mark(self) -> int:
-        """The number of the last command."""
+    def mark(self, stream: Ordered) -> int:
+        """Note the last command as a stream's; its number."""
         with self.lock:
-            return self.progress if self._commands else self.progress - 1
+            stream.point = number = self.progress if self._commands else self.progress - 1
+            if stream.is_default:
+                self.default_point = number
+            return number
 
-    def newest(self) -> int:
-        """The number of the last command, or one more while another thread submits it; unlike
-        ``mark``, it does not wait for the submission."""
-        return self.progress if self._commands else self.progress - 1
+    def predecessor(self, stream: Ordered) -> int:
+        """The number of the work that a stream's next work follows."""
+        with self.lock:
+            return self.newest(stream)
+
+    def newest(self, stream: Ordered) -> int:
+        """The number of the last command that a stream waits for; of the default stream one more
+        while another thread submits it. It does not wait for that."""
+        if stream.is_default:
+            return self.progress if self._commands else self.progress - 1
+        return max(stream.point, self.default_point)
+
+    def _set(self, stream: Ordered, mark: Mark) -> None:
+        mark.point = self.mark(stream)
+
+    def new_stamp(self, owner: object) -> Any:
+        """The engine's storage for a time."""
+        with self.lock:
+            return self.engine.new_stamp()
+
+    def stamp(self, stream: Ordered, stamp: Any) -> None:
+        """Append a time stamp."""
+        self.append(Stamp(stamp))
+
+    def between_ms(self, first: Any, second: Any) -> float:
+        """Milliseconds from one stamp to another."""
+        with self.lock:
+            return (self.engine.nanoseconds(second) - self.engine.nanoseconds(first)) / 1e6
 
     def passed(self, number: int) -> bool:
         """Whether the device has done the work with a number; listed work is submitted. Never

@@ -51,24 +51,24 @@ class QueuedReport(ReportBlock):
     def _reset(self, records: int) -> None:
         """Clear the report, which may contain so many bytes of records."""
         queue = self._queue
-        queue.put(Write(self.address, memoryview(self._header)))
+        queue.append(Write(self.address, memoryview(self._header)))
         if records:
             zeros = memoryview(bytes(records))
-            queue.put(Write(self.address + abi.RECORDS_OFFSET, zeros))
+            queue.append(Write(self.address + abi.RECORDS_OFFSET, zeros))
 
     def collect(self) -> None:
         """Read the report after the work so far, and print its lines. The caller holds the queue's
         lock, so that no launch is submitted in between."""
         queue, host = self._queue, np.ctypeslib.as_array(self._host).data
         address = self.address
-        queue.put(Read(address, abi.RECORDS_OFFSET, host[: abi.RECORDS_OFFSET], 0))
+        queue.append(Read(address, abi.RECORDS_OFFSET, host[: abi.RECORDS_OFFSET], 0))
         queue.flush()
         claimed, _ = struct.unpack_from("<II", self._host, abi.CLAIMED_OFFSET)
         (head,) = struct.unpack_from("<I", self._host, abi.PRINT_HEAD_OFFSET)
         records = min(head, self.report.capacity) // 4 * 4
         if records:
             start, end = abi.RECORDS_OFFSET, abi.RECORDS_OFFSET + records
-            queue.put(Read(address + start, records, host[start:end], 0))
+            queue.append(Read(address + start, records, host[start:end], 0))
             queue.flush()
         if claimed or head:
             self._reset(records)

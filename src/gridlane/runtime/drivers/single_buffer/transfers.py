@@ -15,7 +15,6 @@ import struct
 from typing import Any, Protocol
 
 from gridlane.core.artifact import Artifact
-from gridlane.core.device_errors import INVALID_VALUE, fail
 from gridlane.core.dtypes import u32
 from gridlane.core.parameters import lay_out
 from gridlane.core.shader_abi import located
@@ -23,20 +22,14 @@ from gridlane.memory.device_memory import DeviceMemory
 from gridlane.memory.resource import Buffer
 from gridlane.runtime.drivers.single_buffer.engine import Read, Write
 from gridlane.runtime.drivers.single_buffer.queue import Queue
+from gridlane.runtime.queues.host_driven_context import Ordered
+from gridlane.runtime.queues.host_driven_transfers import Transfers, refuse_place
 
 THREADS = 256
 """Threads of a block of ``move``; each handles one word."""
 SMALL = 4096
 """Copies of up to so many bytes stay in the list; larger ones are submitted at once."""
 _MOVE = struct.Struct("<4I")
-
-
-class Program(Protocol):
-    """A kernel, loaded."""
-
-    def program(self, shared: int) -> Any:
-        """The engine's program for so many bytes of dynamic shared memory."""
-        ...
 
 
 class Memory(Protocol):
@@ -51,12 +44,12 @@ class Memory(Protocol):
     queue: Queue
 
     @property
-    def move(self) -> Program:
+    def move(self) -> Any:
         """The kernel for copies within a buffer, and fills."""
         ...
 
     @property
-    def move_between(self) -> Program:
+    def move_between(self) -> Any:
         """The kernel for copies between buffers."""
         ...
 
@@ -81,89 +74,72 @@ def move_kernel(
     )
 
 
-def check(device: Memory, address: int, size: int) -> None:
-    """Refuse bytes outside the device's memory.
+class WordTransfers(Transfers[int]):
+    """The copies of a device whose places are addresses."""
 
-    Raises:
-        DeviceError: INVALID_VALUE.
-    """
-    if device.memory.find(address, size) is None:
-        fail(
-            INVALID_VALUE,
-            f"{size} bytes at {address:#x} are not in an array of the device {device.name!r}",
-            f"copy the data to the device {device.name!r} with cuda.to_device",
-        )
+    def __init__(self, device: Memory) -> None:
+        self._device, self._queue = device, device.queue
 
+    def place(self, address: int, size: int) -> int:
+        """The address, if the bytes are the device's."""
+        if self._device.memory.find(address, size) is None:
+            refuse_place(self._device.name, address, size)
+        return address
 
-def upload(device: Memory, target: int, source: memoryview, keep: object = None) -> None:
-    """Append a copy to the device. The bytes must not change until it is done; ``keep`` lives as
-    long."""
-    octets = source.cast("B")
-    size = len(octets)
-    if not size:
-        return
-    check(device, target, size)
-    first = min(size, -target % 4)
-    last = max(first, size - (target + size) % 4)
-    for start, end in ((0, first), (last, size)):
-        if start < end:
-            word = bytearray(4)
-            for n in range(start, end):
-                word[(target + n) % 4] = octets[n]
-            _move(device, target + start, 0, end - start, int.from_bytes(word, "little"))
-    if first < last:
-        device.queue.put(Write(target + first, octets[first:last], keep))
+    def needs_host(self, target: memoryview) -> bool:
+        """Return False: the library copies to any memory."""
+        return False
 
+    def _upload(self, stream: Ordered, target: int, source: memoryview, keep: object) -> None:
+        octets = source.cast("B")
+        size = len(octets)
+        first = min(size, -target % 4)
+        last = max(first, size - (target + size) % 4)
+        for start, end in ((0, first), (last, size)):
+            if start < end:
+                word = bytearray(4)
+                for n in range(start, end):
+                    word[(target + n) % 4] = octets[n]
+                self._move(target + start, 0, end - start, int.from_bytes(word, "little"))
+        if first < last:
+            self._queue.append(Write(target + first, octets[first:last], keep))
+        self._queue.mark(stream)
 
-def write(device: Memory, target: int, source: memoryview) -> None:
-    """Append a copy to the device; the bytes may change on return."""
-    if source.nbytes <= SMALL:
-        upload(device, target, memoryview(bytes(source)))
-        return
-    upload(device, target, source)
-    device.queue.flush()
+    def _write(self, stream: Ordered, target: int, source: memoryview) -> None:
+        small = source.nbytes <= SMALL
+        self._upload(stream, target, memoryview(bytes(source)) if small else source, None)
+        if not small:
+            self._queue.flush()
 
+    def _download(self, stream: Ordered, target: memoryview, source: int, keep: object) -> None:
+        octets, skip = target.cast("B"), source % 4
+        size = -(-(skip + len(octets)) // 4) * 4
+        self._queue.append(Read(source - skip, size, octets, skip, keep))
+        self._queue.mark(stream)
 
-def download(device: Memory, target: memoryview, source: int, keep: object = None) -> None:
-    """Append a copy to the host. ``keep`` lives until it is done."""
-    octets = target.cast("B")
-    size = len(octets)
-    if not size:
-        return
-    check(device, source, size)
-    skip = source % 4
-    device.queue.put(Read(source - skip, -(-(skip + size) // 4) * 4, octets, skip, keep))
+    def _read(self, stream: Ordered, target: memoryview, source: int) -> None:
+        self._download(stream, target, source, None)
+        self._queue.flush()
 
+    def _copy(self, stream: Ordered, target: int, source: int, size: int) -> None:
+        self._move(target, source, size)
+        self._queue.mark(stream)
 
-def copy(device: Memory, target: int, source: int, size: int) -> None:
-    """Append a copy within the device; the bytes may overlap."""
-    if not size or target == source:
-        return
-    check(device, target, size)
-    check(device, source, size)
-    if abs(target - source) >= size or located(target)[0] != located(source)[0]:
-        _move(device, target, source, size)
-        return
-    between = device.memory.allocate(size)
-    _move(device, between.address, source, size)
-    _move(device, target, between.address, size)
+    def _copy_through(self, stream: Ordered, target: int, source: int, size: int) -> None:
+        between = self._device.memory.allocate(size)
+        self._move(between.address, source, size)
+        self._move(target, between.address, size)
+        self._queue.mark(stream)
 
+    def _fill(self, stream: Ordered, target: int, size: int, byte: int) -> None:
+        self._move(target, 0, size, byte * 0x01010101)
+        self._queue.mark(stream)
 
-def fill(device: Memory, target: int, byte: int, size: int) -> None:
-    """Append a fill."""
-    if not 0 <= byte <= 255:
-        fail(INVALID_VALUE, f"setting bytes to {byte}")
-    if not size:
-        return
-    check(device, target, size)
-    _move(device, target, 0, size, byte * 0x01010101)
-
-
-def _move(device: Memory, target: int, source: int, size: int, word: int = 0) -> None:
-    count = (target + size + 3) // 4 - target // 4
-    (to, target), (of, source) = located(target), located(source)
-    apart = source != 0 and to != of
-    program = (device.move_between if apart else device.move).program(0)
-    params = _MOVE.pack(target, source, size, word)
-    buffers = (to, of) if apart else (to,)
-    device.queue.launch(program, params, (-(-count // THREADS), 1, 1), 0, 0, buffers)
+    def _move(self, target: int, source: int, size: int, word: int = 0) -> None:
+        device, count = self._device, (target + size + 3) // 4 - target // 4
+        (to, target), (of, source) = located(target), located(source)
+        apart = source != 0 and to != of
+        program = (device.move_between if apart else device.move).program(0)
+        params = _MOVE.pack(target, source, size, word)
+        buffers = (to, of) if apart else (to,)
+        self._queue.launch(program, params, (-(-count // THREADS), 1, 1), 0, 0, buffers)

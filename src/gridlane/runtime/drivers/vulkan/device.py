@@ -17,9 +17,7 @@ from gridlane.memory.resource import Buffer, HostMemory
 from gridlane.memory.suballocator import Suballocation
 from gridlane.runtime.driver_workarounds import workarounds
 from gridlane.runtime.drivers.vulkan.adapters import KINDS, SOFTWARE, Adapter
-from gridlane.runtime.drivers.vulkan.clock import Clock
 from gridlane.runtime.drivers.vulkan.context import Context
-from gridlane.runtime.drivers.vulkan.event import VulkanEvent
 from gridlane.runtime.drivers.vulkan.features import for_code
 from gridlane.runtime.drivers.vulkan.kernel import VulkanKernel
 from gridlane.runtime.drivers.vulkan.memory import (
@@ -30,12 +28,10 @@ from gridlane.runtime.drivers.vulkan.memory import (
     Pool,
 )
 from gridlane.runtime.drivers.vulkan.pipelines import PipelineCache
-from gridlane.runtime.drivers.vulkan.recorder import Recorder
-from gridlane.runtime.drivers.vulkan.stream import VulkanStream
-from gridlane.runtime.drivers.vulkan.transfers import place
+from gridlane.runtime.drivers.vulkan.recorder import VulkanRecorder
 from gridlane.runtime.host_driven_device import ReportingDevice
-from gridlane.runtime.host_driven_seams import watch_streams
 from gridlane.runtime.protocol import Block, Limits
+from gridlane.runtime.queues.host_driven_transfers import ArenaTransfers
 
 _EVERYTHING = LOCAL | VISIBLE | COHERENT | CACHED
 _SHARED = VISIBLE | COHERENT
@@ -43,8 +39,11 @@ _LARGE = 64
 """The number of multiprocessors of a large GPU."""
 
 
-class VulkanDevice(ReportingDevice[VulkanStream]):
+class VulkanDevice(ReportingDevice):
     """An opened adapter: memory, a queue of work, and kernels."""
+
+    context: Context
+    recorder: VulkanRecorder
 
     def __init__(self, adapter: Adapter, ordinal: int) -> None:
         self.adapter = adapter
@@ -65,10 +64,10 @@ class VulkanDevice(ReportingDevice[VulkanStream]):
         self.staging = DeviceMemory(self.staging_pool)
         # GPUs read parameters from their own memory, not over the bus.
         self.parameter_pool = Pool(context, (_EVERYTHING, LOCAL | _SHARED, _SHARED))
-        self.recorder = Recorder(context, DeviceMemory(self.parameter_pool))
-        self.clock = Clock(context)
+        self.recorder = VulkanRecorder(context, DeviceMemory(self.parameter_pool))
         self.pipeline_cache = PipelineCache(context)
-        self._begin_streams(VulkanStream)
+        self.transfers = ArenaTransfers(self)
+        self._begin_streams()
 
     # --- code ---
 
@@ -123,7 +122,7 @@ class VulkanDevice(ReportingDevice[VulkanStream]):
 
     def adopt(self, address: int, size: int) -> Buffer:
         """Borrow memory inside an array of this device; no other library allocates here."""
-        return Buffer(address, size, place(self, address, size)[0])
+        return Buffer(address, size, self.transfers.place(address, size)[0])
 
     def memory_info(self) -> tuple[int, int]:
         """Bytes (free, total) of the device's memory."""
@@ -139,10 +138,6 @@ class VulkanDevice(ReportingDevice[VulkanStream]):
             self.default_stream.drain()
 
     # --- queues ---
-
-    def new_event(self, timing: bool = True) -> VulkanEvent:
-        """An event on the device's clock."""
-        return VulkanEvent(self, timing)
 
     def _is_past(self, point: int) -> bool:
         return point < self.context.progress and self.recorder.is_done(point)
@@ -192,7 +187,6 @@ class VulkanDevice(ReportingDevice[VulkanStream]):
             self.recorder.collect()
             self.pipeline_cache.end()
             self.recorder.end()
-            self.clock.end()
             for pool in (self.pool, self.staging_pool, self.parameter_pool):
                 pool.end()
             context.end()
@@ -236,6 +230,3 @@ def _multiprocessors(adapter: Adapter) -> int:
     if adapter.processors:
         return adapter.processors
     return (os.cpu_count() or 1) if adapter.kind == SOFTWARE else _LARGE
-
-
-watch_streams(VulkanStream)

@@ -14,21 +14,21 @@ from gridlane.runtime.drivers.vulkan.adapters import Adapter
 from gridlane.runtime.drivers.vulkan.api import bindings, constant, new, null, number, struct
 from gridlane.runtime.drivers.vulkan.context import Context
 from gridlane.runtime.drivers.vulkan.pipelines import PipelineCache
-from gridlane.runtime.drivers.vulkan.stream import VulkanStream
 from gridlane.runtime.host_driven_kernel import (
     HostDrivenBound,
     HostDrivenKernel,
-    KernelDevice,
+    Stream,
     accept,
 )
 from gridlane.runtime.protocol import Block
+from gridlane.runtime.queues.host_driven_stream import StreamDevice
 from gridlane.runtime.reporting import ReportBlock, Unread, Unreads
 
 WARP = 32
 _FULL_SUBGROUPS = 0x2  # VkPipelineShaderStageCreateFlagBits
 
 
-class Device(KernelDevice, Protocol):
+class Device(StreamDevice, Protocol):
     """The device interface that a kernel uses."""
 
     adapter: Adapter
@@ -162,7 +162,7 @@ class VulkanKernel(HostDrivenKernel[Device]):
         return VulkanBound(self, block)
 
 
-class VulkanBound(HostDrivenBound[VulkanKernel, VulkanStream, int]):
+class VulkanBound(HostDrivenBound[VulkanKernel, int]):
     """A kernel and its block shape; a VkPipeline for each size of dynamic shared memory."""
 
     def __init__(self, kernel: VulkanKernel, block: Block) -> None:
@@ -175,7 +175,7 @@ class VulkanBound(HostDrivenBound[VulkanKernel, VulkanStream, int]):
 
     def _submit(
         self,
-        stream: VulkanStream,
+        stream: Stream,
         prepared: int,
         params: bytes,
         grid: tuple[int, int, int],

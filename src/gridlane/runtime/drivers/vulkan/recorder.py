@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import deque
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from gridlane.core.device_errors import INVALID_VALUE, fail
 from gridlane.memory.device_memory import DeviceMemory
@@ -31,8 +31,11 @@ from gridlane.runtime.drivers.vulkan.api import (
     struct,
 )
 from gridlane.runtime.drivers.vulkan.batches import ARENA, Batch, Batches, Launch
+from gridlane.runtime.drivers.vulkan.clock import Clock, Slot
 from gridlane.runtime.drivers.vulkan.commands import WORDS, commands_of
 from gridlane.runtime.drivers.vulkan.context import PUSH_BYTES, Context
+from gridlane.runtime.queues.host_driven_context import Ordered
+from gridlane.runtime.queues.host_driven_recorder import Mark, Place, Recorder
 
 LONGEST = 64
 """The largest number of commands in a submission."""
@@ -41,16 +44,7 @@ _SLICE_NS = 100_000_000  # of waiting, between checks for signals of the process
 _POLL_NS = 5_000  # of polling, likewise
 
 
-class Queue(Protocol):
-    """The recorder's state of a stream: the epoch that its next command depends on, and the number
-    of the submission with its last one."""
-
-    is_default: bool
-    epoch: int
-    point: int
-
-
-class Recorder:
+class VulkanRecorder(Recorder):
     """Records, submits and waits. Methods that change it hold the context's lock.
 
     Args:
@@ -63,15 +57,14 @@ class Recorder:
 
     always_at_once = False
     """For tests."""
+    fill_step = 4
 
     def __init__(self, context: Context, memory: DeviceMemory[Suballocation]) -> None:
         self.context, self.lock = context, context.lock
         self.vk = context.vk
         self._null = null()
         self.at_once = self.always_at_once or not context.software
-        self.last = self.default_point = 0
-        """The number of the last submission with a command: of any stream, and of the default
-        one."""
+        self.clock = Clock(context)
         self.suspects: set[str] = set()
         """Kernels that may be in flight."""
         context.running = lambda: ", ".join(sorted(self.suspects))
@@ -138,7 +131,7 @@ class Recorder:
 
     def launch(
         self,
-        queue: Queue,
+        stream: Ordered,
         name: str,
         pipeline: int,
         params: bytes,
@@ -156,9 +149,9 @@ class Recorder:
         with self.lock:
             size = len(params)
             if self.at_once and self._open is None and not self._flying and size <= ARENA:
-                self._launch_alone(queue, name, pipeline, params, grid, report)
+                self._launch_alone(stream, name, pipeline, params, grid, report)
                 return
-            batch = self._ordered(queue, size)
+            batch = self._ordered(stream, size)
             bind, batch.pipeline = 0 if batch.pipeline == pipeline else pipeline, pipeline
             start = batch.at
             batch.at = start + size + _ALIGNMENT - 1 & -_ALIGNMENT
@@ -174,7 +167,7 @@ class Recorder:
 
     def _launch_alone(
         self,
-        queue: Queue,
+        stream: Ordered,
         name: str,
         pipeline: int,
         params: bytes,
@@ -186,13 +179,13 @@ class Recorder:
         if context.fault is not None:  # it may have come since the caller entered
             context.raise_fault()
         epoch = self._epoch
-        follows = queue.is_default or epoch in (queue.epoch, self._default_epoch)
+        follows = stream.is_default or epoch in (stream.epoch, self._default_epoch)
         launch = Launch(pipeline, grid, report, follows and not self._fresh)
         batch = self._batches.take(launch) or self._recorded(launch)
         self.suspects.add(name)
-        queue.epoch = epoch
-        queue.point = self.last = batch.value = context.progress
-        if queue.is_default:
+        stream.epoch = epoch
+        stream.point = self.last = batch.value = context.progress
+        if stream.is_default:
             self._default_epoch, self.default_point = epoch, self.last
         self._epoch, self._fresh = epoch + 1, True
         context.progress += 1
@@ -232,59 +225,62 @@ class Recorder:
                     self.vk.vkCmdDispatch(command, *rest)
 
     def copy(
-        self,
-        queue: Queue,
-        source: Any,
-        offset: int,
-        target: Any,
-        to: int,
-        size: int,
-        keep: Any = None,
+        self, stream: Ordered, target: Place, source: Place, size: int, keep: object = None
     ) -> None:
-        """Record a copy between buffers; the regions must not overlap."""
+        """Record a copy of bytes that do not overlap."""
+        (goal, to), (origin, start) = target, source
         with self.lock:
-            batch = self._ordered(queue)
-            region = new("VkBufferCopy *", {"srcOffset": offset, "dstOffset": to, "size": size})
-            self.vk.vkCmdCopyBuffer(batch.command, source, target, 1, region)
+            batch = self._ordered(stream)
+            places = {"srcOffset": origin.skip + start, "dstOffset": goal.skip + to}
+            region = new("VkBufferCopy *", {**places, "size": size})
+            self.vk.vkCmdCopyBuffer(batch.command, origin.buffer, goal.buffer, 1, region)
             if keep is not None:
                 batch.keep.append(keep)
 
-    def fill(self, queue: Queue, target: Any, to: int, size: int, word: int) -> None:
-        """Record a fill of words; ``to`` and ``size`` are multiples of 4."""
+    def fill(self, stream: Ordered, target: Place, size: int, byte: int) -> None:
+        """Record a fill of words."""
+        (arena, to), word = target, byte * 0x01010101
         with self.lock:
-            self.vk.vkCmdFillBuffer(self._ordered(queue).command, target, to, size, word)
+            command = self._ordered(stream).command
+            self.vk.vkCmdFillBuffer(command, arena.buffer, arena.skip + to, size, word)
 
-    def stamp(self, queue: Queue, pool: Any, index: int) -> None:
+    def new_stamp(self, owner: object) -> Slot:
+        """A slot for a time stamp."""
+        return self.clock.take(owner)
+
+    def between_ms(self, first: Slot, second: Slot) -> float:
+        """Milliseconds from one time stamp to another."""
+        return self.clock.between_ms(first, second)
+
+    def stamp(self, stream: Ordered, stamp: Slot) -> None:
         """Record a time stamp after all commands so far are done."""
         with self.lock:
             stage = constant("VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT")
             batch, self._fresh = self._room(0), False
-            self.vk.vkCmdWriteTimestamp(batch.command, stage, pool, index)
+            self.vk.vkCmdWriteTimestamp(batch.command, stage, *stamp)
             batch.commands += 1
-            queue.point = self.last = self.context.progress
+            stream.point = self.last = self.context.progress
 
-    def mark(self, queue: Queue) -> tuple[int, int]:
-        """(submission, epoch) of a stream's work so far."""
-        with self.lock:
-            if queue.is_default:
-                return self.last, self._epoch
-            return max(queue.point, self.default_point), max(queue.epoch, self._default_epoch)
+    def _set(self, stream: Ordered, mark: Mark) -> None:
+        super()._set(stream, mark)
+        epoch = self._epoch
+        mark.epoch = epoch if stream.is_default else max(stream.epoch, self._default_epoch)
 
-    def _ordered(self, queue: Queue, room: int = 0) -> Batch:
+    def _ordered(self, stream: Ordered, room: int = 0) -> Batch:
         """The batch for a command, after a barrier for its dependencies: for the default stream all
         work, for others their own and the default stream's."""
         batch = self._room(room)
         epoch = self._epoch
-        follows = queue.is_default or epoch in (queue.epoch, self._default_epoch)
+        follows = stream.is_default or epoch in (stream.epoch, self._default_epoch)
         if follows and not self._fresh:
             stages = self._stages
             self.commands.barrier(batch.number, stages, stages, self._between)
             self._epoch = epoch = epoch + 1
         self._fresh = False
         batch.commands += 1
-        queue.epoch = epoch
-        queue.point = self.last = self.context.progress
-        if queue.is_default:
+        stream.epoch = epoch
+        stream.point = self.last = self.context.progress
+        if stream.is_default:
             self._default_epoch = epoch
             self.default_point = self.last
         return batch
@@ -404,6 +400,7 @@ class Recorder:
     def end(self) -> None:
         """Destroy the recorder; nothing may be in flight."""
         self._ended = True
+        self.clock.end()
         self.commands.end()
         self._batches.end()
         handle = self.context.handle
