@@ -150,7 +150,8 @@ class FunctionTranslation:
             for each in block.instructions:
                 if each.root not in _CONTROL:
                     continue
-                if each.modifiers not in _CONTROL[each.root]:
+                is_end = each.root in ("ret", "exit", "trap")
+                if each.modifiers not in _CONTROL[each.root] or (is_end and each.operands):
                     self._unknown(each)
                 if each.root in ("bra", "brx"):
                     following += self.targets(each)

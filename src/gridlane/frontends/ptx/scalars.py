@@ -49,6 +49,8 @@ def number(t: Translating, operand: Number, dtype: DType) -> Value:
 def _exact(t: Translating, operand: Number, dtype: DType) -> Value:
     """A float constant by its bits."""
     width = operand.float_bits or dtype.bits
+    if dtype.is_integer and not operand.float_bits and width < 64:  # ptxas takes 64 bits
+        t.fail(f"a float is written as 0f3F800000 where bits are needed, not {operand.value}")
     if width not in (32, 64) or width != dtype.bits:
         t.fail(f"a float of {width} bits is no {shown(dtype)}")
     if dtype.is_float and operand.value == operand.value:

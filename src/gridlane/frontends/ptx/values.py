@@ -118,7 +118,7 @@ class Values:
         if isinstance(operand, Reg):
             value = self.of(operand.register)
             if operand.negated:
-                return self.b.not_(value)
+                value = self.b.not_(value)
         elif isinstance(operand, Special):
             value = special(self, self.variables, operand.name)
         elif isinstance(operand, Symbol):

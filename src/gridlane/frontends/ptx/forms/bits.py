@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gridlane.core.dtypes import b1, i32, u32
 from gridlane.frontends.ptx.forms.table import Match, form, rows
-from gridlane.frontends.ptx.operands import Number, Operand
+from gridlane.frontends.ptx.operands import Number, Operand, Pair
 from gridlane.frontends.ptx.types import unsigned
 from gridlane.frontends.ptx.values import Values
 from gridlane.ir.ops import arith, integer
@@ -109,6 +109,8 @@ def lop3(t: Values, m: Match, o: Operands) -> None:
     table = int(o[4].value) & 255
     result_word = logical(t, [t.read(each, u32) for each in o[1:4]], table)
     if len(o) == 6:
+        if not isinstance(o[0], Pair):
+            t.fail("the results are a word and a predicate, as %r1|%p1")
         first, second = t.both(o[0])
         is_set = t.b.binary(arith.Ne, result_word, t.b.zero(u32))
         other = t.read(o[5], b1)

@@ -45,9 +45,16 @@ def _each(t: Values, count: Value, change: Callable[[Value], None]) -> None:
         b.write(counter, b.add(number, b.const(1, u32)))
 
 
+def bytes_of(t: Values, size: Operand) -> Value:
+    """The bytes of a copy, a u32."""
+    if isinstance(size, Number) and int(size.value) % 16:
+        t.fail(f"the bytes of a copy are a multiple of 16, not {size.value}")
+    return t.read(size, u32)
+
+
 def _copy(t: Values, o: Operands, to: Space, source: Space) -> Value:
     """Copy words; the bytes."""
-    b, size = t.b, t.read(o[2], u32)
+    b, size = t.b, bytes_of(t, o[2])
     target, origin = t.target(o[0], u32, to), t.pointer(o[1], u32, source)
     words = b.div(size, b.const(4, u32))
     _each(t, words, lambda n: b.store(b.offset(target, n), b.load(b.offset(origin, n))))
@@ -64,7 +71,7 @@ def copy_in(t: Values, m: Match, o: Operands) -> None:
 @form(f"cp .async .bulk {_INTO} .multicast::cluster {_HINT}", "a, b, size, bar, mask, policy?")
 def copy_to_several(t: Values, m: Match, o: Operands) -> None:
     """Copy to the same place in several blocks of the cluster, and signal an mbarrier in each."""
-    b, size, blocks = t.b, t.read(o[2], u32), t.b.cast(t.read(o[4], u16), u32)
+    b, size, blocks = t.b, bytes_of(t, o[2]), t.b.cast(t.read(o[4], u16), u32)
     origin, words = t.pointer(o[1], u32, Space.GLOBAL), b.div(size, b.const(4, u32))
     (target, _), (bar, _) = t.peers(o[0], u32), t.peers(o[3], u64)
     if t.variables.whole.cluster == ALONE:
@@ -83,7 +90,7 @@ def copy_to_several(t: Values, m: Match, o: Operands) -> None:
 def copy_to_peer(t: Values, m: Match, o: Operands) -> None:
     """Copy this block's shared memory to that of a block of the cluster, and signal an mbarrier
     there."""
-    b, size = t.b, t.read(o[2], u32)
+    b, size = t.b, bytes_of(t, o[2])
     words = b.div(size, b.const(4, u32))
     origin, (target, rank) = t.shared(o[1], u32), t.peers(o[0], u32)
     if rank is not None:
@@ -104,7 +111,7 @@ def copy_out(t: Values, m: Match, o: Operands) -> None:
 @form(f"cp .reduce .async .bulk {_OUT} {_HINT} .and|or|xor .b32|b64", "a, b, size, policy?")
 def reduce_out(t: Values, m: Match, o: Operands) -> None:
     """Change each element of global memory atomically."""
-    b, kind, size = t.b, m.type, t.read(o[2], u32)
+    b, kind, size = t.b, m.type, bytes_of(t, o[2])
     target, origin = t.target(o[0], kind, Space.GLOBAL), t.pointer(o[1], kind, Space.SHARED)
     change = KINDS[m.one_of(*KINDS)]
 
@@ -117,7 +124,7 @@ def reduce_out(t: Values, m: Match, o: Operands) -> None:
 
 rows(
     ("cp .async .bulk .commit_group", "", BulkCommit),
-    (f"cp .async .bulk .prefetch .L2 .global {_HINT}", "a, size, policy?", None),
+    (f"cp .async .bulk .prefetch .L2 .global {_HINT}", "a, size u32, policy? u64", None),
 )
 
 

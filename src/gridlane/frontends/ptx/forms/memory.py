@@ -125,9 +125,15 @@ rows(
     ("prefetch .global .L2::evict_last|L2::evict_normal", "a", None),
     ("prefetch .L1|L2", "a", None),
     ("prefetchu .L1", "a", None),
-    ("discard [.global] .L2", "a, size", None),
-    ("applypriority [.global] .L2::evict_normal", "a, size", None),
 )
+
+
+@form("discard [.global] .L2", "a, size")
+@form("applypriority [.global] .L2::evict_normal", "a, size")
+def line_hint(t: Values, m: Match, o: Operands) -> None:
+    """A hint of a line of 128 bytes."""
+    if not isinstance(o[0], Address) or not isinstance(o[1], Number) or o[1].value != 128:
+        t.fail("an address in brackets, and the size 128")
 
 
 _FIRST = ".L2::evict_last|L2::evict_first|L2::evict_normal|L2::evict_unchanged"
@@ -240,6 +246,8 @@ def copy_async(t: Values, m: Match, o: Operands) -> None:
     if not isinstance(o[2], Number) or o[2].value not in (4, 8, 16):
         t.fail("a copy has 4, 8 or 16 bytes")
     size = int(o[2].value)
+    if m.has("cg") and size != 16:
+        t.fail(f"a copy by .cg has 16 bytes, not {size}")
     has_policy = m.has("L2::cache_hint")
     if not 3 + has_policy <= len(o) <= 4 + has_policy:
         t.fail("there is a policy where .L2::cache_hint says so")
@@ -287,7 +295,7 @@ rows(("cp .async .commit_group", "", copies.AsyncCommit))
 @form("cp .async .wait_group", "n")
 def wait(t: Values, m: Match, o: Operands) -> None:
     """Wait for all groups but the last ones."""
-    if not isinstance(o[0], Number):
+    if not isinstance(o[0], Number) or o[0].is_float or o[0].value < 0:
         t.fail("the number of groups is a constant")
     t.b.emit(copies.AsyncWait(int(o[0].value)))
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from gridlane.core.dtypes import DType
 from gridlane.core.frozen import frozen
+from gridlane.frontends.ptx.operands import Address, Texel
 from gridlane.frontends.ptx.types import BITS, INTEGERS, SIGNED, TYPES, UNSIGNED
 from gridlane.ir.op import Op
 
@@ -89,7 +90,8 @@ class Form:
         return self._matched(modifiers)
 
     def match_in_any_order(self, modifiers: tuple[str, ...]) -> Match | None:
-        """How they fit it in another order, as ptxas takes them; types keep theirs."""
+        """How they fit it in another order, as ptxas takes them; types, layouts and spaces keep
+        theirs."""
         ordered = _ordered(self.parts, modifiers)
         return None if ordered is None else self._matched(ordered)
 
@@ -102,9 +104,19 @@ class Form:
         for chosen in itertools.product(*self.parts):
             yield ".".join((self.root, *filter(None, chosen)))
 
+    def has_policy(self, modifiers: tuple[str, ...], operands: int) -> bool:
+        """Whether the policy of a cache is an operand where a modifier names it, and only there, if
+        it is the last operand that may be absent."""
+        if self.operands[-1:] != ("policy",) or self.least < len(self.operands) - 1:
+            return True
+        return (operands == len(self.operands)) == (_HINTED in modifiers)
+
     def results(self) -> tuple[int, ...]:
         """The numbers of the operands that are results."""
         return _results(self.operands)
+
+
+_HINTED = "L2::cache_hint"
 
 
 @cache
@@ -143,18 +155,27 @@ def rows(*table: tuple[str, str, type[Op] | None]) -> None:
 
     The op's operands are those of the form, in order, read in its last type, or in the one behind a
     name: ``"d u32, a, b u32"``. The result is converted to a type behind ``d``. Without an op the
-    form does nothing: it is a hint.
+    form does nothing: it is a hint, whose operands without a type are addresses.
     """
     for pattern, operands, op in table:
         named = [each.split() for each in operands.split(",") if each.strip()]
         types = tuple([TYPES[kind[0]] if kind else None for _, *kind in named])
         has_result = bool(named) and named[0][0] == "d"
         plain = ", ".join(name for name, *_ in named)
-        form(pattern, plain)(_row(op, types, has_result) if op else _nothing)
+        form(pattern, plain)(_row(op, types, has_result) if op else _hint(types))
 
 
-def _nothing(t: Values, m: Match, o: tuple[Any, ...]) -> None:
-    """A hint."""
+def _hint(types: tuple[DType | None, ...]) -> Build:
+    """The check of a form that does nothing."""
+
+    def build(t: Values, m: Match, o: tuple[Any, ...]) -> None:
+        for operand, kind in zip(o, types, strict=False):
+            if kind is not None:
+                t.read(operand, kind)
+            elif not isinstance(operand, Address | Texel):
+                t.fail("an address stands in brackets")
+
+    return build
 
 
 def _row(op: type[Op], types: tuple[DType | None, ...], has_result: bool) -> Build:
@@ -197,17 +218,25 @@ def _fits(parts: tuple[tuple[str, ...], ...], modifiers: tuple[str, ...]) -> boo
     return len(modifiers) in counts_taken
 
 
+_IN_ORDER = (
+    frozenset(TYPES),
+    frozenset(("row", "col")),
+    frozenset(("global", "shared", "shared::cta")),
+)
+"""Modifiers whose places say of which operand they are."""
+
+
 def _ordered(
     parts: tuple[tuple[str, ...], ...], modifiers: tuple[str, ...]
 ) -> tuple[str, ...] | None:
     """The modifiers in the order of the parts; None if they are not one of each."""
     if not parts:
         return () if not modifiers else None
-    first_type = next((each for each in modifiers if each in TYPES), None)
+    first = {kind: next((m for m in modifiers if m in kind), None) for kind in _IN_ORDER}
     for name in parts[0]:
         if not name:
             left = modifiers
-        elif name not in modifiers or (name in TYPES and name != first_type):
+        elif name not in modifiers or any(name in k and name != m for k, m in first.items()):
             continue
         else:
             index = modifiers.index(name)
@@ -221,7 +250,11 @@ def _ordered(
 @cache
 def find(root: str, modifiers: tuple[str, ...], operands: int) -> Match | None:
     """The form of an instruction with so many operands; None if there is none."""
-    rows = [row for row in FORMS.get(root, ()) if row.least <= operands <= len(row.operands)]
+    rows = [
+        row
+        for row in FORMS.get(root, ())
+        if row.least <= operands <= len(row.operands) and row.has_policy(modifiers, operands)
+    ]
     for row in rows:
         match = row.match(modifiers)
         if match is not None:

@@ -137,7 +137,7 @@ def reduce(t: Values, m: Match, o: Operands) -> None:
 _CACHED = ".L2 .global [.tile]"
 
 rows(
-    (f"cp .async .bulk .prefetch .tensor {_RANKS} {_CACHED} {_HINT}", "tensor, policy?", None),
+    (f"cp .async .bulk .prefetch .tensor {_RANKS} {_CACHED} {_HINT}", "tensor, policy? u64", None),
     ("prefetch [.param|const] .tensormap", "a", None),
 )
 

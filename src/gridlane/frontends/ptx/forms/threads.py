@@ -91,6 +91,14 @@ def _all(t: Values) -> Value:
     return b.and_(threads, b.const(~31 & u32.max, u32))
 
 
+@form("pmevent [.mask]", "a")
+def event(t: Values, m: Match, o: Operands) -> None:
+    """A counter of a profiler, of which no result depends."""
+    most = 0xFFFF if m.has("mask") else 15
+    if not isinstance(o[0], Number) or o[0].is_float or not 0 <= o[0].value <= most:
+        t.fail(f"an event is a constant of 0 to {most}")
+
+
 @form("bar [.cta] .arrive", "a, b")
 @form("barrier [.cta] .arrive [.aligned]", "a, b")
 def arrive(t: Values, m: Match, o: Operands) -> None:
@@ -132,10 +140,9 @@ rows(
     ("membar .proxy .alias", "", None),
     ("fence .proxy .alias", "", None),
     ("fence .proxy .tensormap::generic .release .cta|cluster|gpu|sys", "", None),
-    ("fence .proxy .tensormap::generic .acquire .cta|cluster|gpu|sys", "a, size", None),
-    # No result depends on a pause, or on a counter of a profiler.
-    ("nanosleep .u32", "a", None),
-    ("pmevent [.mask]", "a", None),
+    ("fence .proxy .tensormap::generic .acquire .cta|cluster|gpu|sys", "a, size u32", None),
+    # No result depends on a pause.
+    ("nanosleep .u32", "a u32", None),
 )
 
 

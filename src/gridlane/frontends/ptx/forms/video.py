@@ -264,6 +264,8 @@ def _joined(t: Values, m: Match, o: Operands, lanes: list[Value]) -> None:
     if named != sorted(set(named), reverse=True) or named[0] >= count:
         t.fail("a mask names lanes from the highest to the lowest, each once")
     target = Reg(o[0].register) if isinstance(o[0], Part) else o[0]
+    if any(isinstance(each, Part) for each in o[3:]):
+        t.fail("the third source is a whole word")
     if not m.has("add"):
         if len(named) < count:
             others = _lanes(t, o[3], count, is_signed=False)
