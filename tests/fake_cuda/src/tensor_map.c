@@ -10,7 +10,8 @@ CUresult cuTensorMapEncodeTiled(unsigned char *map, int element, unsigned rank, 
                                 int swizzle, int promotion, int fill)
 {
     BEGIN("cuTensorMapEncodeTiled", NOTHING, "%d, %u, %p", element, rank, address);
-    if ((uintptr_t)map % 64 || !address || (uintptr_t)address % 16 || rank < 1 || rank > 5)
+    if ((uintptr_t)map % 64 || !address || (uintptr_t)address % 16 || rank < 1 || rank > 5 ||
+        promotion < 0 || promotion > 3)
         return done(INVALID_VALUE);
     uint32_t words[32] = {0};
     memcpy(words, &address, sizeof address);
@@ -19,7 +20,6 @@ CUresult cuTensorMapEncodeTiled(unsigned char *map, int element, unsigned rank, 
     words[4] = (uint32_t)interleave;
     words[5] = (uint32_t)swizzle;
     words[6] = (uint32_t)fill;
-    words[7] = (uint32_t)promotion;
     for (unsigned n = 0; n < rank; n++) {
         if (extents[n] < 1 || extents[n] > (uint64_t)1 << 32 || box[n] < 1 || box[n] > 256 ||
             steps[n] < 1 || steps[n] > 8)

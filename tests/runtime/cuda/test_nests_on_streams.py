@@ -186,21 +186,28 @@ def test_a_launch_that_is_no_longer_ready(machine, device, case, monkeypatch):
     for apart in (False, True):
         owner = device.new_stream(apart)
         stream = cuda.external_stream(owner.handle)
-        for _ in range(6):
-            expected = made(machine, nest.on(stream), x, out)
-        again = Repeatable.again
+        ready_for = Repeatable.ready_for
         for number in (0, 1):
-            left = [True] * number
+            for _ in range(6):
+                expected = made(machine, nest.on(stream), x, out)
+            left, tried = [True] * number, []
 
-            def some(self, handle, left=left):
-                return bool(left) and left.pop() and again(self, handle)
+            def some(self, args, left=left, tried=tried):
+                def launch(*on):
+                    tried.append(ready)
+                    return bool(left) and left.pop() and ready(*on)
 
-            monkeypatch.setattr(Repeatable, "again", some)
+                ready = ready_for(self, args)
+                return launch if ready is not None else None
+
+            monkeypatch.setattr(Repeatable, "ready_for", some)
             launches = made(machine, nest.on(stream), x, out)
             assert [(e.name, e.grid, e.stream) for e in launches] == [
                 (e.name, e.grid, e.stream) for e in expected
             ]
-        monkeypatch.undo()
+            # An algorithm is never ready: its temporary memory is each call's.
+            assert (tried and not left) or (nest.function is summed and not tried)
+            monkeypatch.setattr(Repeatable, "ready_for", ready_for)
 
 
 def test_other_arguments_of_ready_launches(machine, device):
