@@ -18,8 +18,9 @@ SEAM = re.compile(r"\"\s*\n\s*f?\"|'\s*\n\s*f?'")
 
 @cache
 def source() -> list[str]:
-    """The lines of all modules, with a message of several literals on one."""
-    paths = sorted((ROOT / "src" / "gridlane").rglob("*.py"))
+    """The lines of all modules, with a message of several literals on one, and of the failures."""
+    package = ROOT / "src" / "gridlane"
+    paths = [*sorted(package.rglob("*.py")), package / "core" / "cuda_table" / "errors.txt"]
     texts = (path.read_text() for path in paths if "emulation" not in path.parts)
     lines = (line for text in texts for line in SEAM.sub("", text).splitlines())
     return [line for line in lines if " " in line.strip()]
