@@ -12,6 +12,7 @@ from tests.abi import installed
 from tests.abi.test_library import compiled
 
 from gridlane.abi.library import ready
+from gridlane.abi.library.build import numbered
 from gridlane.compiler.cache import READY_SUFFIX, DiskCache
 from gridlane.runtime.drivers import cpu_pool
 from gridlane.runtime.drivers.cpu_native import object_of
@@ -261,7 +262,8 @@ def test_the_loader_of_objects_is_safe(tmp_path):
     made.write_bytes(object_of(cpu_pool.text("x86_64", 0)))
     sources = [HERE / "ready_objects.c", LIBRARY / "ready_object.c"]
     options = ["-g", "-O1", "-Wall", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-    command = ["cc", *options, f"-I{LIBRARY}", *map(str, sources), "-o", str(program), "-ldl"]
+    command = ["cc", *options, *numbered(), f"-I{LIBRARY}", *map(str, sources), "-ldl"]
+    command += ["-o", str(program)]
     built = subprocess.run(command, capture_output=True, text=True, timeout=300)
     if "cannot find" in built.stderr:
         pytest.skip("cc has no sanitizers")
@@ -317,7 +319,7 @@ def test_a_key_is_of_all_that_decides_the_code(tmp_path):
         each.write_text("1")
     words = {"GL_PACKAGE": package, "GL_SITE": site, "GL_LLVM": llvm}
     words |= {"GL_LIBPYTHON": "p", "GL_VERSION": "3", "GL_MARK": "m"}
-    defined = [f'-D{name}="{value}"' for name, value in words.items()]
+    defined = [f'-D{name}="{value}"' for name, value in words.items()] + numbered()
     texts = [HERE / "ready_keys.c", LIBRARY / "ready_key.c", LIBRARY / "digest.c"]
     command = ["cc", *defined, f"-I{LIBRARY}", *map(str, texts), "-o", str(program), "-lpthread"]
     subprocess.run(command, check=True, timeout=300)
