@@ -14,7 +14,6 @@ import pytest
 
 from gridlane.core.config import read
 from gridlane.cuda.interop import dlpack_code
-from gridlane.runtime import driver_cache
 from gridlane.runtime.drivers import cpu_native
 
 FIRST = """
@@ -108,7 +107,7 @@ def result(code, name):
 
 def test_code_is_kept_for_later_processes(monkeypatch, tmp_path):
     settings = {"GRIDLANE_CACHE_DIR": str(tmp_path)}
-    monkeypatch.setattr(driver_cache, "config", lambda: read(settings))
+    monkeypatch.setattr("gridlane.core.config.config", lambda: read(settings))
     first = cpu_native.object_of(ADDING.format(5))
     (file,) = (tmp_path / "cpu").glob("*.object")
     with monkeypatch.context() as patch:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 
 import numpy as np
 import pytest
 
 from gridlane import cuda
-from gridlane.core.config import Config, config
+from gridlane.core.config import Config
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
 
@@ -107,8 +106,7 @@ def test_arrays_of_the_caller_are_waited_for():
 def limited(monkeypatch, nanoseconds, seen):
     """A kernel that waits, compiled with another limit of its waits. No other has its text."""
     monkeypatch.setattr(Config, "spin_nanoseconds", nanoseconds)
-    uncached = dataclasses.replace(config(), cache=False)
-    monkeypatch.setattr("gridlane.compiler.cache.config", lambda: uncached)
+    monkeypatch.setattr("gridlane.compiler.default_cache", lambda: None)
 
     @cuda.jit
     def kernel(flag, out):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,7 @@ import pytest
 from tests.devices import DEVICES
 from tests.frontends.ptx.bodies import PTXAS, refused_by_ptxas, results, text_of
 
-from gridlane.core.config import Config, config
+from gridlane.core.config import Config
 from gridlane.core.errors import CompileError, KernelError, PtxError
 
 ALL = ["interp", *DEVICES]
@@ -183,8 +182,7 @@ def test_warps_that_meet_in_any_order(device, case):
 @pytest.mark.parametrize("device", ["interp", "cpu"])
 def test_too_few_threads_come(monkeypatch, device):
     monkeypatch.setattr(Config, "spin_nanoseconds", 200_000_000)
-    uncached = dataclasses.replace(config(), cache=False)
-    monkeypatch.setattr("gridlane.compiler.cache.config", lambda: uncached)
+    monkeypatch.setattr("gridlane.compiler.default_cache", lambda: None)
     with pytest.raises(RuntimeError, match=r"has waited in this loop for 0.2 s"):
         results(device, SLOTS + APART_TOO.replace("AT", "3, 160"), 128)
 

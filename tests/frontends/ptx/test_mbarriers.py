@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,7 @@ from tests.devices import DEVICES
 from tests.frontends.ptx.bodies import PTXAS, refused_by_ptxas, results, text_of
 
 from gridlane import cuda
-from gridlane.core.config import Config, config
+from gridlane.core.config import Config
 from gridlane.core.errors import CompileError
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
@@ -130,8 +129,7 @@ def test_copies_that_arrive(device):
 @pytest.mark.parametrize("device", ["interp", "cpu"])
 def test_a_wait_for_what_does_not_come_ends(device, monkeypatch):
     monkeypatch.setattr(Config, "spin_nanoseconds", 100_000_000)
-    uncached = dataclasses.replace(config(), cache=False)
-    monkeypatch.setattr("gridlane.compiler.cache.config", lambda: uncached)
+    monkeypatch.setattr("gridlane.compiler.default_cache", lambda: None)
     body = (
         START.format(count=128)
         + """

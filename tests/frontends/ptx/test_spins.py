@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,7 @@ from tests.devices import DEVICES, run_on
 
 from gridlane import cuda
 from gridlane.compiler import generate
-from gridlane.core.config import Config, config
+from gridlane.core.config import Config
 from gridlane.core.options import KernelOptions, Target
 from gridlane.frontends.ptx import PtxSource, parse_ptx
 from gridlane.ir.printer import print_module
@@ -71,8 +70,7 @@ def test_blocks_that_wait_for_earlier_ones(module, device):
 @pytest.mark.parametrize("device", ["interp", "cpu"])
 def test_a_wait_without_end(device, monkeypatch):
     monkeypatch.setattr(Config, "spin_nanoseconds", 200_000_000)
-    uncached = dataclasses.replace(config(), cache=False)
-    monkeypatch.setattr("gridlane.compiler.cache.config", lambda: uncached)
+    monkeypatch.setattr("gridlane.compiler.default_cache", lambda: None)
     current.choose(get_device(device))
     with pytest.raises(RuntimeError, match=r"has waited in this loop for 0.2 s .*_SPIN_LIMIT"):
         run(cuda.RawModule(path=SOURCE), "blocks_in_reverse", 32, 32)

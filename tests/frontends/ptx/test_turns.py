@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,7 @@ from tests.devices import DEVICES
 from tests.frontends.ptx.bodies import results
 
 from gridlane import cuda
-from gridlane.core.config import Config, config
+from gridlane.core.config import Config
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
 
@@ -112,8 +111,7 @@ def test_a_kernel_of_12000_ops():
 @pytest.mark.parametrize("producer", [0, 1])
 def test_a_wait_that_nobody_ends(monkeypatch, device, producer):
     monkeypatch.setattr(Config, "spin_nanoseconds", 200_000_000)
-    uncached = dataclasses.replace(config(), cache=False)
-    monkeypatch.setattr("gridlane.compiler.cache.config", lambda: uncached)
+    monkeypatch.setattr("gridlane.compiler.default_cache", lambda: None)
     current.choose(get_device(device))
     with pytest.raises(RuntimeError, match=r"has waited in this loop for 0.2 s .*_SPIN_LIMIT"):
         run(cuda.RawModule(path=SOURCE), "nobody", producer)
