@@ -15,20 +15,21 @@ from gridlane.core.device_errors import (
     OUT_OF_RESOURCES,
     fail,
 )
+from gridlane.memory.suballocator import Suballocation
+from gridlane.runtime import report
 from gridlane.runtime.protocol import Block, Explain
 from gridlane.runtime.queues.host_driven_context import HostDrivenContext
-from gridlane.runtime.queues.host_driven_stream import HostDrivenStream, StreamDevice
-from gridlane.runtime.reporting import Owner, ReportBlock
+from gridlane.runtime.queues.host_driven_stream import HostDrivenStream
+from gridlane.runtime.reporting import Owner, ReportBlock, Unread
 
 LONGEST_GRID = 2**31 - 1
 """The limit of blocks along x; along y and z it is CUDA's 65535."""
 
 
 Stream = HostDrivenStream[Any]
-D = TypeVar("D", bound=StreamDevice)
 
 
-class HostDrivenKernel(Generic[D]):
+class HostDrivenKernel:
     """An artifact on a device.
 
     Attributes:
@@ -36,7 +37,7 @@ class HostDrivenKernel(Generic[D]):
         reports: whether it may raise or print.
     """
 
-    def __init__(self, device: D, artifact: Artifact) -> None:
+    def __init__(self, device: Any, artifact: Artifact) -> None:
         self.device, self.artifact, self.name = device, artifact, artifact.name
         self.param_size = artifact.param_end
         self.explain: Explain | None = None
@@ -45,8 +46,9 @@ class HostDrivenKernel(Generic[D]):
         self._blocks_lock = threading.RLock()
 
     def _new_block(self) -> ReportBlock:
-        """A report block."""
-        raise NotImplementedError
+        """A report block, in memory that the host can read."""
+        memory: Suballocation = self.device.stage(report.size(self.artifact, 0))
+        return ReportBlock(report.Report(self.artifact, memory.host(), 0), memory.address, memory)
 
     def block_of(self, owner: Owner) -> ReportBlock:
         """The report block of an owner's launches. Hot."""
@@ -96,7 +98,7 @@ class HostDrivenKernel(Generic[D]):
         return 1
 
 
-K = TypeVar("K", bound=HostDrivenKernel[Any])
+K = TypeVar("K", bound=HostDrivenKernel)
 R = TypeVar("R")
 
 
@@ -110,7 +112,9 @@ class HostDrivenBound(Generic[K, R]):
         self.kernel: K = kernel
         self.artifact: Artifact = kernel.artifact
         self.raises = kernel.artifact.raises
+        self.name = kernel.name
         self._coarse, self._size = kernel.artifact.coarse, kernel.param_size
+        self._has_constants = bool(kernel.artifact.constants)
         self._context: HostDrivenContext | None = None
         self._prepared: dict[int, R] = {}
 
@@ -119,12 +123,6 @@ class HostDrivenBound(Generic[K, R]):
     def _prepare(self, shared: int) -> R:
         """The shared state of launches with so many bytes of dynamic shared memory, after a
         check."""
-        raise NotImplementedError
-
-    def _submit(
-        self, stream: Stream, prepared: R, params: bytes, grid: tuple[int, int, int], shared: int
-    ) -> None:
-        """Submit a checked launch. Hot."""
         raise NotImplementedError
 
     # --- launching ---
@@ -155,7 +153,17 @@ class HostDrivenBound(Generic[K, R]):
             fail(INVALID_VALUE, f"kernel {self.kernel.name}, grid {(gx, gy, gz)}")
         if len(params) < self._size:
             fail(INVALID_VALUE, f"kernel {self.kernel.name}: {len(params)} bytes of parameters")
-        self._submit(stream, prepared, params, (gx // self._coarse, gy, gz), shared)
+        if self._has_constants:
+            params = self.artifact.parameter_block(params)
+        kernel, grid = self.kernel, (gx // self._coarse, gy, gz)
+        if not kernel.reports:
+            stream.recorder.launch(stream, self, prepared, params, grid, shared, None)
+            return
+        owner = stream.owner
+        block = kernel.block_of(owner)
+        stream.recorder.launch(stream, self, prepared, params, grid, shared, block)
+        # After the launch, so that it is read after it.
+        kernel.device.unread.note(block, Unread(kernel, owner, stream.point))
 
     def _begin_on(self, stream: Stream) -> None:
         """Prepare again on the device of a stream: at the first launch, or the first since the

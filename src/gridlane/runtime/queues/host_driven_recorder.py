@@ -13,6 +13,7 @@ from typing import Any
 from gridlane.memory.suballocator import Arena
 from gridlane.runtime.queues.host_driven_context import Ordered
 from gridlane.runtime.queues.latch import Latch
+from gridlane.runtime.reporting import ReportBlock
 
 Place = tuple[Arena, int]
 """Bytes of an arena: it, and the offset of the first one."""
@@ -51,6 +52,29 @@ class Recorder:
     fill_step = 1
 
     # --- implemented by each driver ---
+
+    def launch(
+        self,
+        stream: Any,
+        bound: Any,
+        prepared: Any,
+        params: bytes,
+        grid: tuple[int, int, int],
+        shared: int,
+        block: ReportBlock | None,
+        /,
+    ) -> None:
+        """Record a launch. Hot.
+
+        Args:
+            bound: the kernel bound to a block shape.
+            prepared: see ``HostDrivenBound``.
+            params: the parameter block.
+            grid: blocks along each axis.
+            shared: bytes of dynamic shared memory.
+            block: the report block, if the kernel reports.
+        """
+        raise NotImplementedError
 
     def copy(
         self, stream: Ordered, target: Place, source: Place, size: int, keep: object = None

@@ -2,51 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any
 
 from gridlane.core.artifact import Artifact
 from gridlane.core.device_errors import OUT_OF_RESOURCES, fail
-from gridlane.memory.suballocator import Suballocation
-from gridlane.runtime import report
-from gridlane.runtime.drivers.metal.pipelines import Pipeline, Pipelines
+from gridlane.runtime.drivers.metal.pipelines import Pipeline
 from gridlane.runtime.host_driven_kernel import (
     HostDrivenBound,
     HostDrivenKernel,
-    Stream,
     accept,
 )
 from gridlane.runtime.protocol import Block
-from gridlane.runtime.queues.host_driven_stream import StreamDevice
-from gridlane.runtime.reporting import ReportBlock, Unread, Unreads
 
 SHARED_STEP = 16
 """The granularity of dynamic shared memory, in bytes."""
 
 
-class Device(StreamDevice, Protocol):
-    """The device interface that a kernel uses."""
-
-    pipelines: Pipelines
-    unread: Unreads
-
-    def allocate(self, size: int) -> Suballocation:
-        """Allocate device memory."""
-        ...
-
-
-class MetalKernel(HostDrivenKernel[Device]):
+class MetalKernel(HostDrivenKernel):
     """An artifact on a device."""
 
-    def __init__(self, device: Device, artifact: Artifact) -> None:
+    def __init__(self, device: Any, artifact: Artifact) -> None:
         accept(artifact, "metal", "msl", "MSL", "Metal")
         super().__init__(device, artifact)
         self.pipeline = device.pipelines.get(
             artifact.code, artifact.entry, artifact.uses_dynamic_shared
         )
-
-    def _new_block(self) -> ReportBlock:
-        memory = self.device.allocate(report.size(self.artifact, 0))
-        return ReportBlock(report.Report(self.artifact, memory.host(), 0), memory.address, memory)
 
     def check(self, block: Block, shared: int) -> None:
         """Refuse blocks that the device cannot run.
@@ -76,20 +56,3 @@ class MetalBound(HostDrivenBound[MetalKernel, Pipeline]):
     def _prepare(self, shared: int) -> Pipeline:
         self.kernel.check(self.block, shared)
         return self.kernel.pipeline
-
-    def _submit(
-        self,
-        stream: Stream,
-        prepared: Pipeline,
-        params: bytes,
-        grid: tuple[int, int, int],
-        shared: int,
-    ) -> None:
-        kernel, launch = self.kernel, stream.recorder.launch
-        if not kernel.reports:
-            launch(stream, prepared, params, grid, self.block, shared, 0, kernel)
-            return
-        owner = stream.owner
-        block = kernel.block_of(owner)
-        launch(stream, prepared, params, grid, self.block, shared, block.address, (kernel, block))
-        kernel.device.unread.note(block, Unread(kernel, owner, stream.point))

@@ -26,6 +26,7 @@ from gridlane.runtime.drivers.metal.moving import Mover
 from gridlane.runtime.drivers.metal.pipelines import Pipeline
 from gridlane.runtime.queues.host_driven_context import Ordered
 from gridlane.runtime.queues.host_driven_recorder import Place, Recorder
+from gridlane.runtime.reporting import ReportBlock
 
 LONGEST = 64
 """The largest number of launches in a command buffer."""
@@ -132,6 +133,21 @@ class MetalRecorder(Recorder):
     def launch(
         self,
         stream: Ordered,
+        bound: Any,
+        prepared: Pipeline,
+        params: bytes,
+        grid: Shape,
+        shared: int,
+        block: ReportBlock | None,
+        /,
+    ) -> None:
+        """Record a launch. Hot."""
+        report, keep = block.address if block else 0, (bound.kernel, block)
+        self._put(stream, prepared, params, grid, bound.block, shared, report, keep)
+
+    def _put(
+        self,
+        stream: Ordered,
         pipeline: Pipeline,
         params: bytes,
         grid: Shape,
@@ -205,13 +221,11 @@ class MetalRecorder(Recorder):
         accepts any address and size."""
         (arena, offset), (other, start) = target, source
         move = self._mover.launch("copy", arena.address + offset, other.address + start, size)
-        self.launch(stream, *move, keep=keep)
+        self._put(stream, *move, keep=keep)
 
     def fill(self, stream: Ordered, target: Place, size: int, byte: int) -> None:
         """Record a fill, by a kernel."""
-        self.launch(
-            stream, *self._mover.launch("fill", target[0].address + target[1], 0, size, byte)
-        )
+        self._put(stream, *self._mover.launch("fill", target[0].address + target[1], 0, size, byte))
 
     def new_stamp(self, owner: object) -> Stamp:
         """Storage for a time."""

@@ -58,8 +58,7 @@ class SingleBufferDevice(HostDrivenDevice):
         self.several_buffers = False
         self.arena = GrowingArena(self.queue, self._note_several)
         self.report_memory = DeviceMemory(FirstBuffer(self.arena), self)
-        self.unread = unread = dict[QueuedReport, Unread[SingleBufferKernel]]()
-        """Reports that may be unread, in the order of their first launches since."""
+        self.unread = unread = _Unread()
         self.stopped: dict[QueuedReport, Unread[SingleBufferKernel]] = {}
         """Those with an error that nobody has taken."""
         # Not by the device: what ends a stream has the queue, and would keep the device for ever.
@@ -212,5 +211,11 @@ class SingleBufferDevice(HostDrivenDevice):
         }
 
 
-def _names(unread: dict[QueuedReport, Unread[SingleBufferKernel]]) -> set[str]:
+class _Unread(dict[QueuedReport, Unread[SingleBufferKernel]]):
+    """Reports that may be unread, in the order of their first launches since."""
+
+    note = dict[QueuedReport, Unread[SingleBufferKernel]].__setitem__
+
+
+def _names(unread: _Unread) -> set[str]:
     return {launch.kernel.name for launch in tuple(unread.values())}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 from gridlane.core.artifact import Artifact
 from gridlane.core.device_errors import (
@@ -13,46 +13,23 @@ from gridlane.core.device_errors import (
     fail,
 )
 from gridlane.core.shader_abi import PARAMETERS, buffer_places, buffers_reader
-from gridlane.memory.device_memory import DeviceMemory
-from gridlane.memory.resource import Buffer
-from gridlane.runtime.drivers.single_buffer.engine import FIRST_ALONE, Engine
-from gridlane.runtime.drivers.single_buffer.queue import Queue
+from gridlane.runtime.drivers.single_buffer.engine import Engine
 from gridlane.runtime.drivers.single_buffer.report import QueuedReport
 from gridlane.runtime.host_driven_kernel import (
     HostDrivenBound,
     HostDrivenKernel,
-    Stream,
     accept,
 )
 from gridlane.runtime.protocol import Block
-from gridlane.runtime.queues.host_driven_stream import StreamDevice
-from gridlane.runtime.reporting import Unread
 
 SHARED_STEP = 16
 """The granularity of dynamic shared memory in bytes, as each size is a program of its own."""
 
 
-class Device(StreamDevice, Protocol):
-    """The device interface that a kernel uses."""
-
-    engine: Engine
-    report_memory: DeviceMemory[Buffer]
-    queue: Queue
-    unread: dict[QueuedReport, Unread[SingleBufferKernel]]
-
-    def has_buffer(self, number: int) -> bool:
-        """Whether the device's memory has a buffer with this number."""
-        ...
-
-    def has_several_buffers(self) -> bool:
-        """Whether an array may lie in a further buffer."""
-        ...
-
-
-class SingleBufferKernel(HostDrivenKernel[Device]):
+class SingleBufferKernel(HostDrivenKernel):
     """An artifact on a device; reloaded at its next use after the device was lost."""
 
-    def __init__(self, device: Device, artifact: Artifact) -> None:
+    def __init__(self, device: Any, artifact: Artifact) -> None:
         engine = device.engine
         accept(artifact, engine.target, engine.format, engine.format.upper(), engine.target)
         super().__init__(device, artifact)
@@ -121,41 +98,14 @@ class SingleBufferBound(HostDrivenBound[SingleBufferKernel, Any]):
 
     def __init__(self, kernel: SingleBufferKernel) -> None:
         super().__init__(kernel)
-        self._of_several = bool(self.artifact.buffers)
-        self._has_constants = bool(self.artifact.constants)
+        self.of_several = bool(self.artifact.buffers)
         self._numbers = buffers_reader(self.artifact.params)
 
     def _prepare(self, shared: int) -> Any:
         self.kernel.check_shared(self.artifact.static_shared, shared)
         return self.kernel.program(shared)
 
-    def _submit(
-        self,
-        stream: Stream,
-        prepared: Any,
-        params: bytes,
-        grid: tuple[int, int, int],
-        shared: int,
-    ) -> None:
-        kernel, queue = self.kernel, stream.recorder
-        buffers = FIRST_ALONE
-        if queue.several_buffers or self._of_several:
-            buffers = self._buffers(params)
-        if self._has_constants:
-            params = self.artifact.parameter_block(params)
-        if not kernel.reports:
-            queue.launch(prepared, params, grid, 0, shared, buffers)
-            queue.mark(stream)
-            return
-        owner = stream.owner
-        block = kernel.block_of(owner)
-        assert isinstance(block, QueuedReport)
-        queue.launch(prepared, params, grid, block.address, shared, buffers)
-        queue.mark(stream)
-        # After the launch, so that it is read after it.
-        kernel.device.unread[block] = Unread(kernel, owner, stream.point)
-
-    def _buffers(self, params: bytes) -> tuple[int, ...]:
+    def buffers(self, params: bytes) -> tuple[int, ...]:
         """The buffers that a launch binds. The code ignores the upper halves of addresses, so no
         launch may pass without this check.
 

@@ -28,6 +28,7 @@ from gridlane.runtime.drivers.single_buffer.engine import (
 from gridlane.runtime.queues.host_driven_context import HostDrivenContext, Ordered
 from gridlane.runtime.queues.host_driven_recorder import Mark, Recorder
 from gridlane.runtime.queues.reentry import left_a_handler
+from gridlane.runtime.reporting import ReportBlock
 
 ARENA = 1 << 17
 """The limit on launch words, parameters and constants of one submission, in bytes."""
@@ -62,6 +63,24 @@ class Queue(HostDrivenContext, Recorder):
 
     def launch(
         self,
+        stream: Ordered,
+        bound: Any,
+        program: Any,
+        params: bytes,
+        grid: tuple[int, int, int],
+        shared: int,
+        block: ReportBlock | None,
+        /,
+    ) -> None:
+        """Append a kernel's launch. Hot."""
+        several = self.several_buffers or bound.of_several
+        buffers = bound.buffers(params) if several else FIRST_ALONE
+        report = 0 if block is None else block.address
+        self.dispatch(program, params, grid, report, shared, buffers)
+        self.mark(stream)
+
+    def dispatch(
+        self,
         program: Any,
         params: bytes,
         grid: tuple[int, int, int],
@@ -69,7 +88,7 @@ class Queue(HostDrivenContext, Recorder):
         shared: int,
         buffers: tuple[int, ...] = FIRST_ALONE,
     ) -> None:
-        """Append a launch. Hot.
+        """Append a launch of a program. Hot.
 
         Args:
             params: the parameter block.

@@ -142,4 +142,4 @@ class WordTransfers(Transfers[int]):
         program = (device.move_between if apart else device.move).program(0)
         params = _MOVE.pack(target, source, size, word)
         buffers = (to, of) if apart else (to,)
-        self._queue.launch(program, params, (-(-count // THREADS), 1, 1), 0, 0, buffers)
+        self._queue.dispatch(program, params, (-(-count // THREADS), 1, 1), 0, 0, buffers)

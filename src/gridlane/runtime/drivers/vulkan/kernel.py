@@ -3,48 +3,28 @@
 from __future__ import annotations
 
 import struct as pack
-from typing import Any, Protocol
+from typing import Any
 
 from gridlane.core.artifact import Artifact
 from gridlane.core.device_errors import INVALID_VALUE, fail
-from gridlane.memory.suballocator import Suballocation
-from gridlane.runtime import report
 from gridlane.runtime.drivers.vulkan import spirv
-from gridlane.runtime.drivers.vulkan.adapters import Adapter
 from gridlane.runtime.drivers.vulkan.api import bindings, constant, new, null, number, struct
 from gridlane.runtime.drivers.vulkan.context import Context
-from gridlane.runtime.drivers.vulkan.pipelines import PipelineCache
 from gridlane.runtime.host_driven_kernel import (
     HostDrivenBound,
     HostDrivenKernel,
-    Stream,
     accept,
 )
 from gridlane.runtime.protocol import Block
-from gridlane.runtime.queues.host_driven_stream import StreamDevice
-from gridlane.runtime.reporting import ReportBlock, Unread, Unreads
 
 WARP = 32
 _FULL_SUBGROUPS = 0x2  # VkPipelineShaderStageCreateFlagBits
 
 
-class Device(StreamDevice, Protocol):
-    """The device interface that a kernel uses."""
-
-    adapter: Adapter
-    context: Context
-    pipeline_cache: PipelineCache
-    unread: Unreads
-
-    def stage(self, size: int) -> Suballocation:
-        """Suballocate memory that host and device share."""
-        ...
-
-
-class VulkanKernel(HostDrivenKernel[Device]):
+class VulkanKernel(HostDrivenKernel):
     """An artifact on a device; reloaded at its next use after the device was lost."""
 
-    def __init__(self, device: Device, artifact: Artifact) -> None:
+    def __init__(self, device: Any, artifact: Artifact) -> None:
         accept(artifact, "vulkan", "spirv", "SPIR-V", "Vulkan")
         super().__init__(device, artifact)
         self.facts = spirv.check(
@@ -68,10 +48,6 @@ class VulkanKernel(HostDrivenKernel[Device]):
                 "vkCreateShaderModule", "VkShaderModule", info, self.name
             )
         self.context.own(self, "vkDestroyShaderModule", self._module)
-
-    def _new_block(self) -> ReportBlock:
-        memory = self.device.stage(report.size(self.artifact, 0))
-        return ReportBlock(report.Report(self.artifact, memory.host(), 0), memory.address, memory)
 
     def ready(self) -> None:
         """Reload if the device was reopened since."""
@@ -168,26 +144,6 @@ class VulkanBound(HostDrivenBound[VulkanKernel, int]):
     def __init__(self, kernel: VulkanKernel, block: Block) -> None:
         super().__init__(kernel)
         self.block = block
-        self._has_constants = bool(self.artifact.constants)
 
     def _prepare(self, shared: int) -> int:
         return number(self.kernel.pipeline(self.block, shared))
-
-    def _submit(
-        self,
-        stream: Stream,
-        prepared: int,
-        params: bytes,
-        grid: tuple[int, int, int],
-        shared: int,
-    ) -> None:
-        kernel = self.kernel
-        if self._has_constants:
-            params = self.artifact.parameter_block(params)
-        if not kernel.reports:
-            stream.recorder.launch(stream, kernel.name, prepared, params, grid, 0)
-            return
-        owner = stream.owner
-        block = kernel.block_of(owner)
-        stream.recorder.launch(stream, kernel.name, prepared, params, grid, block.address)
-        kernel.device.unread.note(block, Unread(kernel, owner, stream.point))

@@ -36,6 +36,7 @@ from gridlane.runtime.drivers.vulkan.commands import WORDS, commands_of
 from gridlane.runtime.drivers.vulkan.context import PUSH_BYTES, Context
 from gridlane.runtime.queues.host_driven_context import Ordered
 from gridlane.runtime.queues.host_driven_recorder import Mark, Place, Recorder
+from gridlane.runtime.reporting import ReportBlock
 
 LONGEST = 64
 """The largest number of commands in a submission."""
@@ -132,22 +133,17 @@ class VulkanRecorder(Recorder):
     def launch(
         self,
         stream: Ordered,
-        name: str,
+        bound: Any,
         pipeline: int,
         params: bytes,
         grid: tuple[int, int, int],
-        report: int,
+        shared: int,
+        block: ReportBlock | None,
+        /,
     ) -> None:
-        """Record a launch. Hot.
-
-        Args:
-            pipeline: its number; see commands.py.
-            params: the parameter block.
-            grid: blocks along each axis.
-            report: address of the report block, or 0.
-        """
+        """Record a launch of a pipeline, by its number: see commands.py. Hot."""
         with self.lock:
-            size = len(params)
+            size, name, report = len(params), bound.name, 0 if block is None else block.address
             if self.at_once and self._open is None and not self._flying and size <= ARENA:
                 self._launch_alone(stream, name, pipeline, params, grid, report)
                 return
