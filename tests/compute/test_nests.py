@@ -14,7 +14,7 @@ from gridlane import cuda
 from gridlane.compute import Tensor, compute, f32, f64, grid, i32, parallel
 from gridlane.compute.choosing import choose
 from gridlane.compute.strides import GPU
-from gridlane.core.errors import UnsupportedError
+from gridlane.core.errors import ArgumentError, UnsupportedError
 
 EVERY = ["interp", *DEVICES]
 
@@ -336,3 +336,32 @@ def test_sums_beside_arrays_whose_names_end_alike() -> None:
     yy, x, y = np.arange(1.0, 5), np.arange(6.0), np.ones(4)
     added(yy, x, y)
     assert (y == 1 + 15 * yy).all()
+
+
+VIEWS = {
+    "every second one": lambda x: x[::2],
+    "downwards": lambda x: x[::-1],
+    "a column": lambda x: x.reshape(-1, 2)[:, 1],
+    "one element": lambda x: np.broadcast_to(x[3], 8),
+}
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("name", EVERY)
+def test_strided_arrays_of_the_host(name: str, view: str) -> None:
+    """As kernels take them, on each device; what is beside a result's elements stays."""
+
+    @compute
+    def doubled(x: Tensor[f32, "N"], out: Tensor[f32, "N"]):
+        for i in grid(N):
+            out[i] = 2 * x[i]
+
+    x = VIEWS[view](np.arange(16, dtype=np.float32))
+    memory = np.full(2 * len(x), -1, np.float32)
+    with gridlane.device(name):
+        for out in (memory[::2], memory[::-2]):
+            memory[:] = -1
+            doubled(x, out)
+            assert (out == 2 * x).all() and (memory == -1).sum() == len(x)
+        with pytest.raises((ArgumentError, ValueError), match="mask"):
+            doubled(np.ma.masked_less(x, 4)[::-1], memory[::2])

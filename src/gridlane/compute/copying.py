@@ -33,8 +33,18 @@ def on_device(
             if isinstance(given[name], np.ndarray) and name in same:
                 values[name] = values[same[name]].view(given[name].dtype)
             elif isinstance(given[name], np.ndarray):
-                values[name] = cuda.to_device(given[name])
+                values[name] = cuda.to_device(_dense(given[name]))
     run(values, extents)
     for name in written:
-        if values[name] is not given[name]:
+        if values[name] is given[name]:
+            continue
+        if _dense(given[name]) is given[name]:
             values[name].copy_to_host(given[name])
+        else:
+            given[name][...] = values[name].copy_to_host()
+
+
+def _dense(array: np.ndarray) -> np.ndarray:
+    """An array as one piece of memory: itself, or a copy."""
+    flags = array.flags
+    return array if flags.c_contiguous or flags.f_contiguous else array.copy()
