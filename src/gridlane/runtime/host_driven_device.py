@@ -13,12 +13,16 @@ import gridlane.runtime.host_driven_seams  # noqa: F401  # pyright: ignore[repor
 from gridlane.core.device_errors import (
     INVALID_HANDLE,
     NOT_PERMITTED,
+    OUT_OF_MEMORY,
     KernelStop,
     device_error,
     fail,
 )
 from gridlane.core.endings import alone, at_end, at_its_end
 from gridlane.core.errors import DeviceError
+from gridlane.memory.device_memory import DeviceMemory
+from gridlane.memory.resource import Buffer
+from gridlane.memory.suballocator import Suballocation
 from gridlane.runtime.attributes import attributes_of
 from gridlane.runtime.protocol import Limits, Route
 from gridlane.runtime.queues.host_driven_event import HostDrivenEvent
@@ -201,7 +205,18 @@ class HostDrivenDevice:
 
 
 class ReportingDevice(HostDrivenDevice):
-    """Base of devices whose kernels write reports into memory that the host can read."""
+    """Base of devices whose memory is arenas, and whose kernels write reports into memory that the
+    host can read.
+
+    Attributes:
+        pool, staging_pool: its memory, and the host memory that it can access.
+        memory, staging: these with their buffers.
+    """
+
+    pool: Any
+    staging_pool: Any
+    memory: DeviceMemory[Suballocation]
+    staging: DeviceMemory[Suballocation]
 
     def _begin_streams(self) -> None:
         super()._begin_streams()
@@ -209,7 +224,42 @@ class ReportingDevice(HostDrivenDevice):
 
     def _is_past(self, point: int) -> bool:
         """Whether the submitted work with a number is done."""
-        raise NotImplementedError
+        return point < self.context.progress and self.recorder.is_done(point)
+
+    # --- memory ---
+
+    def allocate(self, size: int) -> Suballocation:
+        """Allocate device memory; if it is short, wait for deferred frees."""
+        return self._allocate(self.memory, size)
+
+    def stage(self, size: int) -> Suballocation:
+        """Allocate memory that host and device share."""
+        return self._allocate(self.staging, size)
+
+    def _allocate(self, memory: DeviceMemory[Suballocation], size: int) -> Suballocation:
+        self.context.enter()
+        if self.context.retired:
+            self.recorder.collect()
+        try:
+            return memory.allocate(size)
+        except DeviceError as error:
+            if error.number != OUT_OF_MEMORY:
+                raise
+        self.recorder.wait(self.recorder.last)
+        self._trim()
+        return memory.allocate(size)
+
+    def _trim(self) -> None:
+        """Release unused memory."""
+        self.recorder.collect()
+        self.pool.trim()
+        self.staging_pool.trim()
+
+    def adopt(self, address: int, size: int) -> Buffer:
+        """Borrow memory inside an array of this device; no other library allocates here."""
+        return Buffer(address, size, self.transfers.place(address, size)[0])
+
+    # --- reports ---
 
     def flush(self) -> None:
         """Write the lines that kernels printed; called when work is done."""

@@ -4,6 +4,7 @@ fault."""
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from copy import copy
@@ -66,6 +67,8 @@ class HostDrivenContext:
             its holder on the same thread; a finalizer of memory only queues a deferred free.
         fault: the exception of a lost device; every call raises a copy.
         progress: the number of the batch that is being recorded.
+        closed: whether the device is released.
+        retired: (number of a batch, function to call when it is done), in order.
         deferred_queues: the queues of streams that have had deferred work; see deferred_queue.py.
         drives: the streams on which the host drives a grid through its parts, each with its thread.
         pieces: the streams for which other work is being submitted, each with its thread; known on
@@ -77,6 +80,8 @@ class HostDrivenContext:
         self.lock = threading.RLock()
         self.fault: DeviceError | None = None
         self.progress: int = 1
+        self.closed = False
+        self.retired: deque[tuple[int, Callable[[], object]]] = deque()
         self.deferred_queues: set[DeferredQueue] = set()
         self.drives: list[Use] = []
         self.pieces: list[Use] = []
@@ -119,6 +124,12 @@ class HostDrivenContext:
         with self._use_ends:
             uses.remove(own)
             self._use_ends.notify_all()
+
+    def retire(self, work: Callable[[], object]) -> None:
+        """Call ``work`` when all work recorded so far is done; safe on any thread at any moment, as
+        finalizers run so."""
+        if not self.closed:
+            self.retired.append((self.progress, work))
 
     def raise_fault(self) -> None:
         """Raise the fault of a lost device."""

@@ -8,7 +8,8 @@ and ``fault`` makes the exception of a failure.
 from __future__ import annotations
 
 import threading
-from typing import Any
+from collections import deque
+from typing import Any, Generic, TypeVar
 
 from gridlane.memory.suballocator import Arena
 from gridlane.runtime.queues.host_driven_context import Ordered
@@ -135,3 +136,59 @@ class Recorder:
         with self.lock:
             stream.epoch = max(stream.epoch, mark.epoch)
             stream.point = max(stream.point, mark.point)
+
+
+B = TypeVar("B")
+
+
+class BatchRecorder(Recorder, Generic[B]):
+    """A recorder whose batches B are command buffers of one queue: one is open, others are in
+    flight. A batch has its number in ``value``.
+
+    Attributes:
+        suspects: the names of kernels that may be in flight, where the device reports no more.
+    """
+
+    def __init__(self, context: Any) -> None:
+        self.context, self.lock = context, context.lock
+        self.suspects: set[str] = set()
+        self._open: B | None = None
+        self._flying: deque[Any] = deque()
+        self._done = 0
+        """The last batch known to be done."""
+
+    # --- implemented by each driver ---
+
+    def is_done(self, number: int, /, ns: int = 0) -> bool:
+        """Whether a submitted batch is done, after ``ns`` at most."""
+        raise NotImplementedError
+
+    def _poll(self, number: int, /) -> bool:
+        """Query whether the first batch in flight, with this number, is done."""
+        raise NotImplementedError
+
+    def _release(self, batch: B) -> None:
+        """Take back a batch that is done."""
+        raise NotImplementedError
+
+    # --- waiting ---
+
+    def passed(self, number: int, /) -> bool:
+        """Whether a batch is done; recorded work is submitted."""
+        if number >= self.context.progress:
+            self.flush()
+        return self.is_done(number)
+
+    def collect(self) -> None:
+        """Release the resources of finished batches, and free what waits for them."""
+        with self.lock:
+            context, flying = self.context, self._flying
+            while flying and (self._done >= flying[0].value or self._poll(flying[0].value)):
+                self._release(flying.popleft())
+            done = flying[0].value - 1 if flying else context.progress - 1
+            if self._open is None and not flying:
+                done = context.progress  # nothing is recorded in the next batch
+                self.suspects.clear()
+            retired = context.retired
+            while retired and retired[0][0] <= done:
+                retired.popleft()[1]()

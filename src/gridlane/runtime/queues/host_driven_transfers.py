@@ -7,12 +7,11 @@ pieces. The device copies to and from pinned memory, which is staging memory.
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Generic, NoReturn, Protocol, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
 
 import numpy as np
 
 from gridlane.core.device_errors import INVALID_VALUE, fail
-from gridlane.memory.suballocator import Suballocation
 from gridlane.runtime.queues.host_driven_context import Ordered
 from gridlane.runtime.queues.host_driven_recorder import Place, Recorder
 
@@ -107,31 +106,10 @@ def refuse_place(name: str, address: int, size: int) -> NoReturn:
     )
 
 
-class ArenaDevice(Protocol):
-    """A device whose memory is arenas.
-
-    Attributes:
-        pool, staging_pool: its memory, and the host memory that it can access.
-    """
-
-    name: str
-    pool: Any
-    staging_pool: Any
-    recorder: Any
-
-    def allocate(self, size: int) -> Suballocation:
-        """Allocate device memory."""
-        ...
-
-    def stage(self, size: int) -> Suballocation:
-        """Allocate memory that host and device share."""
-        ...
-
-
 class ArenaTransfers(Transfers[Place]):
-    """The copies of a device whose memory is arenas."""
+    """The copies of a device whose memory is arenas: a ``ReportingDevice``."""
 
-    def __init__(self, device: ArenaDevice) -> None:
+    def __init__(self, device: Any) -> None:
         self._device, self._pool, self._staging = device, device.pool, device.staging_pool
         self._recorder: Recorder = device.recorder
 

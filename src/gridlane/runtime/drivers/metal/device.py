@@ -9,12 +9,11 @@ from contextlib import suppress
 
 from gridlane.core import dlpack_abi
 from gridlane.core.artifact import Artifact
-from gridlane.core.device_errors import NOT_SUPPORTED, OUT_OF_MEMORY, KernelStop, fail
+from gridlane.core.device_errors import NOT_SUPPORTED, KernelStop, fail
 from gridlane.core.errors import DeviceError
 from gridlane.core.options import Target
 from gridlane.memory.device_memory import DeviceMemory
 from gridlane.memory.resource import Buffer, HostMemory
-from gridlane.memory.suballocator import Suballocation
 from gridlane.runtime.drivers.metal.adapters import Adapter
 from gridlane.runtime.drivers.metal.context import Context
 from gridlane.runtime.drivers.metal.kernel import MetalKernel
@@ -33,6 +32,7 @@ class MetalDevice(ReportingDevice):
 
     context: Context
     recorder: MetalRecorder
+    pool: Pool
 
     def __init__(self, adapter: Adapter, ordinal: int) -> None:
         self.adapter, self.ordinal = adapter, ordinal
@@ -45,7 +45,7 @@ class MetalDevice(ReportingDevice):
         self._lock = threading.RLock()
         self.context = Context(adapter)
         self.pool = self.staging_pool = Pool(self.context)
-        self.memory = DeviceMemory(self.pool, self)
+        self.memory = self.staging = DeviceMemory(self.pool, self)
         self.pipelines = Pipelines(self.context)
         mover = Mover(self.pipelines)
         self.recorder = MetalRecorder(self.context, self.memory, self.pool.residency, mover)
@@ -72,23 +72,6 @@ class MetalDevice(ReportingDevice):
 
     # --- memory ---
 
-    def allocate(self, size: int) -> Suballocation:
-        """Allocate device memory; if it is short, wait for deferred frees."""
-        self.context.enter()
-        if self.context.retired:
-            self.recorder.collect()
-        try:
-            return self.memory.allocate(size)
-        except DeviceError as error:
-            if error.number != OUT_OF_MEMORY:
-                raise
-        self.recorder.wait(self.recorder.last)
-        self.recorder.collect()
-        self.pool.trim()
-        return self.memory.allocate(size)
-
-    stage = allocate
-
     def allocate_host(self, size: int, kind: HostMemory) -> Buffer:
         """Allocate pinned memory, which copies use directly.
 
@@ -101,10 +84,6 @@ class MetalDevice(ReportingDevice):
         block = self.allocate(size)
         return Buffer(block.pointer, size, block)
 
-    def adopt(self, address: int, size: int) -> Buffer:
-        """Borrow memory inside an array of this device; no other library allocates here."""
-        return Buffer(address, size, self.transfers.place(address, size)[0])
-
     def memory_info(self) -> tuple[int, int]:
         """Bytes (free, total) of the device's recommended working set."""
         total = self.adapter.working_set
@@ -113,9 +92,6 @@ class MetalDevice(ReportingDevice):
         return max(0, total - used), total
 
     # --- queues ---
-
-    def _is_past(self, point: int) -> bool:
-        return point < self.context.progress and self.recorder.is_done(point)
 
     def reset(self) -> None:
         """Wait for all work, drop the errors of kernels, and release unused memory. After a
@@ -130,8 +106,7 @@ class MetalDevice(ReportingDevice):
                 self.context.fault = None
                 self.recorder.begin_again()
         self.unread.forget()
-        self.recorder.collect()
-        self.pool.trim()
+        self._trim()
 
     def close(self) -> None:
         """Wait for all work."""

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import struct as pack
 import time
-from collections import deque
 from functools import partial
 from typing import Any
 
@@ -25,7 +24,7 @@ from gridlane.runtime.drivers.metal.memory import Residency
 from gridlane.runtime.drivers.metal.moving import Mover
 from gridlane.runtime.drivers.metal.pipelines import Pipeline
 from gridlane.runtime.queues.host_driven_context import Ordered
-from gridlane.runtime.queues.host_driven_recorder import Place, Recorder
+from gridlane.runtime.queues.host_driven_recorder import BatchRecorder, Place
 from gridlane.runtime.reporting import ReportBlock
 
 LONGEST = 64
@@ -97,7 +96,7 @@ class Stamp:
         return max(self.time, self.batch.end if self.batch is not None else 0.0)
 
 
-class MetalRecorder(Recorder):
+class MetalRecorder(BatchRecorder[Batch]):
     """Records, commits and waits. Methods that change it hold the context's lock."""
 
     def __init__(
@@ -107,7 +106,7 @@ class MetalRecorder(Recorder):
         residency: Residency,
         mover: Mover,
     ) -> None:
-        self.context, self.lock = context, context.lock
+        super().__init__(context)
         self._memory, self._residency, self._mover = memory, residency, mover
         self._size = context.metal.MTLSize
         self._completed = context.metal.MTLCommandBufferStatusCompleted
@@ -118,8 +117,8 @@ class MetalRecorder(Recorder):
         context, residency = self.context, self._residency
         self.last = self.default_point = context.progress - 1
         self._fenced = False
-        self._open: Batch | None = None
-        self._flying: deque[Batch] = deque()
+        self._open = None
+        self._flying.clear()
         device = context.device
         with context.pool():
             self._queue = device.newCommandQueue()
@@ -281,15 +280,13 @@ class MetalRecorder(Recorder):
                 self._flying.append(batch)
             return self._flying[-1] if self._flying else None
 
-    def passed(self, value: int) -> bool:
-        """Whether a batch is done; an uncommitted one is committed."""
-        if value >= self.context.progress:
-            self.flush()
-        done = self.is_done(value)
+    def passed(self, number: int, /) -> bool:
+        """Whether a batch is done; recorded work is submitted."""
+        done = super().passed(number)
         self.context.raise_fault()
         return done
 
-    def wait(self, value: int) -> None:
+    def wait(self, value: int, /) -> None:
         """Wait until a batch is done.
 
         Raises:
@@ -303,11 +300,11 @@ class MetalRecorder(Recorder):
             self.collect()
         self.context.raise_fault()
 
-    def is_done(self, value: int) -> bool:
-        """Whether a committed batch is done."""
+    def is_done(self, number: int, /, ns: int = 0) -> bool:
+        """Whether a committed batch is done; a query takes no time here."""
         self.collect()
         with self.lock:
-            return not self._flying or self._flying[0].value > value
+            return not self._flying or self._flying[0].value > number
 
     def _block(self, value: int) -> None:
         """Wait for a committed batch without polling."""
@@ -329,23 +326,19 @@ class MetalRecorder(Recorder):
                 if self._event.waitUntilSignaledValue_timeoutMS_(value, _SLICE_MS):
                     command.waitUntilCompleted()
 
-    def collect(self) -> None:
-        """Release the resources of finished batches, and note how they ended."""
+    def _poll(self, number: int, /) -> bool:
+        with self.context.pool():
+            return self._flying[0].command.status() >= self._completed
+
+    def _release(self, batch: Batch) -> None:
+        """Release its resources, and note how it ended."""
         context = self.context
-        with self.lock, context.pool():
-            while self._flying and self._flying[0].command.status() >= self._completed:
-                batch = self._flying.popleft()
-                if batch.command.status() != self._completed and context.fault is None:
-                    context.fault = explained(batch.command.error(), ", ".join(batch.names))
-                batch.end = float(batch.command.GPUEndTime())
-                batch.keep.clear()
-                batch.command = batch.encoder = batch.pipeline = None
-            done = self._flying[0].value - 1 if self._flying else context.progress - 1
-            if self._open is None and not self._flying:
-                done = context.progress  # nothing is recorded in the next batch
-            retired = context.retired
-            while retired and retired[0][0] <= done:
-                retired.popleft()[1]()
+        with context.pool():
+            if batch.command.status() != self._completed and context.fault is None:
+                context.fault = explained(batch.command.error(), ", ".join(batch.names))
+            batch.end = float(batch.command.GPUEndTime())
+            batch.keep.clear()
+            batch.command = batch.encoder = batch.pipeline = None
 
     def abandon(self) -> None:
         """Drop recorded work after a failure, and wait for committed work: an encoder must have

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 
@@ -23,13 +23,6 @@ FEWEST = 1 << 12
 """Bytes of records below which a report block is not shrunk."""
 
 
-class Device(Protocol):
-    """The device interface that a report uses."""
-
-    report_memory: DeviceMemory[Buffer]
-    queue: Queue
-
-
 class QueuedReport(ReportBlock):
     """A report block.
 
@@ -37,8 +30,8 @@ class QueuedReport(ReportBlock):
         stopped: the error of a thread that is not raised yet.
     """
 
-    def __init__(self, device: Device, artifact: Artifact) -> None:
-        self._queue = device.queue
+    def __init__(self, device: Any, artifact: Artifact) -> None:
+        self._queue: Queue = device.queue
         # Shader kernels record no positions: the block ends with the records.
         self._host = (ctypes.c_ubyte * report.size(artifact, 0))()
         block = report.Report(artifact, self._host, 0)

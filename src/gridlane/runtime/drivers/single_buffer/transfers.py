@@ -12,16 +12,13 @@ one buffer. For ``move_between``, ``source`` is an offset in another buffer, whi
 from __future__ import annotations
 
 import struct
-from typing import Any, Protocol
+from typing import Any
 
 from gridlane.core.artifact import Artifact
 from gridlane.core.dtypes import u32
 from gridlane.core.parameters import lay_out
 from gridlane.core.shader_abi import located
-from gridlane.memory.device_memory import DeviceMemory
-from gridlane.memory.resource import Buffer
 from gridlane.runtime.drivers.single_buffer.engine import Read, Write
-from gridlane.runtime.drivers.single_buffer.queue import Queue
 from gridlane.runtime.queues.host_driven_context import Ordered
 from gridlane.runtime.queues.host_driven_transfers import Transfers, refuse_place
 
@@ -30,28 +27,6 @@ THREADS = 256
 SMALL = 4096
 """Copies of up to so many bytes stay in the list; larger ones are submitted at once."""
 _MOVE = struct.Struct("<4I")
-
-
-class Memory(Protocol):
-    """The device interface that copies use.
-
-    Attributes:
-        memory, queue: its memory and its work.
-    """
-
-    name: str
-    memory: DeviceMemory[Buffer]
-    queue: Queue
-
-    @property
-    def move(self) -> Any:
-        """The kernel for copies within a buffer, and fills."""
-        ...
-
-    @property
-    def move_between(self) -> Any:
-        """The kernel for copies between buffers."""
-        ...
 
 
 def move_kernel(
@@ -77,7 +52,7 @@ def move_kernel(
 class WordTransfers(Transfers[int]):
     """The copies of a device whose places are addresses."""
 
-    def __init__(self, device: Memory) -> None:
+    def __init__(self, device: Any) -> None:
         self._device, self._queue = device, device.queue
 
     def place(self, address: int, size: int) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct as pack
 from importlib import import_module
 from time import monotonic_ns
-from typing import Any, Protocol
+from typing import Any
 
 from gridlane.core.config import config
 from gridlane.runtime.drivers.vulkan.api import LOST, bindings, constant, null, number
@@ -20,64 +20,9 @@ WORDS = pack.Struct("<Q6IQQ")
 assert WORDS.size == PUSH_BYTES
 
 
-class Commands(Protocol):
-    """The commands of a device. They do not lock, and do not check; the first argument of most is
-    the command buffer."""
-
-    def launch(
-        self,
-        command: int,
-        pipeline: int,
-        pointer: int,
-        address: int,
-        x: int,
-        y: int,
-        z: int,
-        report: int,
-        params: bytes,
-        /,
-    ) -> None:
-        """Record a launch of x by y by z blocks.
-
-        Args:
-            pipeline: to bind, or 0 if it is bound.
-            pointer, address: of the memory for the parameters, on the host and on the device.
-            report: address of the report block, or 0.
-        """
-        ...
-
-    def barrier(self, command: int, first: int, second: int, memory: int, /) -> None:
-        """Record a barrier from stages to stages, with a pointer to a VkMemoryBarrier."""
-        ...
-
-    def submit(
-        self, command: int, value: int, first: int, second: int, memory: int, /
-    ) -> tuple[str, int] | None:
-        """Record a barrier, end the command buffer, and submit it; the timeline will be ``value``.
-
-        Returns:
-            None, or the function that failed and its VkResult.
-        """
-        ...
-
-    def submit_again(self, command: int, value: int, pointer: int, params: bytes, /) -> int:
-        """Write parameters, and submit a command buffer that has ended; the VkResult."""
-        ...
-
-    def poll(self, value: int, ns: int, /) -> int:
-        """Query the timeline until it has the value, once at least and for ``ns`` at most.
-
-        Returns:
-            The timeline's number, or a VkResult, which is negative.
-        """
-        ...
-
-    def end(self) -> None:
-        """Wait for other threads to leave ``poll``, whose later calls report a lost device."""
-        ...
-
-
-def commands_of(context: Context, timeline: Any, info: Any, command: Any, value: Any) -> Commands:
+def commands_of(
+    context: Context, timeline: Any, info: Any, command: Any, value: Any
+) -> PythonCommands:
     """The commands of a device.
 
     Args:
@@ -107,7 +52,8 @@ def commands_of(context: Context, timeline: Any, info: Any, command: Any, value:
 
 
 class PythonCommands:
-    """``Commands`` by cffi."""
+    """The commands of a device, by cffi; ``_commands.Commands`` has the same. They do not lock, and
+    do not check; the first argument of most is the command buffer."""
 
     def __init__(
         self,
@@ -144,7 +90,13 @@ class PythonCommands:
         params: bytes,
         /,
     ) -> None:
-        """Record a launch."""
+        """Record a launch of x by y by z blocks.
+
+        Args:
+            pipeline: to bind, or 0 if it is bound.
+            pointer, address: of the memory for the parameters, on the host and on the device.
+            report: address of the report block, or 0.
+        """
         vk, cast = self._vk, self._cast
         buffer = cast("VkCommandBuffer", command)
         self._move(cast("void *", pointer), params, len(params))
@@ -155,7 +107,7 @@ class PythonCommands:
         vk.vkCmdDispatch(buffer, x, y, z)
 
     def barrier(self, command: int, first: int, second: int, memory: int, /) -> None:
-        """Record a barrier."""
+        """Record a barrier from stages to stages, with a pointer to a VkMemoryBarrier."""
         buffer = self._cast("VkCommandBuffer", command)
         barrier, none = self._cast("VkMemoryBarrier *", memory), self._null
         self._vk.vkCmdPipelineBarrier(buffer, first, second, 0, 1, barrier, 0, none, 0, none)
@@ -163,7 +115,11 @@ class PythonCommands:
     def submit(
         self, command: int, value: int, first: int, second: int, memory: int, /
     ) -> tuple[str, int] | None:
-        """Record a barrier, end the command buffer, and submit it."""
+        """Record a barrier, end the command buffer, and submit it; the timeline will be ``value``.
+
+        Returns:
+            None, or the function that failed and its VkResult.
+        """
         self.barrier(command, first, second, memory)
         buffer = self._cast("VkCommandBuffer", command)
         if result := self._vk.vkEndCommandBuffer(buffer):
@@ -173,7 +129,7 @@ class PythonCommands:
         return None
 
     def submit_again(self, command: int, value: int, pointer: int, params: bytes, /) -> int:
-        """Write parameters, and submit a command buffer that has ended."""
+        """Write parameters, and submit a command buffer that has ended; the VkResult."""
         self._move(self._cast("void *", pointer), params, len(params))
         return self._put(self._cast("VkCommandBuffer", command), value)
 
@@ -182,7 +138,11 @@ class PythonCommands:
         return self._vk.vkQueueSubmit(self._queue, 1, self._info, self._null)
 
     def poll(self, value: int, ns: int, /) -> int:
-        """Query the timeline until it has the value."""
+        """Query the timeline until it has the value, once at least and for ``ns`` at most.
+
+        Returns:
+            The timeline's number, or a VkResult, which is negative.
+        """
         # Of this call: another thread's query may have written its number and not returned.
         end, counter = monotonic_ns() + ns, self._new(self._counter)
         while not self._ended:
@@ -195,5 +155,5 @@ class PythonCommands:
         return LOST
 
     def end(self) -> None:
-        """Refuse later polls."""
+        """Refuse later polls; the native ``end`` waits for other threads to leave ``poll``."""
         self._ended = True

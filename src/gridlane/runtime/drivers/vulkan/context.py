@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable
 from copy import copy
 from functools import partial
@@ -39,15 +39,12 @@ class Context(HostDrivenContext):
     Attributes:
         vk: its functions.
         handle, queue, layout: VkDevice, VkQueue, and the VkPipelineLayout of all kernels.
-        retired: (number of a submission, function to call when it is done), in order.
     """
 
     def __init__(self, adapter: Adapter) -> None:
         self.software = adapter.kind == SOFTWARE
         super().__init__(self.software)
         self.adapter = adapter
-        self.retired: deque[tuple[int, Callable[[], object]]] = deque()
-        self.closed = False
         self.reserved: Counter[int] = Counter()
         """Bytes that the pools hold of each heap."""
         self._owned: dict[int, tuple[str, Any]] = {}
@@ -138,12 +135,6 @@ class Context(HostDrivenContext):
         return lost_device(message, self.running())
 
     # --- deferred frees ---
-
-    def retire(self, work: Callable[[], object]) -> None:
-        """Call ``work`` when all work recorded so far is done; safe on any thread at any moment, as
-        finalizers run so."""
-        if not self.closed:
-            self.retired.append((self.progress, work))
 
     def own(self, owner: Any, name: str, handle: Any) -> None:
         """Destroy an object with the function ``name`` at the end of its owner's lifetime, after

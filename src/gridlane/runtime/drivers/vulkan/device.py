@@ -9,12 +9,11 @@ from contextlib import suppress
 
 from gridlane.core import dlpack_abi
 from gridlane.core.artifact import Artifact
-from gridlane.core.device_errors import NOT_SUPPORTED, OUT_OF_MEMORY, KernelStop, fail
+from gridlane.core.device_errors import NOT_SUPPORTED, KernelStop, fail
 from gridlane.core.errors import DeviceError
 from gridlane.core.options import Target
 from gridlane.memory.device_memory import DeviceMemory
 from gridlane.memory.resource import Buffer, HostMemory
-from gridlane.memory.suballocator import Suballocation
 from gridlane.runtime.driver_workarounds import workarounds
 from gridlane.runtime.drivers.vulkan.adapters import KINDS, SOFTWARE, Adapter
 from gridlane.runtime.drivers.vulkan.context import Context
@@ -44,6 +43,8 @@ class VulkanDevice(ReportingDevice):
 
     context: Context
     recorder: VulkanRecorder
+    pool: Pool
+    staging_pool: Pool
 
     def __init__(self, adapter: Adapter, ordinal: int) -> None:
         self.adapter = adapter
@@ -84,28 +85,6 @@ class VulkanDevice(ReportingDevice):
 
     # --- memory ---
 
-    def allocate(self, size: int) -> Suballocation:
-        """Allocate device memory; if it is short, wait for deferred frees."""
-        return self._allocate(self.memory, size)
-
-    def stage(self, size: int) -> Suballocation:
-        """Allocate memory that host and device share."""
-        return self._allocate(self.staging, size)
-
-    def _allocate(self, memory: DeviceMemory[Suballocation], size: int) -> Suballocation:
-        self.context.enter()
-        if self.context.retired:
-            self.recorder.collect()
-        try:
-            return memory.allocate(size)
-        except DeviceError as error:
-            if error.number != OUT_OF_MEMORY:
-                raise
-        self.recorder.wait_for_all()
-        self.pool.trim()
-        self.staging_pool.trim()
-        return memory.allocate(size)
-
     def allocate_host(self, size: int, kind: HostMemory) -> Buffer:
         """Allocate pinned memory, which copies use directly; also mapped and managed memory if host
         and device share its address.
@@ -119,10 +98,6 @@ class VulkanDevice(ReportingDevice):
         buffer = Buffer(block.pointer, size, block)
         self._pinned.add(buffer)
         return buffer if kind == "pinned" else self.memory.note(buffer)
-
-    def adopt(self, address: int, size: int) -> Buffer:
-        """Borrow memory inside an array of this device; no other library allocates here."""
-        return Buffer(address, size, self.transfers.place(address, size)[0])
 
     def memory_info(self) -> tuple[int, int]:
         """Bytes (free, total) of the device's memory."""
@@ -139,9 +114,6 @@ class VulkanDevice(ReportingDevice):
 
     # --- queues ---
 
-    def _is_past(self, point: int) -> bool:
-        return point < self.context.progress and self.recorder.is_done(point)
-
     def reset(self) -> None:
         """Wait for all work, drop the errors of kernels, and release unused memory; reopen a lost
         device. Arrays from before the loss are lost."""
@@ -155,9 +127,7 @@ class VulkanDevice(ReportingDevice):
                 self._open_again()
                 return
         self.unread.forget()
-        self.recorder.collect()
-        self.pool.trim()
-        self.staging_pool.trim()
+        self._trim()
 
     def _open_again(self) -> None:
         lost, memory = self.pool, self.memory

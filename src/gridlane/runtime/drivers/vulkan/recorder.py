@@ -13,7 +13,6 @@ again. Other work is submitted when a thread waits or when the command buffer is
 
 from __future__ import annotations
 
-from collections import deque
 from functools import partial
 from typing import Any
 
@@ -35,7 +34,7 @@ from gridlane.runtime.drivers.vulkan.clock import Clock, Slot
 from gridlane.runtime.drivers.vulkan.commands import WORDS, commands_of
 from gridlane.runtime.drivers.vulkan.context import PUSH_BYTES, Context
 from gridlane.runtime.queues.host_driven_context import Ordered
-from gridlane.runtime.queues.host_driven_recorder import Mark, Place, Recorder
+from gridlane.runtime.queues.host_driven_recorder import BatchRecorder, Mark, Place
 from gridlane.runtime.reporting import ReportBlock
 
 LONGEST = 64
@@ -45,7 +44,7 @@ _SLICE_NS = 100_000_000  # of waiting, between checks for signals of the process
 _POLL_NS = 5_000  # of polling, likewise
 
 
-class VulkanRecorder(Recorder):
+class VulkanRecorder(BatchRecorder[Batch]):
     """Records, submits and waits. Methods that change it hold the context's lock.
 
     Args:
@@ -61,25 +60,20 @@ class VulkanRecorder(Recorder):
     fill_step = 4
 
     def __init__(self, context: Context, memory: DeviceMemory[Suballocation]) -> None:
-        self.context, self.lock = context, context.lock
+        super().__init__(context)
         self.vk = context.vk
         self._null = null()
         self.at_once = self.always_at_once or not context.software
         self.clock = Clock(context)
-        self.suspects: set[str] = set()
-        """Kernels that may be in flight."""
         context.running = lambda: ", ".join(sorted(self.suspects))
         self._batches = Batches(context, memory)
+        self._release = self._batches.release
         self._epoch: int = 1
         self._default_epoch = 0
         self._fresh = False
         """Whether nothing is recorded in this epoch."""
-        self._open: Batch | None = None
         self._next: Batch | None = None
         """The next batch, begun while the device works, which shortens the next launch."""
-        self._flying: deque[Batch] = deque()
-        self._done = 0
-        """The last submission known to be done."""
         self._ended = False
         self._most = tuple(context.adapter.properties.properties.limits.maxComputeWorkGroupCount)
         self._whole = min(self._most)
@@ -326,13 +320,7 @@ class VulkanRecorder(Recorder):
             if failed is not None:
                 context.check(failed[1], failed[0])
 
-    def passed(self, value: int) -> bool:
-        """Whether a submission is done; recorded work is submitted."""
-        if value >= self.context.progress:
-            self.flush()
-        return self.is_done(value)
-
-    def is_done(self, value: int, ns: int = 0) -> bool:
+    def is_done(self, value: int, /, ns: int = 0) -> bool:
         """Whether a submission is done, after ``ns`` at most. Hot, where a wait polls."""
         if self._done >= value:
             return True
@@ -375,23 +363,7 @@ class VulkanRecorder(Recorder):
         while self.context.call("vkWaitSemaphores", info, _SLICE_NS) == TIMEOUT:
             continue  # Python handles signals in between
 
-    def wait_for_all(self) -> None:
-        """Wait for all recorded work."""
-        self.wait(self.last)
-
-    def collect(self) -> None:
-        """Release the resources of finished submissions."""
-        with self.lock:
-            context, flying = self.context, self._flying
-            while flying and (self._done >= flying[0].value or self.is_done(flying[0].value)):
-                self._batches.release(flying.popleft())
-            done = self._done
-            if self._open is None and not self._flying:
-                done = context.progress  # nothing is recorded in the next batch
-                self.suspects.clear()
-            retired = context.retired
-            while retired and retired[0][0] <= done:
-                retired.popleft()[1]()
+    _poll = is_done
 
     def end(self) -> None:
         """Destroy the recorder; nothing may be in flight."""
