@@ -783,13 +783,14 @@ def test_nothing_comes_between_the_parts_of_a_launch(device, own_stream, monkeyp
         drive(self, params, grid, memory, started, read)
         told.append("parts")
 
-    def late(submit):
-        def submitted(*args):
-            about.set()
-            begun.wait(0.2)
-            submit(*args)
+    def late(own, bounds):
+        def launch(recorder, on, bound, *rest):
+            if bound in bounds:
+                about.set()
+                begun.wait(0.2)
+            own(recorder, on, bound, *rest)
 
-        return submitted
+        return launch
 
     with gridlane.device(device):
         stream = cuda.stream() if own_stream else cuda.default_stream()
@@ -799,10 +800,14 @@ def test_nothing_comes_between_the_parts_of_a_launch(device, own_stream, monkeyp
         adds[2, 32, stream](x, 100)
         stream.synchronize()
         assert np.unique(x.copy_to_host()).tolist() == [102]
-        for kernel in adds.overloads.values():
-            for (on, *_), bound in tuple(kernel._bound.items()):
-                if on is current.device():
-                    monkeypatch.setattr(bound, "_submit", late(bound._submit))
+        bounds = [
+            bound
+            for kernel in adds.overloads.values()
+            for (on, *_), bound in tuple(kernel._bound.items())
+            if on is current.device()
+        ]
+        recorder = type(current.device().default_stream.recorder)
+        monkeypatch.setattr(recorder, "launch", late(recorder.launch, bounds))
         monkeypatch.setattr(SplitBound, "_drive", driven)
 
         def before():

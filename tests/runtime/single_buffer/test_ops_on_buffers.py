@@ -36,13 +36,13 @@ def tried(op: str, target: str) -> list[Case]:
 @pytest.mark.parametrize("op", OPS)
 def test_op(device, op, monkeypatch):
     spread(device, monkeypatch)
-    original, seen = SingleBufferBound._buffers, []
+    original, seen = SingleBufferBound.buffers, []
 
     def watched(self, params):
         seen.append(original(self, params))
         return seen[-1]
 
-    monkeypatch.setattr(SingleBufferBound, "_buffers", watched)
+    monkeypatch.setattr(SingleBufferBound, "buffers", watched)
     for case in tried(op, device.engine.target):
         launch = case.module, case.grid, case.block, case.arrays, (), case.shared
         if str(case) in REFUSED:
