@@ -32,7 +32,7 @@ def resident() -> float:
 class Load:
     """Threads that post to actors."""
 
-    def __init__(self, refs: list[actors.Ref]) -> None:
+    def __init__(self, refs: list[actors.ActorRef]) -> None:
         self.refs, self.posted = refs, [0] * len(refs)
         self.batch = np.zeros(BATCH, samples.take.message.record.numpy)
 
@@ -66,7 +66,7 @@ class Load:
         return [ref.metrics() for ref in self.refs]
 
 
-def minute(load: Load, called: actors.Ref, rate: float) -> np.ndarray:
+def minute(load: Load, called: actors.ActorRef, rate: float) -> np.ndarray:
     """A minute of load; the latencies of calls meanwhile, in us."""
     thread = threading.Thread(target=load.run, args=(60.0, rate))
     order, times = samples.Order(1.0, 5), list[int]()

@@ -168,7 +168,7 @@ def one_way(runtime: actors.Runtime, count: int, kernel, receivers: int) -> None
         while any(ref.metrics()["received"] < each for ref in refs):
             time.sleep(0.0001)
 
-    def post(ref: actors.Ref) -> None:
+    def post(ref: actors.ActorRef) -> None:
         for _ in range(rounds):
             ref.post_many(batch, alone=receivers == 1)
 

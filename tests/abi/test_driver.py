@@ -233,6 +233,7 @@ def test_host_functions_run_in_order(context):
     assert seen == [1, 2, 3]
 
 
+@pytest.mark.skipif(NVIDIA, reason="the driver polls where it waits, so it is not seen to block")
 def test_a_copy_reads_what_a_host_function_in_front_of_it_writes(begun):
     values = np.ones(64, np.uint32)
 
