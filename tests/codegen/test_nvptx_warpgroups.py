@@ -94,8 +94,8 @@ def boxes(map_space: Space = Space.GLOBAL) -> Module:
     box = b.recast(shared(kernel, 1024), pointer(u8, Space.SHARED))
     kernel.module.globals["bar"] = Global("bar", u64, 1, Space.SHARED, 8)
     bar = b.value(memory.GlobalAddress("bar", pointer(u64, Space.SHARED)))
-    block = b.mul(b.value(grid.BlockIdx(grid.Axis.X)), b.const(5, i32))
-    corner = (b.sub(block, b.const(2, i32)), block)
+    block = b.value(grid.BlockIdx(grid.Axis.X))
+    corner = (b.mul(block, b.const(8, i32)), b.mul(block, b.const(5, i32)))
     first = b.eq(kernel.local, b.const(0, i32))
     with b.if_(first):
         b.emit(MbarrierInit(bar, b.const(1, u32)))
@@ -125,8 +125,8 @@ def test_boxes_by_their_ptx(tmp_path: Path) -> None:
         checked_by_ptxas([text], "sm_90", tmp_path)
     given = np.arange(16 * 11, dtype=np.int32).reshape(11, 16)
     wanted = [np.zeros_like(given), np.ones_like(given)]
-    for first in (0, 5):
-        rows, columns = slice(first, first + 8), slice(max(0, first - 2), min(14, first + 6))
+    for row, column in ((0, 0), (5, 8)):
+        rows, columns = slice(row, row + 8), slice(column, min(14, column + 8))
         wanted[0][rows, columns] = given[rows, columns]
         wanted[1][rows, columns] += given[rows, columns]
     for device in ("interp", "cpu"):
@@ -145,7 +145,8 @@ def test_boxes_by_the_interpreter() -> None:
     others = [np.zeros_like(given), np.zeros_like(given)]
     maps = described([memory_.map(each) for each in (given, *others)])
     interp.run(boxes(), 2, 32, [memory_.map(each) for each in maps], memory_)
-    assert (others[0][:8, :6] == given[:8, :6]).all()
+    assert (others[0][:8, :8] == given[:8, :8]).all()
+    assert (others[1][5:, 8:14] == given[5:, 8:14]).all()
 
 
 def test_a_description_in_other_memory_is_refused() -> None:
