@@ -46,16 +46,15 @@ enum cublasLtMatmulPreferenceAttributes_t {
     CUBLASLT_MATMUL_PREF_SEARCH_MODE, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
 };
 #define GRIDLANE_LT(name) GRIDLANE_ANY(cublasStatus_t, cublasLt##name)
-GRIDLANE_LT(Create) GRIDLANE_LT(Destroy) GRIDLANE_LT(Matmul) GRIDLANE_LT(MatrixTransform)
-GRIDLANE_LT(MatrixLayoutCreate) GRIDLANE_LT(MatrixLayoutInit) GRIDLANE_LT(MatrixLayoutDestroy)
-GRIDLANE_LT(MatrixLayoutSetAttribute) GRIDLANE_LT(MatrixLayoutGetAttribute)
-GRIDLANE_LT(MatmulDescCreate) GRIDLANE_LT(MatmulDescInit) GRIDLANE_LT(MatmulDescDestroy)
-GRIDLANE_LT(MatmulDescSetAttribute) GRIDLANE_LT(MatmulDescGetAttribute)
-GRIDLANE_LT(MatrixTransformDescCreate) GRIDLANE_LT(MatrixTransformDescInit)
-GRIDLANE_LT(MatrixTransformDescDestroy) GRIDLANE_LT(MatrixTransformDescSetAttribute)
-GRIDLANE_LT(MatmulPreferenceCreate) GRIDLANE_LT(MatmulPreferenceInit)
-GRIDLANE_LT(MatmulPreferenceDestroy) GRIDLANE_LT(MatmulPreferenceSetAttribute)
-GRIDLANE_LT(MatmulAlgoGetHeuristic) GRIDLANE_LT(MatmulAlgoGetIds) GRIDLANE_LT(MatmulAlgoInit)
-GRIDLANE_LT(MatmulAlgoCheck) GRIDLANE_LT(MatmulAlgoConfigSetAttribute)
-GRIDLANE_LT(MatmulAlgoConfigGetAttribute) GRIDLANE_LT(MatmulAlgoCapGetAttribute)
+#define GRIDLANE_NAMES(F) \
+    F(Create) F(Destroy) F(Matmul) F(MatrixTransform) F(MatrixLayoutCreate) F(MatrixLayoutInit) \
+    F(MatrixLayoutDestroy) F(MatrixLayoutSetAttribute) F(MatrixLayoutGetAttribute) \
+    F(MatmulDescCreate) F(MatmulDescInit) F(MatmulDescDestroy) F(MatmulDescSetAttribute) \
+    F(MatmulDescGetAttribute) F(MatrixTransformDescCreate) F(MatrixTransformDescInit) \
+    F(MatrixTransformDescDestroy) F(MatrixTransformDescSetAttribute) F(MatmulPreferenceCreate) \
+    F(MatmulPreferenceInit) F(MatmulPreferenceDestroy) F(MatmulPreferenceSetAttribute) \
+    F(MatmulAlgoGetHeuristic) F(MatmulAlgoGetIds) F(MatmulAlgoInit) F(MatmulAlgoCheck) \
+    F(MatmulAlgoConfigSetAttribute) F(MatmulAlgoConfigGetAttribute) F(MatmulAlgoCapGetAttribute)
+GRIDLANE_NAMES(GRIDLANE_LT)
+#undef GRIDLANE_NAMES
 #undef GRIDLANE_LT

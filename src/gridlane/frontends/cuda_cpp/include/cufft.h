@@ -24,24 +24,19 @@ enum cufftType {
 #define CUFFT_FORWARD -1
 #define CUFFT_INVERSE 1
 #define GRIDLANE_FFT(name) GRIDLANE_ANY(cufftResult, cufft##name)
-GRIDLANE_FFT(CallbackLoadC) GRIDLANE_FFT(CallbackLoadD) GRIDLANE_FFT(CallbackLoadR)
-GRIDLANE_FFT(CallbackLoadZ) GRIDLANE_FFT(CallbackStoreC) GRIDLANE_FFT(CallbackStoreD)
-GRIDLANE_FFT(CallbackStoreR) GRIDLANE_FFT(CallbackStoreZ) GRIDLANE_FFT(Create) GRIDLANE_FFT(Destroy)
-GRIDLANE_FFT(Estimate1d) GRIDLANE_FFT(Estimate2d) GRIDLANE_FFT(Estimate3d)
-GRIDLANE_FFT(EstimateMany) GRIDLANE_FFT(ExecC2C) GRIDLANE_FFT(ExecC2R) GRIDLANE_FFT(ExecD2Z)
-GRIDLANE_FFT(ExecR2C) GRIDLANE_FFT(ExecZ2D) GRIDLANE_FFT(ExecZ2Z) GRIDLANE_FFT(GetPlanPropertyInt64)
-GRIDLANE_FFT(GetProperty) GRIDLANE_FFT(GetSize) GRIDLANE_FFT(GetSize1d) GRIDLANE_FFT(GetSize2d)
-GRIDLANE_FFT(GetSize3d) GRIDLANE_FFT(GetSizeMany) GRIDLANE_FFT(GetSizeMany64)
-GRIDLANE_FFT(GetVersion) GRIDLANE_FFT(MakePlan1d) GRIDLANE_FFT(MakePlan2d) GRIDLANE_FFT(MakePlan3d)
-GRIDLANE_FFT(MakePlanMany) GRIDLANE_FFT(MakePlanMany64) GRIDLANE_FFT(Plan1d) GRIDLANE_FFT(Plan2d)
-GRIDLANE_FFT(Plan3d) GRIDLANE_FFT(PlanMany) GRIDLANE_FFT(ResetPlanProperty)
-GRIDLANE_FFT(SetAutoAllocation) GRIDLANE_FFT(SetPlanPropertyInt64) GRIDLANE_FFT(SetStream)
-GRIDLANE_FFT(SetWorkArea) GRIDLANE_FFT(XtClearCallback) GRIDLANE_FFT(XtExec)
-GRIDLANE_FFT(XtExecDescriptor) GRIDLANE_FFT(XtExecDescriptorC2C) GRIDLANE_FFT(XtExecDescriptorC2R)
-GRIDLANE_FFT(XtExecDescriptorD2Z) GRIDLANE_FFT(XtExecDescriptorR2C)
-GRIDLANE_FFT(XtExecDescriptorZ2D) GRIDLANE_FFT(XtExecDescriptorZ2Z) GRIDLANE_FFT(XtFree)
-GRIDLANE_FFT(XtGetSizeMany) GRIDLANE_FFT(XtMakePlanMany) GRIDLANE_FFT(XtMalloc)
-GRIDLANE_FFT(XtMemcpy) GRIDLANE_FFT(XtQueryPlan) GRIDLANE_FFT(XtSetCallback)
-GRIDLANE_FFT(XtSetCallbackSharedSize) GRIDLANE_FFT(XtSetDistribution) GRIDLANE_FFT(XtSetGPUs)
-GRIDLANE_FFT(XtSetWorkArea) GRIDLANE_FFT(XtSetWorkAreaPolicy)
+#define GRIDLANE_NAMES(F) \
+    F(CallbackLoadC) F(CallbackLoadD) F(CallbackLoadR) F(CallbackLoadZ) F(CallbackStoreC) \
+    F(CallbackStoreD) F(CallbackStoreR) F(CallbackStoreZ) F(Create) F(Destroy) F(Estimate1d) \
+    F(Estimate2d) F(Estimate3d) F(EstimateMany) F(ExecC2C) F(ExecC2R) F(ExecD2Z) F(ExecR2C) \
+    F(ExecZ2D) F(ExecZ2Z) F(GetPlanPropertyInt64) F(GetProperty) F(GetSize) F(GetSize1d) \
+    F(GetSize2d) F(GetSize3d) F(GetSizeMany) F(GetSizeMany64) F(GetVersion) F(MakePlan1d) \
+    F(MakePlan2d) F(MakePlan3d) F(MakePlanMany) F(MakePlanMany64) F(Plan1d) F(Plan2d) F(Plan3d) \
+    F(PlanMany) F(ResetPlanProperty) F(SetAutoAllocation) F(SetPlanPropertyInt64) F(SetStream) \
+    F(SetWorkArea) F(XtClearCallback) F(XtExec) F(XtExecDescriptor) F(XtExecDescriptorC2C) \
+    F(XtExecDescriptorC2R) F(XtExecDescriptorD2Z) F(XtExecDescriptorR2C) F(XtExecDescriptorZ2D) \
+    F(XtExecDescriptorZ2Z) F(XtFree) F(XtGetSizeMany) F(XtMakePlanMany) F(XtMalloc) F(XtMemcpy) \
+    F(XtQueryPlan) F(XtSetCallback) F(XtSetCallbackSharedSize) F(XtSetDistribution) F(XtSetGPUs) \
+    F(XtSetWorkArea) F(XtSetWorkAreaPolicy)
+GRIDLANE_NAMES(GRIDLANE_FFT)
+#undef GRIDLANE_NAMES
 #undef GRIDLANE_FFT

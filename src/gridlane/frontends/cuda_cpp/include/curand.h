@@ -53,17 +53,15 @@ enum curandDirectionVectorSet {
 };
 typedef curandDirectionVectorSet curandDirectionVectorSet_t;
 #define GRIDLANE_RANDOM(name) GRIDLANE_ANY(curandStatus_t, curand##name)
-GRIDLANE_RANDOM(CreateGenerator) GRIDLANE_RANDOM(CreateGeneratorHost)
-GRIDLANE_RANDOM(CreatePoissonDistribution) GRIDLANE_RANDOM(DestroyDistribution)
-GRIDLANE_RANDOM(DestroyGenerator) GRIDLANE_RANDOM(Generate) GRIDLANE_RANDOM(GenerateLogNormal)
-GRIDLANE_RANDOM(GenerateLogNormalDouble) GRIDLANE_RANDOM(GenerateLongLong)
-GRIDLANE_RANDOM(GenerateNormal) GRIDLANE_RANDOM(GenerateNormalDouble)
-GRIDLANE_RANDOM(GeneratePoisson) GRIDLANE_RANDOM(GenerateSeeds) GRIDLANE_RANDOM(GenerateUniform)
-GRIDLANE_RANDOM(GenerateUniformDouble) GRIDLANE_RANDOM(GetDirectionVectors32)
-GRIDLANE_RANDOM(GetDirectionVectors64) GRIDLANE_RANDOM(GetProperty)
-GRIDLANE_RANDOM(GetScrambleConstants32) GRIDLANE_RANDOM(GetScrambleConstants64)
-GRIDLANE_RANDOM(GetVersion) GRIDLANE_RANDOM(MakeMTGP32Constants)
-GRIDLANE_RANDOM(MakeMTGP32KernelState) GRIDLANE_RANDOM(SetGeneratorOffset)
-GRIDLANE_RANDOM(SetGeneratorOrdering) GRIDLANE_RANDOM(SetPseudoRandomGeneratorSeed)
-GRIDLANE_RANDOM(SetQuasiRandomGeneratorDimensions) GRIDLANE_RANDOM(SetStream)
+#define GRIDLANE_NAMES(F) \
+    F(CreateGenerator) F(CreateGeneratorHost) F(CreatePoissonDistribution) F(DestroyDistribution) \
+    F(DestroyGenerator) F(Generate) F(GenerateLogNormal) F(GenerateLogNormalDouble) \
+    F(GenerateLongLong) F(GenerateNormal) F(GenerateNormalDouble) F(GeneratePoisson) \
+    F(GenerateSeeds) F(GenerateUniform) F(GenerateUniformDouble) F(GetDirectionVectors32) \
+    F(GetDirectionVectors64) F(GetProperty) F(GetScrambleConstants32) F(GetScrambleConstants64) \
+    F(GetVersion) F(MakeMTGP32Constants) F(MakeMTGP32KernelState) F(SetGeneratorOffset) \
+    F(SetGeneratorOrdering) F(SetPseudoRandomGeneratorSeed) F(SetQuasiRandomGeneratorDimensions) \
+    F(SetStream)
+GRIDLANE_NAMES(GRIDLANE_RANDOM)
+#undef GRIDLANE_NAMES
 #undef GRIDLANE_RANDOM

@@ -31,20 +31,18 @@ inline const char *nvmlErrorString(nvmlReturn_t)
     return "gridlane has no management library";
 }
 #define GRIDLANE_MANAGEMENT(name) GRIDLANE_ANY(nvmlReturn_t, nvml##name)
-GRIDLANE_MANAGEMENT(Init) GRIDLANE_MANAGEMENT(Init_v2) GRIDLANE_MANAGEMENT(Shutdown)
-GRIDLANE_MANAGEMENT(SystemGetDriverVersion) GRIDLANE_MANAGEMENT(SystemGetCudaDriverVersion)
-GRIDLANE_MANAGEMENT(DeviceGetCount) GRIDLANE_MANAGEMENT(DeviceGetCount_v2)
-GRIDLANE_MANAGEMENT(DeviceGetHandleByIndex) GRIDLANE_MANAGEMENT(DeviceGetHandleByIndex_v2)
-GRIDLANE_MANAGEMENT(DeviceGetHandleByPciBusId) GRIDLANE_MANAGEMENT(DeviceGetHandleByUUID)
-GRIDLANE_MANAGEMENT(DeviceGetName) GRIDLANE_MANAGEMENT(DeviceGetUUID)
-GRIDLANE_MANAGEMENT(DeviceGetPciInfo) GRIDLANE_MANAGEMENT(DeviceGetIndex)
-GRIDLANE_MANAGEMENT(DeviceGetPowerUsage) GRIDLANE_MANAGEMENT(DeviceGetTotalEnergyConsumption)
-GRIDLANE_MANAGEMENT(DeviceGetPowerManagementMode) GRIDLANE_MANAGEMENT(DeviceGetEnforcedPowerLimit)
-GRIDLANE_MANAGEMENT(DeviceGetPowerManagementLimit) GRIDLANE_MANAGEMENT(DeviceSetPersistenceMode)
-GRIDLANE_MANAGEMENT(DeviceGetTemperature) GRIDLANE_MANAGEMENT(DeviceGetFanSpeed)
-GRIDLANE_MANAGEMENT(DeviceGetUtilizationRates) GRIDLANE_MANAGEMENT(DeviceGetMemoryInfo)
-GRIDLANE_MANAGEMENT(DeviceGetClockInfo) GRIDLANE_MANAGEMENT(DeviceGetMaxClockInfo)
-GRIDLANE_MANAGEMENT(DeviceGetApplicationsClock) GRIDLANE_MANAGEMENT(DeviceSetApplicationsClocks)
-GRIDLANE_MANAGEMENT(DeviceResetApplicationsClocks) GRIDLANE_MANAGEMENT(DeviceGetSupportedMemoryClocks)
-GRIDLANE_MANAGEMENT(DeviceGetSupportedGraphicsClocks) GRIDLANE_MANAGEMENT(DeviceGetMemoryBusWidth)
+#define GRIDLANE_NAMES(F) \
+    F(Init) F(Init_v2) F(Shutdown) F(SystemGetDriverVersion) F(SystemGetCudaDriverVersion) \
+    F(DeviceGetCount) F(DeviceGetCount_v2) F(DeviceGetHandleByIndex) F(DeviceGetHandleByIndex_v2) \
+    F(DeviceGetHandleByPciBusId) F(DeviceGetHandleByUUID) F(DeviceGetName) F(DeviceGetUUID) \
+    F(DeviceGetPciInfo) F(DeviceGetIndex) F(DeviceGetPowerUsage) \
+    F(DeviceGetTotalEnergyConsumption) F(DeviceGetPowerManagementMode) \
+    F(DeviceGetEnforcedPowerLimit) F(DeviceGetPowerManagementLimit) F(DeviceSetPersistenceMode) \
+    F(DeviceGetTemperature) F(DeviceGetFanSpeed) F(DeviceGetUtilizationRates) \
+    F(DeviceGetMemoryInfo) F(DeviceGetClockInfo) F(DeviceGetMaxClockInfo) \
+    F(DeviceGetApplicationsClock) F(DeviceSetApplicationsClocks) F(DeviceResetApplicationsClocks) \
+    F(DeviceGetSupportedMemoryClocks) F(DeviceGetSupportedGraphicsClocks) \
+    F(DeviceGetMemoryBusWidth)
+GRIDLANE_NAMES(GRIDLANE_MANAGEMENT)
+#undef GRIDLANE_NAMES
 #undef GRIDLANE_MANAGEMENT

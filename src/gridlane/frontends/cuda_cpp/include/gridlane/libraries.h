@@ -11,9 +11,3 @@
 
 #define GRIDLANE_ANY(Status, name) \
     template <typename... A_> Status name(const A_ &...) GRIDLANE_STATUS(Status, name)
-// Of float, double, and complex numbers of both.
-#define GRIDLANE_REAL(Status, library, name) \
-    GRIDLANE_ANY(Status, library##S##name) GRIDLANE_ANY(Status, library##D##name)
-#define GRIDLANE_FOUR(Status, library, name)                                                   \
-    GRIDLANE_REAL(Status, library, name)                                                       \
-    GRIDLANE_ANY(Status, library##C##name) GRIDLANE_ANY(Status, library##Z##name)

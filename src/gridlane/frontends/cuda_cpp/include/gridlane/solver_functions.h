@@ -1,242 +1,93 @@
-// The functions of cuSOLVER, by their names.
+// The functions of cuSOLVER, by their names: those of types, of the host, and of buffers.
 #pragma once
 
 #define GRIDLANE_SOLVER(name) GRIDLANE_ANY(cusolverStatus_t, cusolver##name)
-GRIDLANE_SOLVER(DnCCgels) GRIDLANE_SOLVER(DnCCgels_bufferSize) GRIDLANE_SOLVER(DnCCgesv)
-GRIDLANE_SOLVER(DnCCgesv_bufferSize) GRIDLANE_SOLVER(DnCEgels) GRIDLANE_SOLVER(DnCEgels_bufferSize)
-GRIDLANE_SOLVER(DnCEgesv) GRIDLANE_SOLVER(DnCEgesv_bufferSize) GRIDLANE_SOLVER(DnCKgels)
-GRIDLANE_SOLVER(DnCKgels_bufferSize) GRIDLANE_SOLVER(DnCKgesv) GRIDLANE_SOLVER(DnCKgesv_bufferSize)
-GRIDLANE_SOLVER(DnCYgels) GRIDLANE_SOLVER(DnCYgels_bufferSize) GRIDLANE_SOLVER(DnCYgesv)
-GRIDLANE_SOLVER(DnCYgesv_bufferSize) GRIDLANE_SOLVER(DnCgebrd) GRIDLANE_SOLVER(DnCgebrd_bufferSize)
-GRIDLANE_SOLVER(DnCgeqrf) GRIDLANE_SOLVER(DnCgeqrf_bufferSize) GRIDLANE_SOLVER(DnCgesvd)
-GRIDLANE_SOLVER(DnCgesvd_bufferSize) GRIDLANE_SOLVER(DnCgesvdaStridedBatched)
-GRIDLANE_SOLVER(DnCgesvdaStridedBatched_bufferSize) GRIDLANE_SOLVER(DnCgesvdj)
-GRIDLANE_SOLVER(DnCgesvdjBatched) GRIDLANE_SOLVER(DnCgesvdjBatched_bufferSize)
-GRIDLANE_SOLVER(DnCgesvdj_bufferSize) GRIDLANE_SOLVER(DnCgetrf) GRIDLANE_SOLVER(DnCgetrf_bufferSize)
-GRIDLANE_SOLVER(DnCgetrs) GRIDLANE_SOLVER(DnCheevd) GRIDLANE_SOLVER(DnCheevd_bufferSize)
-GRIDLANE_SOLVER(DnCheevdx) GRIDLANE_SOLVER(DnCheevdx_bufferSize) GRIDLANE_SOLVER(DnCheevj)
-GRIDLANE_SOLVER(DnCheevjBatched) GRIDLANE_SOLVER(DnCheevjBatched_bufferSize)
-GRIDLANE_SOLVER(DnCheevj_bufferSize) GRIDLANE_SOLVER(DnChegvd) GRIDLANE_SOLVER(DnChegvd_bufferSize)
-GRIDLANE_SOLVER(DnChegvdx) GRIDLANE_SOLVER(DnChegvdx_bufferSize) GRIDLANE_SOLVER(DnChegvj)
-GRIDLANE_SOLVER(DnChegvj_bufferSize) GRIDLANE_SOLVER(DnChetrd) GRIDLANE_SOLVER(DnChetrd_bufferSize)
-GRIDLANE_SOLVER(DnClaswp) GRIDLANE_SOLVER(DnClauum) GRIDLANE_SOLVER(DnClauum_bufferSize)
-GRIDLANE_SOLVER(DnCormqr) GRIDLANE_SOLVER(DnCormqr_bufferSize) GRIDLANE_SOLVER(DnCpotrf)
-GRIDLANE_SOLVER(DnCpotrfBatched) GRIDLANE_SOLVER(DnCpotrf_bufferSize) GRIDLANE_SOLVER(DnCpotri)
-GRIDLANE_SOLVER(DnCpotri_bufferSize) GRIDLANE_SOLVER(DnCpotrs) GRIDLANE_SOLVER(DnCpotrsBatched)
-GRIDLANE_SOLVER(DnCreate) GRIDLANE_SOLVER(DnCreateGesvdjInfo) GRIDLANE_SOLVER(DnCreateParams)
-GRIDLANE_SOLVER(DnCreateSyevjInfo) GRIDLANE_SOLVER(DnCsyevd) GRIDLANE_SOLVER(DnCsyevd_bufferSize)
-GRIDLANE_SOLVER(DnCsyevj) GRIDLANE_SOLVER(DnCsytrf) GRIDLANE_SOLVER(DnCsytrf_bufferSize)
-GRIDLANE_SOLVER(DnCsytri) GRIDLANE_SOLVER(DnCsytri_bufferSize) GRIDLANE_SOLVER(DnCungbr)
-GRIDLANE_SOLVER(DnCungbr_bufferSize) GRIDLANE_SOLVER(DnCungqr) GRIDLANE_SOLVER(DnCungqr_bufferSize)
-GRIDLANE_SOLVER(DnCungtr) GRIDLANE_SOLVER(DnCungtr_bufferSize) GRIDLANE_SOLVER(DnCunmqr)
-GRIDLANE_SOLVER(DnCunmqr_bufferSize) GRIDLANE_SOLVER(DnCunmtr) GRIDLANE_SOLVER(DnCunmtr_bufferSize)
-GRIDLANE_SOLVER(DnDBgels) GRIDLANE_SOLVER(DnDBgels_bufferSize) GRIDLANE_SOLVER(DnDBgesv)
-GRIDLANE_SOLVER(DnDBgesv_bufferSize) GRIDLANE_SOLVER(DnDDgels) GRIDLANE_SOLVER(DnDDgels_bufferSize)
-GRIDLANE_SOLVER(DnDDgesv) GRIDLANE_SOLVER(DnDDgesv_bufferSize) GRIDLANE_SOLVER(DnDHgels)
-GRIDLANE_SOLVER(DnDHgels_bufferSize) GRIDLANE_SOLVER(DnDHgesv) GRIDLANE_SOLVER(DnDHgesv_bufferSize)
-GRIDLANE_SOLVER(DnDSgels) GRIDLANE_SOLVER(DnDSgels_bufferSize) GRIDLANE_SOLVER(DnDSgesv)
-GRIDLANE_SOLVER(DnDSgesv_bufferSize) GRIDLANE_SOLVER(DnDXgels) GRIDLANE_SOLVER(DnDXgels_bufferSize)
-GRIDLANE_SOLVER(DnDXgesv) GRIDLANE_SOLVER(DnDXgesv_bufferSize) GRIDLANE_SOLVER(DnDestroy)
-GRIDLANE_SOLVER(DnDestroyGesvdjInfo) GRIDLANE_SOLVER(DnDestroyParams)
-GRIDLANE_SOLVER(DnDestroySyevjInfo) GRIDLANE_SOLVER(DnDgebrd) GRIDLANE_SOLVER(DnDgebrd_bufferSize)
-GRIDLANE_SOLVER(DnDgeqrf) GRIDLANE_SOLVER(DnDgeqrf_bufferSize) GRIDLANE_SOLVER(DnDgesvd)
-GRIDLANE_SOLVER(DnDgesvd_bufferSize) GRIDLANE_SOLVER(DnDgesvdaStridedBatched)
-GRIDLANE_SOLVER(DnDgesvdaStridedBatched_bufferSize) GRIDLANE_SOLVER(DnDgesvdj)
-GRIDLANE_SOLVER(DnDgesvdjBatched) GRIDLANE_SOLVER(DnDgesvdjBatched_bufferSize)
-GRIDLANE_SOLVER(DnDgesvdj_bufferSize) GRIDLANE_SOLVER(DnDgetrf) GRIDLANE_SOLVER(DnDgetrf_bufferSize)
-GRIDLANE_SOLVER(DnDgetrs) GRIDLANE_SOLVER(DnDlaswp) GRIDLANE_SOLVER(DnDlauum)
-GRIDLANE_SOLVER(DnDlauum_bufferSize) GRIDLANE_SOLVER(DnDorgbr) GRIDLANE_SOLVER(DnDorgbr_bufferSize)
-GRIDLANE_SOLVER(DnDorgqr) GRIDLANE_SOLVER(DnDorgqr_bufferSize) GRIDLANE_SOLVER(DnDorgtr)
-GRIDLANE_SOLVER(DnDorgtr_bufferSize) GRIDLANE_SOLVER(DnDormqr) GRIDLANE_SOLVER(DnDormqr_bufferSize)
-GRIDLANE_SOLVER(DnDormtr) GRIDLANE_SOLVER(DnDormtr_bufferSize) GRIDLANE_SOLVER(DnDpotrf)
-GRIDLANE_SOLVER(DnDpotrfBatched) GRIDLANE_SOLVER(DnDpotrf_bufferSize) GRIDLANE_SOLVER(DnDpotri)
-GRIDLANE_SOLVER(DnDpotri_bufferSize) GRIDLANE_SOLVER(DnDpotrs) GRIDLANE_SOLVER(DnDpotrsBatched)
-GRIDLANE_SOLVER(DnDsyevd) GRIDLANE_SOLVER(DnDsyevd_bufferSize) GRIDLANE_SOLVER(DnDsyevdx)
-GRIDLANE_SOLVER(DnDsyevdx_bufferSize) GRIDLANE_SOLVER(DnDsyevj) GRIDLANE_SOLVER(DnDsyevjBatched)
-GRIDLANE_SOLVER(DnDsyevjBatched_bufferSize) GRIDLANE_SOLVER(DnDsyevj_bufferSize)
-GRIDLANE_SOLVER(DnDsygvd) GRIDLANE_SOLVER(DnDsygvd_bufferSize) GRIDLANE_SOLVER(DnDsygvdx)
-GRIDLANE_SOLVER(DnDsygvdx_bufferSize) GRIDLANE_SOLVER(DnDsygvj) GRIDLANE_SOLVER(DnDsygvj_bufferSize)
-GRIDLANE_SOLVER(DnDsytrd) GRIDLANE_SOLVER(DnDsytrd_bufferSize) GRIDLANE_SOLVER(DnDsytrf)
-GRIDLANE_SOLVER(DnDsytrf_bufferSize) GRIDLANE_SOLVER(DnDsytri) GRIDLANE_SOLVER(DnDsytri_bufferSize)
-GRIDLANE_SOLVER(DnGeqrf) GRIDLANE_SOLVER(DnGeqrf_bufferSize) GRIDLANE_SOLVER(DnGesvd)
-GRIDLANE_SOLVER(DnGesvd_bufferSize) GRIDLANE_SOLVER(DnGetDeterministicMode)
-GRIDLANE_SOLVER(DnGetStream) GRIDLANE_SOLVER(DnGetrf) GRIDLANE_SOLVER(DnGetrf_bufferSize)
-GRIDLANE_SOLVER(DnGetrs) GRIDLANE_SOLVER(DnIRSInfosCreate) GRIDLANE_SOLVER(DnIRSInfosDestroy)
-GRIDLANE_SOLVER(DnIRSInfosGetMaxIters) GRIDLANE_SOLVER(DnIRSInfosGetNiters)
-GRIDLANE_SOLVER(DnIRSInfosGetOuterNiters) GRIDLANE_SOLVER(DnIRSInfosGetResidualHistory)
-GRIDLANE_SOLVER(DnIRSInfosRequestResidual) GRIDLANE_SOLVER(DnIRSParamsCreate)
-GRIDLANE_SOLVER(DnIRSParamsDestroy) GRIDLANE_SOLVER(DnIRSParamsDisableFallback)
-GRIDLANE_SOLVER(DnIRSParamsEnableFallback) GRIDLANE_SOLVER(DnIRSParamsGetMaxIters)
-GRIDLANE_SOLVER(DnIRSParamsSetMaxIters) GRIDLANE_SOLVER(DnIRSParamsSetMaxItersInner)
-GRIDLANE_SOLVER(DnIRSParamsSetRefinementSolver) GRIDLANE_SOLVER(DnIRSParamsSetSolverLowestPrecision)
-GRIDLANE_SOLVER(DnIRSParamsSetSolverMainPrecision) GRIDLANE_SOLVER(DnIRSParamsSetSolverPrecisions)
-GRIDLANE_SOLVER(DnIRSParamsSetTol) GRIDLANE_SOLVER(DnIRSParamsSetTolInner)
-GRIDLANE_SOLVER(DnIRSXgels) GRIDLANE_SOLVER(DnIRSXgels_bufferSize) GRIDLANE_SOLVER(DnIRSXgesv)
-GRIDLANE_SOLVER(DnIRSXgesv_bufferSize) GRIDLANE_SOLVER(DnLoggerForceDisable)
-GRIDLANE_SOLVER(DnLoggerOpenFile) GRIDLANE_SOLVER(DnLoggerSetCallback)
-GRIDLANE_SOLVER(DnLoggerSetFile) GRIDLANE_SOLVER(DnLoggerSetLevel) GRIDLANE_SOLVER(DnLoggerSetMask)
-GRIDLANE_SOLVER(DnPotrf) GRIDLANE_SOLVER(DnPotrf_bufferSize) GRIDLANE_SOLVER(DnPotrs)
-GRIDLANE_SOLVER(DnSBgels) GRIDLANE_SOLVER(DnSBgels_bufferSize) GRIDLANE_SOLVER(DnSBgesv)
-GRIDLANE_SOLVER(DnSBgesv_bufferSize) GRIDLANE_SOLVER(DnSHgels) GRIDLANE_SOLVER(DnSHgels_bufferSize)
-GRIDLANE_SOLVER(DnSHgesv) GRIDLANE_SOLVER(DnSHgesv_bufferSize) GRIDLANE_SOLVER(DnSSgels)
-GRIDLANE_SOLVER(DnSSgels_bufferSize) GRIDLANE_SOLVER(DnSSgesv) GRIDLANE_SOLVER(DnSSgesv_bufferSize)
-GRIDLANE_SOLVER(DnSXgels) GRIDLANE_SOLVER(DnSXgels_bufferSize) GRIDLANE_SOLVER(DnSXgesv)
-GRIDLANE_SOLVER(DnSXgesv_bufferSize) GRIDLANE_SOLVER(DnSetAdvOptions)
-GRIDLANE_SOLVER(DnSetDeterministicMode) GRIDLANE_SOLVER(DnSetStream) GRIDLANE_SOLVER(DnSgebrd)
-GRIDLANE_SOLVER(DnSgebrd_bufferSize) GRIDLANE_SOLVER(DnSgeqrf) GRIDLANE_SOLVER(DnSgeqrf_bufferSize)
-GRIDLANE_SOLVER(DnSgesvd) GRIDLANE_SOLVER(DnSgesvd_bufferSize)
-GRIDLANE_SOLVER(DnSgesvdaStridedBatched) GRIDLANE_SOLVER(DnSgesvdaStridedBatched_bufferSize)
-GRIDLANE_SOLVER(DnSgesvdj) GRIDLANE_SOLVER(DnSgesvdjBatched)
-GRIDLANE_SOLVER(DnSgesvdjBatched_bufferSize) GRIDLANE_SOLVER(DnSgesvdj_bufferSize)
-GRIDLANE_SOLVER(DnSgetrf) GRIDLANE_SOLVER(DnSgetrf_bufferSize) GRIDLANE_SOLVER(DnSgetrs)
-GRIDLANE_SOLVER(DnSlaswp) GRIDLANE_SOLVER(DnSlauum) GRIDLANE_SOLVER(DnSlauum_bufferSize)
-GRIDLANE_SOLVER(DnSorgbr) GRIDLANE_SOLVER(DnSorgbr_bufferSize) GRIDLANE_SOLVER(DnSorgqr)
-GRIDLANE_SOLVER(DnSorgqr_bufferSize) GRIDLANE_SOLVER(DnSorgtr) GRIDLANE_SOLVER(DnSorgtr_bufferSize)
-GRIDLANE_SOLVER(DnSormqr) GRIDLANE_SOLVER(DnSormqr_bufferSize) GRIDLANE_SOLVER(DnSormtr)
-GRIDLANE_SOLVER(DnSormtr_bufferSize) GRIDLANE_SOLVER(DnSpotrf) GRIDLANE_SOLVER(DnSpotrfBatched)
-GRIDLANE_SOLVER(DnSpotrf_bufferSize) GRIDLANE_SOLVER(DnSpotri) GRIDLANE_SOLVER(DnSpotri_bufferSize)
-GRIDLANE_SOLVER(DnSpotrs) GRIDLANE_SOLVER(DnSpotrsBatched) GRIDLANE_SOLVER(DnSsyevd)
-GRIDLANE_SOLVER(DnSsyevd_bufferSize) GRIDLANE_SOLVER(DnSsyevdx)
-GRIDLANE_SOLVER(DnSsyevdx_bufferSize) GRIDLANE_SOLVER(DnSsyevj) GRIDLANE_SOLVER(DnSsyevjBatched)
-GRIDLANE_SOLVER(DnSsyevjBatched_bufferSize) GRIDLANE_SOLVER(DnSsyevj_bufferSize)
-GRIDLANE_SOLVER(DnSsygvd) GRIDLANE_SOLVER(DnSsygvd_bufferSize) GRIDLANE_SOLVER(DnSsygvdx)
-GRIDLANE_SOLVER(DnSsygvdx_bufferSize) GRIDLANE_SOLVER(DnSsygvj) GRIDLANE_SOLVER(DnSsygvj_bufferSize)
-GRIDLANE_SOLVER(DnSsytrd) GRIDLANE_SOLVER(DnSsytrd_bufferSize) GRIDLANE_SOLVER(DnSsytrf)
-GRIDLANE_SOLVER(DnSsytrf_bufferSize) GRIDLANE_SOLVER(DnSsytri) GRIDLANE_SOLVER(DnSsytri_bufferSize)
-GRIDLANE_SOLVER(DnSyevd) GRIDLANE_SOLVER(DnSyevd_bufferSize) GRIDLANE_SOLVER(DnSyevdx)
-GRIDLANE_SOLVER(DnSyevdx_bufferSize) GRIDLANE_SOLVER(DnXgeev) GRIDLANE_SOLVER(DnXgeev_bufferSize)
-GRIDLANE_SOLVER(DnXgeqrf) GRIDLANE_SOLVER(DnXgeqrf_bufferSize) GRIDLANE_SOLVER(DnXgesvd)
-GRIDLANE_SOLVER(DnXgesvd_bufferSize) GRIDLANE_SOLVER(DnXgesvdjGetResidual)
-GRIDLANE_SOLVER(DnXgesvdjGetSweeps) GRIDLANE_SOLVER(DnXgesvdjSetMaxSweeps)
-GRIDLANE_SOLVER(DnXgesvdjSetSortEig) GRIDLANE_SOLVER(DnXgesvdjSetTolerance)
-GRIDLANE_SOLVER(DnXgesvdp) GRIDLANE_SOLVER(DnXgesvdp_bufferSize) GRIDLANE_SOLVER(DnXgesvdr)
-GRIDLANE_SOLVER(DnXgesvdr_bufferSize) GRIDLANE_SOLVER(DnXgetrf) GRIDLANE_SOLVER(DnXgetrf_bufferSize)
-GRIDLANE_SOLVER(DnXgetrs) GRIDLANE_SOLVER(DnXlarft) GRIDLANE_SOLVER(DnXlarft_bufferSize)
-GRIDLANE_SOLVER(DnXpotrf) GRIDLANE_SOLVER(DnXpotrf_bufferSize) GRIDLANE_SOLVER(DnXpotrs)
-GRIDLANE_SOLVER(DnXsyevBatched) GRIDLANE_SOLVER(DnXsyevBatched_bufferSize) GRIDLANE_SOLVER(DnXsyevd)
-GRIDLANE_SOLVER(DnXsyevd_bufferSize) GRIDLANE_SOLVER(DnXsyevdx)
-GRIDLANE_SOLVER(DnXsyevdx_bufferSize) GRIDLANE_SOLVER(DnXsyevjGetResidual)
-GRIDLANE_SOLVER(DnXsyevjGetSweeps) GRIDLANE_SOLVER(DnXsyevjSetMaxSweeps)
-GRIDLANE_SOLVER(DnXsyevjSetSortEig) GRIDLANE_SOLVER(DnXsyevjSetTolerance) GRIDLANE_SOLVER(DnXsytrs)
-GRIDLANE_SOLVER(DnXsytrs_bufferSize) GRIDLANE_SOLVER(DnXtrtri) GRIDLANE_SOLVER(DnXtrtri_bufferSize)
-GRIDLANE_SOLVER(DnZCgels) GRIDLANE_SOLVER(DnZCgels_bufferSize) GRIDLANE_SOLVER(DnZCgesv)
-GRIDLANE_SOLVER(DnZCgesv_bufferSize) GRIDLANE_SOLVER(DnZEgels) GRIDLANE_SOLVER(DnZEgels_bufferSize)
-GRIDLANE_SOLVER(DnZEgesv) GRIDLANE_SOLVER(DnZEgesv_bufferSize) GRIDLANE_SOLVER(DnZKgels)
-GRIDLANE_SOLVER(DnZKgels_bufferSize) GRIDLANE_SOLVER(DnZKgesv) GRIDLANE_SOLVER(DnZKgesv_bufferSize)
-GRIDLANE_SOLVER(DnZYgels) GRIDLANE_SOLVER(DnZYgels_bufferSize) GRIDLANE_SOLVER(DnZYgesv)
-GRIDLANE_SOLVER(DnZYgesv_bufferSize) GRIDLANE_SOLVER(DnZZgels) GRIDLANE_SOLVER(DnZZgels_bufferSize)
-GRIDLANE_SOLVER(DnZZgesv) GRIDLANE_SOLVER(DnZZgesv_bufferSize) GRIDLANE_SOLVER(DnZgebrd)
-GRIDLANE_SOLVER(DnZgebrd_bufferSize) GRIDLANE_SOLVER(DnZgeqrf) GRIDLANE_SOLVER(DnZgeqrf_bufferSize)
-GRIDLANE_SOLVER(DnZgesvd) GRIDLANE_SOLVER(DnZgesvd_bufferSize)
-GRIDLANE_SOLVER(DnZgesvdaStridedBatched) GRIDLANE_SOLVER(DnZgesvdaStridedBatched_bufferSize)
-GRIDLANE_SOLVER(DnZgesvdj) GRIDLANE_SOLVER(DnZgesvdjBatched)
-GRIDLANE_SOLVER(DnZgesvdjBatched_bufferSize) GRIDLANE_SOLVER(DnZgesvdj_bufferSize)
-GRIDLANE_SOLVER(DnZgetrf) GRIDLANE_SOLVER(DnZgetrf_bufferSize) GRIDLANE_SOLVER(DnZgetrs)
-GRIDLANE_SOLVER(DnZheevd) GRIDLANE_SOLVER(DnZheevd_bufferSize) GRIDLANE_SOLVER(DnZheevdx)
-GRIDLANE_SOLVER(DnZheevdx_bufferSize) GRIDLANE_SOLVER(DnZheevj) GRIDLANE_SOLVER(DnZheevjBatched)
-GRIDLANE_SOLVER(DnZheevjBatched_bufferSize) GRIDLANE_SOLVER(DnZheevj_bufferSize)
-GRIDLANE_SOLVER(DnZhegvd) GRIDLANE_SOLVER(DnZhegvd_bufferSize) GRIDLANE_SOLVER(DnZhegvdx)
-GRIDLANE_SOLVER(DnZhegvdx_bufferSize) GRIDLANE_SOLVER(DnZhegvj) GRIDLANE_SOLVER(DnZhegvj_bufferSize)
-GRIDLANE_SOLVER(DnZhetrd) GRIDLANE_SOLVER(DnZhetrd_bufferSize) GRIDLANE_SOLVER(DnZlaswp)
-GRIDLANE_SOLVER(DnZlauum) GRIDLANE_SOLVER(DnZlauum_bufferSize) GRIDLANE_SOLVER(DnZormqr)
-GRIDLANE_SOLVER(DnZormqr_bufferSize) GRIDLANE_SOLVER(DnZpotrf) GRIDLANE_SOLVER(DnZpotrfBatched)
-GRIDLANE_SOLVER(DnZpotrf_bufferSize) GRIDLANE_SOLVER(DnZpotri) GRIDLANE_SOLVER(DnZpotri_bufferSize)
-GRIDLANE_SOLVER(DnZpotrs) GRIDLANE_SOLVER(DnZpotrsBatched) GRIDLANE_SOLVER(DnZsyevd)
-GRIDLANE_SOLVER(DnZsyevd_bufferSize) GRIDLANE_SOLVER(DnZsyevj) GRIDLANE_SOLVER(DnZsytrf)
-GRIDLANE_SOLVER(DnZsytrf_bufferSize) GRIDLANE_SOLVER(DnZsytri) GRIDLANE_SOLVER(DnZsytri_bufferSize)
-GRIDLANE_SOLVER(DnZungbr) GRIDLANE_SOLVER(DnZungbr_bufferSize) GRIDLANE_SOLVER(DnZungqr)
-GRIDLANE_SOLVER(DnZungqr_bufferSize) GRIDLANE_SOLVER(DnZungtr) GRIDLANE_SOLVER(DnZungtr_bufferSize)
-GRIDLANE_SOLVER(DnZunmqr) GRIDLANE_SOLVER(DnZunmqr_bufferSize) GRIDLANE_SOLVER(DnZunmtr)
-GRIDLANE_SOLVER(DnZunmtr_bufferSize) GRIDLANE_SOLVER(MgCreate) GRIDLANE_SOLVER(MgCreateDeviceGrid)
-GRIDLANE_SOLVER(MgCreateMatrixDesc) GRIDLANE_SOLVER(MgDestroy) GRIDLANE_SOLVER(MgDestroyGrid)
-GRIDLANE_SOLVER(MgDeviceSelect) GRIDLANE_SOLVER(MgGetrf) GRIDLANE_SOLVER(MgGetrf_bufferSize)
-GRIDLANE_SOLVER(MgGetrs) GRIDLANE_SOLVER(MgGetrs_bufferSize) GRIDLANE_SOLVER(MgPotrf)
-GRIDLANE_SOLVER(MgPotrf_bufferSize) GRIDLANE_SOLVER(MgPotri) GRIDLANE_SOLVER(MgPotri_bufferSize)
-GRIDLANE_SOLVER(MgPotrs) GRIDLANE_SOLVER(MgPotrs_bufferSize) GRIDLANE_SOLVER(MgSyevd)
-GRIDLANE_SOLVER(MgSyevd_bufferSize) GRIDLANE_SOLVER(RfAccessBundledFactorsDevice)
-GRIDLANE_SOLVER(RfAnalyze) GRIDLANE_SOLVER(RfBatchAnalyze) GRIDLANE_SOLVER(RfBatchRefactor)
-GRIDLANE_SOLVER(RfBatchResetValues) GRIDLANE_SOLVER(RfBatchSetupHost) GRIDLANE_SOLVER(RfBatchSolve)
-GRIDLANE_SOLVER(RfBatchZeroPivot) GRIDLANE_SOLVER(RfCreate) GRIDLANE_SOLVER(RfDestroy)
-GRIDLANE_SOLVER(RfExtractBundledFactorsHost) GRIDLANE_SOLVER(RfExtractSplitFactorsHost)
-GRIDLANE_SOLVER(RfGetAlgs) GRIDLANE_SOLVER(RfGetMatrixFormat)
-GRIDLANE_SOLVER(RfGetNumericBoostReport) GRIDLANE_SOLVER(RfGetNumericProperties)
-GRIDLANE_SOLVER(RfGetResetValuesFastMode) GRIDLANE_SOLVER(RfRefactor) GRIDLANE_SOLVER(RfResetValues)
-GRIDLANE_SOLVER(RfSetAlgs) GRIDLANE_SOLVER(RfSetMatrixFormat)
-GRIDLANE_SOLVER(RfSetNumericProperties) GRIDLANE_SOLVER(RfSetResetValuesFastMode)
-GRIDLANE_SOLVER(RfSetupDevice) GRIDLANE_SOLVER(RfSetupHost) GRIDLANE_SOLVER(RfSolve)
-GRIDLANE_SOLVER(SpCcsrcholBufferInfo) GRIDLANE_SOLVER(SpCcsrcholBufferInfoHost)
-GRIDLANE_SOLVER(SpCcsrcholDiag) GRIDLANE_SOLVER(SpCcsrcholFactor)
-GRIDLANE_SOLVER(SpCcsrcholFactorHost) GRIDLANE_SOLVER(SpCcsrcholSolve)
-GRIDLANE_SOLVER(SpCcsrcholSolveHost) GRIDLANE_SOLVER(SpCcsrcholZeroPivot)
-GRIDLANE_SOLVER(SpCcsrcholZeroPivotHost) GRIDLANE_SOLVER(SpCcsreigsHost)
-GRIDLANE_SOLVER(SpCcsreigvsi) GRIDLANE_SOLVER(SpCcsreigvsiHost) GRIDLANE_SOLVER(SpCcsrlsqvqrHost)
-GRIDLANE_SOLVER(SpCcsrlsvchol) GRIDLANE_SOLVER(SpCcsrlsvcholHost) GRIDLANE_SOLVER(SpCcsrlsvluHost)
-GRIDLANE_SOLVER(SpCcsrlsvqr) GRIDLANE_SOLVER(SpCcsrlsvqrHost)
-GRIDLANE_SOLVER(SpCcsrluBufferInfoHost) GRIDLANE_SOLVER(SpCcsrluExtractHost)
-GRIDLANE_SOLVER(SpCcsrluFactorHost) GRIDLANE_SOLVER(SpCcsrluSolveHost)
-GRIDLANE_SOLVER(SpCcsrluZeroPivotHost) GRIDLANE_SOLVER(SpCcsrqrBufferInfo)
-GRIDLANE_SOLVER(SpCcsrqrBufferInfoBatched) GRIDLANE_SOLVER(SpCcsrqrBufferInfoHost)
-GRIDLANE_SOLVER(SpCcsrqrFactor) GRIDLANE_SOLVER(SpCcsrqrFactorHost) GRIDLANE_SOLVER(SpCcsrqrSetup)
-GRIDLANE_SOLVER(SpCcsrqrSetupHost) GRIDLANE_SOLVER(SpCcsrqrSolve) GRIDLANE_SOLVER(SpCcsrqrSolveHost)
-GRIDLANE_SOLVER(SpCcsrqrZeroPivot) GRIDLANE_SOLVER(SpCcsrqrZeroPivotHost)
-GRIDLANE_SOLVER(SpCcsrqrsvBatched) GRIDLANE_SOLVER(SpCcsrzfdHost) GRIDLANE_SOLVER(SpCreate)
-GRIDLANE_SOLVER(SpCreateCsrcholInfo) GRIDLANE_SOLVER(SpCreateCsrcholInfoHost)
-GRIDLANE_SOLVER(SpCreateCsrluInfoHost) GRIDLANE_SOLVER(SpCreateCsrqrInfo)
-GRIDLANE_SOLVER(SpCreateCsrqrInfoHost) GRIDLANE_SOLVER(SpDcsrcholBufferInfo)
-GRIDLANE_SOLVER(SpDcsrcholBufferInfoHost) GRIDLANE_SOLVER(SpDcsrcholDiag)
-GRIDLANE_SOLVER(SpDcsrcholFactor) GRIDLANE_SOLVER(SpDcsrcholFactorHost)
-GRIDLANE_SOLVER(SpDcsrcholSolve) GRIDLANE_SOLVER(SpDcsrcholSolveHost)
-GRIDLANE_SOLVER(SpDcsrcholZeroPivot) GRIDLANE_SOLVER(SpDcsrcholZeroPivotHost)
-GRIDLANE_SOLVER(SpDcsreigsHost) GRIDLANE_SOLVER(SpDcsreigvsi) GRIDLANE_SOLVER(SpDcsreigvsiHost)
-GRIDLANE_SOLVER(SpDcsrlsqvqrHost) GRIDLANE_SOLVER(SpDcsrlsvchol) GRIDLANE_SOLVER(SpDcsrlsvcholHost)
-GRIDLANE_SOLVER(SpDcsrlsvluHost) GRIDLANE_SOLVER(SpDcsrlsvqr) GRIDLANE_SOLVER(SpDcsrlsvqrHost)
-GRIDLANE_SOLVER(SpDcsrluBufferInfoHost) GRIDLANE_SOLVER(SpDcsrluExtractHost)
-GRIDLANE_SOLVER(SpDcsrluFactorHost) GRIDLANE_SOLVER(SpDcsrluSolveHost)
-GRIDLANE_SOLVER(SpDcsrluZeroPivotHost) GRIDLANE_SOLVER(SpDcsrqrBufferInfo)
-GRIDLANE_SOLVER(SpDcsrqrBufferInfoBatched) GRIDLANE_SOLVER(SpDcsrqrBufferInfoHost)
-GRIDLANE_SOLVER(SpDcsrqrFactor) GRIDLANE_SOLVER(SpDcsrqrFactorHost) GRIDLANE_SOLVER(SpDcsrqrSetup)
-GRIDLANE_SOLVER(SpDcsrqrSetupHost) GRIDLANE_SOLVER(SpDcsrqrSolve) GRIDLANE_SOLVER(SpDcsrqrSolveHost)
-GRIDLANE_SOLVER(SpDcsrqrZeroPivot) GRIDLANE_SOLVER(SpDcsrqrZeroPivotHost)
-GRIDLANE_SOLVER(SpDcsrqrsvBatched) GRIDLANE_SOLVER(SpDcsrzfdHost) GRIDLANE_SOLVER(SpDestroy)
-GRIDLANE_SOLVER(SpDestroyCsrcholInfo) GRIDLANE_SOLVER(SpDestroyCsrcholInfoHost)
-GRIDLANE_SOLVER(SpDestroyCsrluInfoHost) GRIDLANE_SOLVER(SpDestroyCsrqrInfo)
-GRIDLANE_SOLVER(SpDestroyCsrqrInfoHost) GRIDLANE_SOLVER(SpGetStream)
-GRIDLANE_SOLVER(SpScsrcholBufferInfo) GRIDLANE_SOLVER(SpScsrcholBufferInfoHost)
-GRIDLANE_SOLVER(SpScsrcholDiag) GRIDLANE_SOLVER(SpScsrcholFactor)
-GRIDLANE_SOLVER(SpScsrcholFactorHost) GRIDLANE_SOLVER(SpScsrcholSolve)
-GRIDLANE_SOLVER(SpScsrcholSolveHost) GRIDLANE_SOLVER(SpScsrcholZeroPivot)
-GRIDLANE_SOLVER(SpScsrcholZeroPivotHost) GRIDLANE_SOLVER(SpScsreigsHost)
-GRIDLANE_SOLVER(SpScsreigvsi) GRIDLANE_SOLVER(SpScsreigvsiHost) GRIDLANE_SOLVER(SpScsrlsqvqrHost)
-GRIDLANE_SOLVER(SpScsrlsvchol) GRIDLANE_SOLVER(SpScsrlsvcholHost) GRIDLANE_SOLVER(SpScsrlsvluHost)
-GRIDLANE_SOLVER(SpScsrlsvqr) GRIDLANE_SOLVER(SpScsrlsvqrHost)
-GRIDLANE_SOLVER(SpScsrluBufferInfoHost) GRIDLANE_SOLVER(SpScsrluExtractHost)
-GRIDLANE_SOLVER(SpScsrluFactorHost) GRIDLANE_SOLVER(SpScsrluSolveHost)
-GRIDLANE_SOLVER(SpScsrluZeroPivotHost) GRIDLANE_SOLVER(SpScsrqrBufferInfo)
-GRIDLANE_SOLVER(SpScsrqrBufferInfoBatched) GRIDLANE_SOLVER(SpScsrqrBufferInfoHost)
-GRIDLANE_SOLVER(SpScsrqrFactor) GRIDLANE_SOLVER(SpScsrqrFactorHost) GRIDLANE_SOLVER(SpScsrqrSetup)
-GRIDLANE_SOLVER(SpScsrqrSetupHost) GRIDLANE_SOLVER(SpScsrqrSolve) GRIDLANE_SOLVER(SpScsrqrSolveHost)
-GRIDLANE_SOLVER(SpScsrqrZeroPivot) GRIDLANE_SOLVER(SpScsrqrZeroPivotHost)
-GRIDLANE_SOLVER(SpScsrqrsvBatched) GRIDLANE_SOLVER(SpScsrzfdHost) GRIDLANE_SOLVER(SpSetStream)
-GRIDLANE_SOLVER(SpXcsrcholAnalysis) GRIDLANE_SOLVER(SpXcsrcholAnalysisHost)
-GRIDLANE_SOLVER(SpXcsrissymHost) GRIDLANE_SOLVER(SpXcsrluAnalysisHost)
-GRIDLANE_SOLVER(SpXcsrluNnzHost) GRIDLANE_SOLVER(SpXcsrmetisndHost) GRIDLANE_SOLVER(SpXcsrpermHost)
-GRIDLANE_SOLVER(SpXcsrperm_bufferSizeHost) GRIDLANE_SOLVER(SpXcsrqrAnalysis)
-GRIDLANE_SOLVER(SpXcsrqrAnalysisBatched) GRIDLANE_SOLVER(SpXcsrqrAnalysisHost)
-GRIDLANE_SOLVER(SpXcsrsymamdHost) GRIDLANE_SOLVER(SpXcsrsymmdqHost)
-GRIDLANE_SOLVER(SpXcsrsymrcmHost) GRIDLANE_SOLVER(SpZcsrcholBufferInfo)
-GRIDLANE_SOLVER(SpZcsrcholBufferInfoHost) GRIDLANE_SOLVER(SpZcsrcholDiag)
-GRIDLANE_SOLVER(SpZcsrcholFactor) GRIDLANE_SOLVER(SpZcsrcholFactorHost)
-GRIDLANE_SOLVER(SpZcsrcholSolve) GRIDLANE_SOLVER(SpZcsrcholSolveHost)
-GRIDLANE_SOLVER(SpZcsrcholZeroPivot) GRIDLANE_SOLVER(SpZcsrcholZeroPivotHost)
-GRIDLANE_SOLVER(SpZcsreigsHost) GRIDLANE_SOLVER(SpZcsreigvsi) GRIDLANE_SOLVER(SpZcsreigvsiHost)
-GRIDLANE_SOLVER(SpZcsrlsqvqrHost) GRIDLANE_SOLVER(SpZcsrlsvchol) GRIDLANE_SOLVER(SpZcsrlsvcholHost)
-GRIDLANE_SOLVER(SpZcsrlsvluHost) GRIDLANE_SOLVER(SpZcsrlsvqr) GRIDLANE_SOLVER(SpZcsrlsvqrHost)
-GRIDLANE_SOLVER(SpZcsrluBufferInfoHost) GRIDLANE_SOLVER(SpZcsrluExtractHost)
-GRIDLANE_SOLVER(SpZcsrluFactorHost) GRIDLANE_SOLVER(SpZcsrluSolveHost)
-GRIDLANE_SOLVER(SpZcsrluZeroPivotHost) GRIDLANE_SOLVER(SpZcsrqrBufferInfo)
-GRIDLANE_SOLVER(SpZcsrqrBufferInfoBatched) GRIDLANE_SOLVER(SpZcsrqrBufferInfoHost)
-GRIDLANE_SOLVER(SpZcsrqrFactor) GRIDLANE_SOLVER(SpZcsrqrFactorHost) GRIDLANE_SOLVER(SpZcsrqrSetup)
-GRIDLANE_SOLVER(SpZcsrqrSetupHost) GRIDLANE_SOLVER(SpZcsrqrSolve) GRIDLANE_SOLVER(SpZcsrqrSolveHost)
-GRIDLANE_SOLVER(SpZcsrqrZeroPivot) GRIDLANE_SOLVER(SpZcsrqrZeroPivotHost)
-GRIDLANE_SOLVER(SpZcsrqrsvBatched) GRIDLANE_SOLVER(SpZcsrzfdHost)
+#define GRIDLANE_SOLVER_FOUR_DN(name) GRIDLANE_SOLVER(DnS##name) GRIDLANE_SOLVER(DnD##name)       \
+    GRIDLANE_SOLVER(DnC##name) GRIDLANE_SOLVER(DnZ##name)
+GRIDLANE_SOLVER_FOUR_DN(getrs) GRIDLANE_SOLVER_FOUR_DN(laswp) GRIDLANE_SOLVER_FOUR_DN(potrfBatched)
+GRIDLANE_SOLVER_FOUR_DN(potrs) GRIDLANE_SOLVER_FOUR_DN(potrsBatched) GRIDLANE_SOLVER_FOUR_DN(syevj)
+#define GRIDLANE_SOLVER_FOUR_SP(name) GRIDLANE_SOLVER(SpS##name) GRIDLANE_SOLVER(SpD##name)       \
+    GRIDLANE_SOLVER(SpC##name) GRIDLANE_SOLVER(SpZ##name)
+#define GRIDLANE_SOLVER_NAMES(F) \
+    F(csrcholDiag) F(csreigsHost) F(csrlsqvqrHost) F(csrlsvluHost) F(csrluBufferInfoHost) \
+    F(csrluExtractHost) F(csrluFactorHost) F(csrluSolveHost) F(csrluZeroPivotHost) \
+    F(csrqrBufferInfoBatched) F(csrqrsvBatched) F(csrzfdHost)
+GRIDLANE_SOLVER_NAMES(GRIDLANE_SOLVER_FOUR_SP)
+#define GRIDLANE_SOLVER_HOST(name) GRIDLANE_SOLVER(name) GRIDLANE_SOLVER(name##Host)
+#define GRIDLANE_SOLVER_FOUR_HOST_SP(name) GRIDLANE_SOLVER_HOST(SpS##name)                        \
+    GRIDLANE_SOLVER_HOST(SpD##name) GRIDLANE_SOLVER_HOST(SpC##name) GRIDLANE_SOLVER_HOST(SpZ##name)
+#undef GRIDLANE_SOLVER_NAMES
+#define GRIDLANE_SOLVER_NAMES(F) \
+    F(csrcholBufferInfo) F(csrcholFactor) F(csrcholSolve) F(csrcholZeroPivot) F(csreigvsi) \
+    F(csrlsvchol) F(csrlsvqr) F(csrqrBufferInfo) F(csrqrFactor) F(csrqrSetup) F(csrqrSolve) \
+    F(csrqrZeroPivot)
+GRIDLANE_SOLVER_NAMES(GRIDLANE_SOLVER_FOUR_HOST_SP)
+#define GRIDLANE_SOLVER_SIZED(name) GRIDLANE_SOLVER(name) GRIDLANE_SOLVER(name##_bufferSize)
+#define GRIDLANE_SOLVER_FOUR_SIZED_DN(name) GRIDLANE_SOLVER_SIZED(DnS##name)                      \
+    GRIDLANE_SOLVER_SIZED(DnD##name) GRIDLANE_SOLVER_SIZED(DnC##name)                             \
+    GRIDLANE_SOLVER_SIZED(DnZ##name)
+#undef GRIDLANE_SOLVER_NAMES
+#define GRIDLANE_SOLVER_NAMES(F) \
+    F(gebrd) F(geqrf) F(gesvd) F(gesvdaStridedBatched) F(gesvdj) F(gesvdjBatched) F(getrf) \
+    F(lauum) F(ormqr) F(potrf) F(potri) F(syevd) F(sytrf) F(sytri)
+GRIDLANE_SOLVER_NAMES(GRIDLANE_SOLVER_FOUR_SIZED_DN)
+#define GRIDLANE_SOLVER_REAL_SIZED_DN(name) GRIDLANE_SOLVER_SIZED(DnS##name)                      \
+    GRIDLANE_SOLVER_SIZED(DnD##name)
+#undef GRIDLANE_SOLVER_NAMES
+#define GRIDLANE_SOLVER_NAMES(F) \
+    F(orgbr) F(orgqr) F(orgtr) F(ormtr) F(syevdx) F(syevjBatched) F(sygvd) F(sygvdx) F(sygvj) \
+    F(sytrd)
+GRIDLANE_SOLVER_NAMES(GRIDLANE_SOLVER_REAL_SIZED_DN)
+#define GRIDLANE_SOLVER_COMPLEX_SIZED_DN(name) GRIDLANE_SOLVER_SIZED(DnC##name)                   \
+    GRIDLANE_SOLVER_SIZED(DnZ##name)
+#undef GRIDLANE_SOLVER_NAMES
+#define GRIDLANE_SOLVER_NAMES(F) \
+    F(heevd) F(heevdx) F(heevj) F(heevjBatched) F(hegvd) F(hegvdx) F(hegvj) F(hetrd) F(ungbr) \
+    F(ungqr) F(ungtr) F(unmqr) F(unmtr)
+GRIDLANE_SOLVER_NAMES(GRIDLANE_SOLVER_COMPLEX_SIZED_DN)
+GRIDLANE_SOLVER_HOST(SpCreateCsrcholInfo) GRIDLANE_SOLVER_HOST(SpCreateCsrqrInfo)
+GRIDLANE_SOLVER_HOST(SpDestroyCsrcholInfo) GRIDLANE_SOLVER_HOST(SpDestroyCsrqrInfo)
+GRIDLANE_SOLVER_HOST(SpXcsrcholAnalysis) GRIDLANE_SOLVER_HOST(SpXcsrqrAnalysis)
+#undef GRIDLANE_SOLVER_NAMES
+#define GRIDLANE_SOLVER_NAMES(F) \
+    F(DnCCgels) F(DnCCgesv) F(DnCEgels) F(DnCEgesv) F(DnCKgels) F(DnCKgesv) F(DnCYgels) \
+    F(DnCYgesv) F(DnDBgels) F(DnDBgesv) F(DnDDgels) F(DnDDgesv) F(DnDHgels) F(DnDHgesv) \
+    F(DnDSgels) F(DnDSgesv) F(DnDXgels) F(DnDXgesv) F(DnGeqrf) F(DnGesvd) F(DnGetrf) F(DnIRSXgels) \
+    F(DnIRSXgesv) F(DnPotrf) F(DnSBgels) F(DnSBgesv) F(DnSHgels) F(DnSHgesv) F(DnSSgels) \
+    F(DnSSgesv) F(DnSXgels) F(DnSXgesv) F(DnSyevd) F(DnSyevdx) F(DnXgeev) F(DnXgeqrf) F(DnXgesvd) \
+    F(DnXgesvdp) F(DnXgesvdr) F(DnXgetrf) F(DnXlarft) F(DnXpotrf) F(DnXsyevBatched) F(DnXsyevd) \
+    F(DnXsyevdx) F(DnXsytrs) F(DnXtrtri) F(DnZCgels) F(DnZCgesv) F(DnZEgels) F(DnZEgesv) \
+    F(DnZKgels) F(DnZKgesv) F(DnZYgels) F(DnZYgesv) F(DnZZgels) F(DnZZgesv) F(MgGetrf) F(MgGetrs) \
+    F(MgPotrf) F(MgPotri) F(MgPotrs) F(MgSyevd)
+GRIDLANE_SOLVER_NAMES(GRIDLANE_SOLVER_SIZED)
+#undef GRIDLANE_SOLVER_NAMES
+#define GRIDLANE_SOLVER_NAMES(F) \
+    F(DnCreate) F(DnCreateGesvdjInfo) F(DnCreateParams) F(DnCreateSyevjInfo) F(DnDestroy) \
+    F(DnDestroyGesvdjInfo) F(DnDestroyParams) F(DnDestroySyevjInfo) F(DnDsyevj_bufferSize) \
+    F(DnGetDeterministicMode) F(DnGetStream) F(DnGetrs) F(DnIRSInfosCreate) F(DnIRSInfosDestroy) \
+    F(DnIRSInfosGetMaxIters) F(DnIRSInfosGetNiters) F(DnIRSInfosGetOuterNiters) \
+    F(DnIRSInfosGetResidualHistory) F(DnIRSInfosRequestResidual) F(DnIRSParamsCreate) \
+    F(DnIRSParamsDestroy) F(DnIRSParamsDisableFallback) F(DnIRSParamsEnableFallback) \
+    F(DnIRSParamsGetMaxIters) F(DnIRSParamsSetMaxIters) F(DnIRSParamsSetMaxItersInner) \
+    F(DnIRSParamsSetRefinementSolver) F(DnIRSParamsSetSolverLowestPrecision) \
+    F(DnIRSParamsSetSolverMainPrecision) F(DnIRSParamsSetSolverPrecisions) F(DnIRSParamsSetTol) \
+    F(DnIRSParamsSetTolInner) F(DnLoggerForceDisable) F(DnLoggerOpenFile) F(DnLoggerSetCallback) \
+    F(DnLoggerSetFile) F(DnLoggerSetLevel) F(DnLoggerSetMask) F(DnPotrs) F(DnSetAdvOptions) \
+    F(DnSetDeterministicMode) F(DnSetStream) F(DnSsyevj_bufferSize) F(DnXgesvdjGetResidual) \
+    F(DnXgesvdjGetSweeps) F(DnXgesvdjSetMaxSweeps) F(DnXgesvdjSetSortEig) F(DnXgesvdjSetTolerance) \
+    F(DnXgetrs) F(DnXpotrs) F(DnXsyevjGetResidual) F(DnXsyevjGetSweeps) F(DnXsyevjSetMaxSweeps) \
+    F(DnXsyevjSetSortEig) F(DnXsyevjSetTolerance) F(MgCreate) F(MgCreateDeviceGrid) \
+    F(MgCreateMatrixDesc) F(MgDestroy) F(MgDestroyGrid) F(MgDeviceSelect) \
+    F(RfAccessBundledFactorsDevice) F(RfAnalyze) F(RfBatchAnalyze) F(RfBatchRefactor) \
+    F(RfBatchResetValues) F(RfBatchSetupHost) F(RfBatchSolve) F(RfBatchZeroPivot) F(RfCreate) \
+    F(RfDestroy) F(RfExtractBundledFactorsHost) F(RfExtractSplitFactorsHost) F(RfGetAlgs) \
+    F(RfGetMatrixFormat) F(RfGetNumericBoostReport) F(RfGetNumericProperties) \
+    F(RfGetResetValuesFastMode) F(RfRefactor) F(RfResetValues) F(RfSetAlgs) F(RfSetMatrixFormat) \
+    F(RfSetNumericProperties) F(RfSetResetValuesFastMode) F(RfSetupDevice) F(RfSetupHost) \
+    F(RfSolve) F(SpCreate) F(SpCreateCsrluInfoHost) F(SpDestroy) F(SpDestroyCsrluInfoHost) \
+    F(SpGetStream) F(SpSetStream) F(SpXcsrissymHost) F(SpXcsrluAnalysisHost) F(SpXcsrluNnzHost) \
+    F(SpXcsrmetisndHost) F(SpXcsrpermHost) F(SpXcsrperm_bufferSizeHost) F(SpXcsrqrAnalysisBatched) \
+    F(SpXcsrsymamdHost) F(SpXcsrsymmdqHost) F(SpXcsrsymrcmHost)
+GRIDLANE_SOLVER_NAMES(GRIDLANE_SOLVER)
+#undef GRIDLANE_SOLVER_NAMES
 #undef GRIDLANE_SOLVER
