@@ -14,7 +14,7 @@ from tests.abi.test_library import compiled
 from gridlane.abi.library import ready
 from gridlane.abi.library.build import numbered
 from gridlane.compiler.cache import READY_SUFFIX, DiskCache
-from gridlane.runtime.drivers import cpu_pool
+from gridlane.native import text
 from gridlane.runtime.drivers.cpu_native import object_of
 
 HERE = Path(__file__).parent / "programs"
@@ -259,7 +259,7 @@ def test_the_loader_of_objects_is_safe(tmp_path):
     if not shutil.which("cc"):
         pytest.skip("cc is not installed")
     made, program = tmp_path / "pool.o", tmp_path / "program"
-    made.write_bytes(object_of(cpu_pool.text("x86_64", 0)))
+    made.write_bytes(object_of(text.text()))
     sources = [HERE / "ready_objects.c", LIBRARY / "ready_object.c"]
     options = ["-g", "-O1", "-Wall", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
     command = ["cc", *options, *numbered(), f"-I{LIBRARY}", *map(str, sources), "-ldl"]

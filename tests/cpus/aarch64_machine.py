@@ -14,29 +14,22 @@ import shutil
 import struct
 import subprocess
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
-import llvmlite.binding as llvm
 import numpy as np
 
-from gridlane.codegen.llvm.machine import machine_for, target_machine
 from gridlane.compiler import generate
 from gridlane.compiler.generation import copied
 from gridlane.conformance.cases import Case
 from gridlane.conformance.module_runner import Outcome, octets_of
-from gridlane.core import cpu_abi
 from gridlane.core.artifact import Artifact
 from gridlane.core.options import KernelOptions, Target
-from gridlane.runtime.drivers import cpu_pool, cpu_shares
+from gridlane.native import text
 
 COMPILER, EMULATOR = "aarch64-linux-gnu-gcc", "qemu-aarch64"
 ROOT = "/usr/aarch64-linux-gnu"
 MAIN = Path(__file__).with_name("program.c")
 WORKERS = 1
-POOL_BYTES = cpu_pool.POOL_BYTES + cpu_shares.RANGE_BYTES * (WORKERS + 1)
-SIZES = (f"-DWORKERS={WORKERS}", f"-DPOOL_BYTES={POOL_BYTES}", f"-DREPORT={cpu_abi.REPORT}")
-"""What program.c has to know of the pool."""
 
 
 def missing() -> str:
@@ -61,14 +54,6 @@ def compiled(case: Case, number: int, processor: str) -> Launch:
     module.functions[function.name] = function
     target = Target("cpu", block=case.block, processor=processor)
     return Launch(case, generate(module, target, KernelOptions()))
-
-
-@cache
-def _pool(processor: str) -> bytes:
-    """The object code of the thread pool."""
-    machine = machine_for(Target("cpu", processor=processor))
-    made = target_machine(machine.triple, "generic", "", 0)
-    return made.emit_object(llvm.parse_assembly(cpu_pool.text("aarch64", 0)))
 
 
 def run(launches: list[Launch], processor: str, folder: Path) -> list[Outcome]:
@@ -99,8 +84,7 @@ QEMU = {"generic": "cortex-a53", "neoverse-n1": "neoverse-n1", "neoverse-v1": "m
 
 def _linked(launches: list[Launch], processor: str, folder: Path) -> Path:
     """The program."""
-    objects = [folder / "pool.o"]
-    objects[0].write_bytes(_pool(processor))
+    objects: list[Path] = []
     for n, launch in enumerate(launches):
         objects.append(folder / f"{n}.o")
         objects[-1].write_bytes(launch.artifact.code)
@@ -112,8 +96,9 @@ def _linked(launches: list[Launch], processor: str, folder: Path) -> Path:
     table.write_text(f"{declared}void *entries[] = {{{entries}}};\n")
     program, listed = folder / "program", folder / "objects"
     listed.write_text("\n".join(map(str, objects)))
-    sources = [MAIN, table, f"@{listed}"]
-    command = [COMPILER, "-O1", *SIZES, *sources, "-lm", "-lpthread", "-o", program]
+    sources = [MAIN, table, *text.SOURCES, f"@{listed}"]
+    options = ["-O1", "-std=gnu11", f"-DWORKERS={WORKERS}", f"-I{text.ROOM}"]
+    command = [COMPILER, *options, *sources, "-lm", "-lpthread", "-o", program]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr[:4000]
     return program

@@ -1,6 +1,8 @@
 /* Runs kernels that are linked in, as the CPU device does: by the thread pool, which is linked in as
  * well. Reads launches from one file and writes what they leave in the arrays to another; the
- * layout of both is in aarch64_machine.py, which defines WORKERS, POOL_BYTES and REPORT. */
+ * layout of both is in aarch64_machine.py, which defines WORKERS. */
+#include "pool.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,10 +13,6 @@ typedef struct {
 } Launch;
 
 extern void *entries[];
-extern int32_t gridlane_launch(void *plan, void *params, int32_t gx, int32_t gy, int32_t gz,
-                               int32_t shared, void *report);
-extern int32_t gridlane_start(void *pool, int32_t workers, int64_t main);
-
 static FILE *input, *output;
 
 static void take(void *to, size_t size) {
@@ -42,14 +40,12 @@ static void *number(long long value) { (void)value; return entries; }
 static void *call(void *function, ...) { return function; }
 static void drop(void *object) { (void)object; }
 
-extern void *gridlane_python[7];
-
 static void provide_python(void) {
-    void *table[7] = {ensure, release, check_signals, fetch, number, call, drop};
-    memcpy(gridlane_python, table, sizeof table);
+    gridlane_python =
+        (struct gl_python){ensure, release, check_signals, fetch, number, call, drop};
 }
 
-static void run(const Launch *launch, void *pool) {
+static void run(const Launch *launch, struct gl_pool *pool) {
     char *params = room(launch->param_bytes);
     take(params, launch->param_bytes);
     int64_t *sizes = room(launch->pointers * sizeof *sizes);
@@ -62,10 +58,10 @@ static void run(const Launch *launch, void *pool) {
         take(arrays[n], sizes[n]);
         memcpy(params + offset, &arrays[n], 8);
     }
-    int64_t plan[8] = {(int64_t)entries[launch->entry], (int64_t)pool, launch->fixed,
-                       launch->work, (int64_t)entries, 0, 0, launch->cluster};
-    int64_t report[REPORT] = {0};
-    int64_t code = gridlane_launch(plan, params, launch->grid[0], launch->grid[1],
+    struct gl_plan_of_kernel plan = {(gl_entry *)entries[launch->entry], pool, launch->fixed,
+                                     launch->work, entries, 0, 0, launch->cluster};
+    int64_t report[GL_REPORT] = {0};
+    int64_t code = gridlane_launch(&plan, params, launch->grid[0], launch->grid[1],
                                    launch->grid[2], launch->shared, report);
     fwrite(&code, 8, 1, output);
     for (int64_t n = 0; n < launch->pointers; n++) {
@@ -79,12 +75,12 @@ static void run(const Launch *launch, void *pool) {
 
 int main(int count, char **words) {
     provide_python();
-    static _Alignas(64) char pool[POOL_BYTES];
+    struct gl_pool *pool = room(gridlane_bytes(WORKERS + 1));
     if (count != 3 || !(input = fopen(words[1], "rb")) || !(output = fopen(words[2], "wb"))) {
         fprintf(stderr, "usage: program LAUNCHES RESULTS\n");
         return 2;
     }
-    gridlane_start(pool, WORKERS, 0);
+    gridlane_start(pool, WORKERS, 0, 0);
     Launch launch;
     while (fread(&launch, sizeof launch, 1, input) == 1) {
         run(&launch, pool);

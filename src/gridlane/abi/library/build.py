@@ -22,6 +22,7 @@ from gridlane.core.cuda_text import numbers
 from gridlane.core.error_table import NAMES
 from gridlane.core.errors import CompileError
 from gridlane.core.extras import install
+from gridlane.native.text import HEADER, SOURCES
 
 _ROOM = Path(__file__).parent
 _PACKAGE = _ROOM.parents[1]
@@ -59,7 +60,9 @@ _HOT = (
     "hot_marks.c",
     "hot_order.c",
 )
-_READY = "ready.c", "ready_key.c", "ready_file.c", "ready_object.c", "digest.c"
+_NATIVE = tuple(str(each) for each in SOURCES)
+"""The host device's thread pool, for processes without Python."""
+_READY = *_NATIVE, "ready.c", "ready_key.c", "ready_file.c", "ready_object.c", "digest.c"
 _RUNTIME = *_HOT, *_READY, "registration.c", "entry_point.c"
 _ALIKE = sorted({*_RUNTIME} - {"bridge.c", "errors.c", "entry_point.c"})
 """Sources that are the same in each library."""
@@ -91,7 +94,7 @@ LIBRARIES = (
 def digest() -> str:
     """The inputs of the libraries: their text, and the Python that they open."""
     hash_state = hashlib.sha256()
-    for header in sorted(_ROOM.glob("*.h")):
+    for header in (*sorted(_ROOM.glob("*.h")), HEADER):
         hash_state.update(header.read_bytes())
     for each in LIBRARIES:
         hash_state.update(_text(each).encode())
@@ -188,7 +191,7 @@ def _built(
 
 def _object(name: str, room: Path) -> Path:
     """The object of a source that is the same in each library."""
-    path = room / f"{name}.o"
+    path = room / f"{Path(name).name}.o"
     _run(name, [*_command_of({}), "-c", str(_ROOM / name), "-o", str(path)])
     return path
 
@@ -216,6 +219,7 @@ def _command_of(more: Mapping[str, str]) -> list[str]:
         "-Wextra",
         "-Wno-missing-field-initializers",
         f"-I{_ROOM}",
+        f"-I{HEADER.parent}",
         *numbered(),
         *(f'-D{name}="{value}"' for name, value in defined.items()),
     ]

@@ -11,12 +11,13 @@ import hashlib
 from pathlib import Path
 
 _ROOM = Path(__file__).parent
+_NATIVE = _ROOM.parents[1] / "native"
 
 
 def mark() -> str:
     """The digest of the C sources."""
     digest = hashlib.sha256()
-    for path in sorted((*_ROOM.glob("*.h"), *_ROOM.glob("*.c"))):
+    for path in sorted(each for room in (_ROOM, _NATIVE) for each in room.glob("*.[ch]")):
         digest.update(path.name.encode() + b"\0")
         digest.update(path.read_bytes())
     return digest.hexdigest()[:32]

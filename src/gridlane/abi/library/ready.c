@@ -4,6 +4,7 @@
  * The process is ahead while the numbers of the state are C's own. Python sets others when it
  * begins. It then adopts C's blocks, and applies to each thread the state that C gave it. */
 #define _GNU_SOURCE
+#include "pool.h"
 #include "ready.h"
 
 #include <dlfcn.h>
@@ -16,7 +17,8 @@ enum { KERNEL_WORDS = 8, MOST_BYTES = 4096 };
 
 /* The beginning of files, behind their headers; see ready.py. */
 struct device_file {
-    uint32_t kind, devices, threads, pool, code; /* the last two in bytes */
+    uint32_t kind, devices, threads, unused;
+    int64_t limit; /* of a launch, in ns; 0 for any time */
 };
 struct kernel_file {
     uint32_t kind, parameters, pieces, bytes, most_grid[3], most_shared, entry, code;
@@ -25,15 +27,12 @@ struct kernel_file {
 enum { DEVICE_FILE = 1, KERNEL_FILE = 2 };
 
 typedef int launch_function(void *, const void *, uint32_t, uint32_t, uint32_t, uint32_t, void *);
-typedef int start_function(void *, int, size_t);
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int tried;                 /* the test whether the process can be ahead was done */
 static int is_own;                /* this library put it ahead */
-static struct gl_ready_file device;
-static struct device_file told;   /* of "device" */
-static void *pool;                /* started with the first kernel */
-static launch_function *launch;
+static struct device_file told;
+static struct gl_pool *pool;      /* started with the first kernel */
 
 static int is_ahead(void)
 {
@@ -65,20 +64,18 @@ static void give_lock(const struct surroundings *before)
 }
 
 /* Read the file of the device; the caller holds the lock. */
-static int open_device(void)
+static int read_device(void)
 {
     const struct gl_ready_key *key = gl_ready_key();
-    if (!key || !gl_ready_open(&device, key->of_device))
+    struct gl_ready_file file;
+    if (!key || !gl_ready_open(&file, key->of_device))
         return 0;
-    const void *head = gl_ready_take(&device, sizeof told);
-    if (head)
+    const void *head = gl_ready_take(&file, sizeof told);
+    const int is_whole = head && file.next == file.size;
+    if (is_whole)
         memcpy(&told, head, sizeof told);
-    if (!head || told.kind != DEVICE_FILE || !told.devices || !told.threads || !told.pool ||
-        device.size - device.next != told.code) {
-        gl_ready_close(&device);
-        return 0;
-    }
-    return 1;
+    gl_ready_close(&file);
+    return is_whole && told.kind == DEVICE_FILE && told.devices && told.threads;
 }
 
 /* Begin ahead of Python, if there are files and no Python. */
@@ -87,7 +84,7 @@ static void begin(void)
     struct surroundings before;
     gl_note_begun();
     take_lock(&before);
-    if (!tried && !dlsym(RTLD_DEFAULT, "PyGILState_Ensure") && open_device())
+    if (!tried && !dlsym(RTLD_DEFAULT, "PyGILState_Ensure") && read_device())
         is_own = gl_begin_ahead();
     __atomic_store_n(&tried, 1, __ATOMIC_RELEASE);
     give_lock(&before);
@@ -148,19 +145,14 @@ int gl_ready_count(int *made)
 /* Start the workers; the caller holds the lock. */
 static int begin_pool(void)
 {
-    static const char *const names[] = { "gridlane_launch", "gridlane_start" };
-    void *found[2];
+    const int threads = (int)told.threads;
     if (pool)
         return 1;
-    if (!device.bytes || !gl_ready_load(device.bytes + device.next, told.code, names, found, 2))
-        return 0;
-    gl_ready_close(&device);
-    void *made = aligned_alloc(64, told.pool);
+    struct gl_pool *made = aligned_alloc(64, gridlane_bytes(threads));
     if (!made)
         return 0;
     /* Signal safety: the pool handles signals of no main thread; the program's handlers stay. */
-    ((start_function *)(uintptr_t)found[1])(made, (int)told.threads - 1, 0);
-    launch = (launch_function *)(uintptr_t)found[0];
+    gridlane_start(made, threads - 1, 0, told.limit);
     pool = made;
     return 1;
 }
@@ -220,7 +212,7 @@ static struct gl_plan *read_plan(struct gl_ready_file *file)
     made->bytes = head.bytes;
     memcpy(made->most_grid, head.most_grid, sizeof made->most_grid);
     made->most_shared = head.most_shared;
-    made->launch = launch;
+    made->launch = (launch_function *)(uintptr_t)gridlane_launch;
     made->native = words;
     made->piece = own;
     made->constants = (const uint8_t *)(own + head.pieces);

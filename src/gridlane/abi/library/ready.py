@@ -1,8 +1,8 @@
 """Files by which C runs programs without Python; see ``ready.h``.
 
 After a launch that left a plan in C, Python stores what a later process in C needs: a file of the
-device, with the code of the pool, and a file of the kernel. C computes their keys from all that
-decides the code. They lie in the compiler's cache, and are counted and swept with it.
+device and a file of the kernel. The thread pool is a part of C's library. C computes the keys from
+all that decides the code. The files lie in the compiler's cache, and are counted and swept with it.
 
     magic (8)  version (u32)  digest (32)  |  a structure of ready.c's  what it says the sizes of
                                            '- what the digest covers, after the key
@@ -33,7 +33,7 @@ AHEAD = (1 << 64) - 2
 """GL_AHEAD."""
 _PACKAGE = Path(__file__).parents[2]
 _START = struct.Struct("<8sI")
-_DEVICE = struct.Struct("<5I")
+_DEVICE = struct.Struct("<4Iq")
 _KERNEL = struct.Struct("<10I4q")
 _DEVICE_FILE, _KERNEL_FILE = 1, 2
 _VARIABLES = "GRIDLANE_", "CUDA_"
@@ -87,11 +87,9 @@ def keep(
 
 
 def _device_data() -> bytes:
-    """The content of the device's file: how many devices and threads, the pool's size and code."""
+    """The content of the device's file: how many devices and threads, and the time of a launch."""
     known = pool()
-    code = known.object
-    head = _DEVICE.pack(_DEVICE_FILE, devices.count(), known.threads, known.size, len(code))
-    return head + code
+    return _DEVICE.pack(_DEVICE_FILE, devices.count(), known.threads, 0, known.limit)
 
 
 def _kernel_data(
@@ -120,7 +118,7 @@ def _kernel_data(
 
 def encode(key: bytes, data: bytes) -> bytes:
     """The bytes of a file."""
-    return _START.pack(b"gl-ready", 3) + sha256(key + data).digest() + data
+    return _START.pack(b"gl-ready", 4) + sha256(key + data).digest() + data
 
 
 def _is_plain(number: int, function: Function, bound: CpuKernel) -> bool:

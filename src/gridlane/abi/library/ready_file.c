@@ -55,7 +55,7 @@ static int read_all(int from, uint8_t *made, size_t size)
 /* Whether a header and a digest are those of a key. */
 static int is_right(const struct gl_ready_file *file, const uint8_t *key)
 {
-    static const uint8_t start[] = "gl-ready\3\0\0"; /* and the version, 32 bits */
+    static const uint8_t start[] = "gl-ready\4\0\0"; /* and the version, 32 bits */
     struct gl_digest digest;
     uint8_t made[GL_DIGEST];
     if (memcmp(file->bytes, start, 12))

@@ -6,8 +6,10 @@ import ctypes
 import os
 import platform
 import threading
+from collections.abc import Mapping
 from functools import cache
 from hashlib import sha256
+from typing import TypeAlias
 
 import llvmlite
 import llvmlite.binding as llvm
@@ -16,12 +18,14 @@ from gridlane.core.config import config
 from gridlane.core.embedding import is_guest
 from gridlane.core.forks import fork_waits
 from gridlane.core.processors import FAMILIES, available_processors
+from gridlane.native import text
 from gridlane.runtime import driver_cache
-from gridlane.runtime.drivers import cpu_pool, cpu_shares
 
 _MAGIC = b"gl-code1"
 LIBRARIES = ("libmvec.so.1", "libm.so.6")
 """Libraries with the mathematical functions of kernels, besides the process itself."""
+
+_Addresses: TypeAlias = "Mapping[str, int] | Linked"
 
 _PYTHON = (
     "PyGILState_Ensure",
@@ -32,7 +36,7 @@ _PYTHON = (
     "PyObject_CallFunctionObjArgs",
     "Py_DecRef",
 )
-"""Python functions that the native code calls, in the order of its table."""
+"""Python functions that the native code calls: ``struct gl_python`` of native/pool.h."""
 
 _lock = threading.RLock()
 _once = threading.RLock()
@@ -117,21 +121,30 @@ def missing(needs: tuple[str, ...]) -> list[str]:
     return [name for name in needs if name not in own_features()]
 
 
-def object_of(text: str) -> bytes:
+def object_of(llvm_text: str) -> bytes:
     """Compile LLVM IR to machine code, unoptimised, in a few milliseconds: for functions that spend
     their time in their callees. Later processes read it from the cache."""
     with fork_waits(), _once:
         _initialise()
-    key_parts = llvm.get_default_triple(), llvmlite.__version__, *llvm.llvm_version_info, text
+    key_parts = llvm.get_default_triple(), llvmlite.__version__, *llvm.llvm_version_info, llvm_text
     folder = driver_cache.directory("cpu")
     path = folder and folder / f"{sha256(repr(key_parts).encode()).hexdigest()}.object"
     code = driver_cache.load(path, _MAGIC) if path else b""
     if not code:
         machine = llvm.Target.from_default_triple().create_target_machine(opt=0, reloc="pic")
-        code = machine.emit_object(llvm.parse_assembly(text))
+        code = machine.emit_object(llvm.parse_assembly(llvm_text))
         if path:
             driver_cache.store(path, _MAGIC, code)
     return code
+
+
+def _addresses() -> _Addresses:
+    """The addresses of the pool's functions: those of the compiled module, else of its LLVM IR."""
+    try:
+        from gridlane.native import _pool
+    except ImportError:  # installed without a C compiler
+        return Linked("gridlane.pool", object_of(text.text()), (*text.SYMBOLS, text.TABLE))
+    return _pool.addresses()
 
 
 class Pool:
@@ -142,25 +155,23 @@ class Pool:
     ``stop(thread, wish)`` asks the launch of a thread to stop; a wish of 0 withdraws the request.
 
     Attributes:
-        object: its object code.
-        size: the bytes of the pool with its threads' ranges.
+        code: the addresses of its functions by name.
+        limit: the nanoseconds of a launch; 0 for any time.
     """
 
     def __init__(self, threads: int) -> None:
-        names = "launch", "launch_all", "start", "stop", "python"
-        symbols = tuple([f"gridlane_{name}" for name in names])
-        self.object = object_of(cpu_pool.text(platform.machine(), config().timeout))
-        self.code = Linked("gridlane.pool", self.object, symbols)
-        self.size = cpu_pool.POOL_BYTES + cpu_shares.RANGE_BYTES * threads
-        self.memory = ctypes.create_string_buffer(self.size + 64)
-        self.address = -(-ctypes.addressof(self.memory) // 64) * 64
+        self.code = _addresses()
+        self.limit = round(config().timeout * 1e9)
         pointer, number = ctypes.c_void_p, ctypes.c_int32
         launch = ctypes.CFUNCTYPE(
             number, pointer, ctypes.c_char_p, number, number, number, number, pointer
         )
-        start = ctypes.CFUNCTYPE(number, pointer, number, ctypes.c_size_t)
+        start = ctypes.CFUNCTYPE(number, pointer, number, ctypes.c_size_t, ctypes.c_int64)
         stop = ctypes.CFUNCTYPE(None, ctypes.c_size_t, number)
-        table = (pointer * len(_PYTHON)).from_address(self.code["gridlane_python"])
+        size = ctypes.CFUNCTYPE(ctypes.c_size_t, number)(self.code["gridlane_bytes"])(threads)
+        self.memory = ctypes.create_string_buffer(size + 64)
+        self.address = -(-ctypes.addressof(self.memory) // 64) * 64
+        table = (pointer * len(_PYTHON)).from_address(self.code[text.TABLE])
         for place, name in enumerate(_PYTHON):
             table[place] = ctypes.cast(getattr(ctypes.pythonapi, name), pointer)
         self.address_of_launch = self.code["gridlane_launch"]
@@ -177,7 +188,7 @@ class Pool:
     def start(self) -> None:
         """Start the workers: one fewer than the threads, since the caller works too."""
         main = 0 if is_guest() else threading.main_thread().ident or 0
-        self.workers = self._start(self.address, self.threads - 1, main)
+        self.workers = self._start(self.address, self.threads - 1, main, self.limit)
 
 
 def pool() -> Pool:

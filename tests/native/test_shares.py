@@ -7,56 +7,41 @@ import itertools
 import random
 import threading
 
-import llvmlite.binding as llvm
 import numpy as np
 import pytest
+from tests.native.building import HERE, built
 
 import gridlane
 from gridlane import cuda
-from gridlane.runtime.drivers import cpu_native, cpu_pool, cpu_shares
 
-_HEAD = """
-declare i64 @llvm.umin.i64(i64, i64)
-declare i64 @llvm.umax.i64(i64, i64)
-define void @divide_all(ptr %pool, i64 %total, i64 %threads, i64 %least) {
-  %least.p = getelementptr i8, ptr %pool, i64 80
-  store i64 %least, ptr %least.p
-  call void @divide(ptr %pool, i64 %total, i64 %threads)
-  ret void
-}
-define i64 @take_some(ptr %pool, i64 %slot) {
-  %taken = call i64 @take_any(ptr %pool, i64 %slot)
-  ret i64 %taken
-}
-"""
 
-_numbers = itertools.count()
+@pytest.fixture(scope="module")
+def code(tmp_path_factory):
+    made = tmp_path_factory.mktemp("shares") / "shares.so"
+    library = ctypes.CDLL(str(built(HERE / "shares.c", made, "-shared", "-fPIC")))
+    number, pointer = ctypes.c_uint64, ctypes.c_void_p
+    library.divide_all.argtypes = pointer, number, number, number
+    library.take_some.argtypes = pointer, number
+    library.unit_of.argtypes = (pointer,)
+    library.take_some.restype = library.unit_of.restype = number
+    return library
 
 
 class Shares:
     """The ranges of a job, without a pool."""
 
-    def __init__(self) -> None:
-        text = cpu_shares.text(cpu_pool.POOL_BYTES) + _HEAD
-        names = ("divide_all", "take_some")
-        self.code = cpu_native.Linked(
-            f"tests.shares.{next(_numbers)}", cpu_native.object_of(text), names
-        )
-        self.memory = np.zeros(cpu_pool.POOL_BYTES // 8 + 64 * 8, np.int64)
-        self.pool = self.memory.ctypes.data
-        number, pointer = ctypes.c_int64, ctypes.c_void_p
-        self._divide = ctypes.CFUNCTYPE(None, pointer, number, number, number)(
-            self.code["divide_all"]
-        )
-        self._take = ctypes.CFUNCTYPE(number, pointer, number)(self.code["take_some"])
+    def __init__(self, code: ctypes.CDLL) -> None:
+        self.code = code
+        self.memory = np.zeros(4096 + 64 * 64 + 64, np.uint8)
+        self.pool = -(-self.memory.ctypes.data // 64) * 64
 
     def divide(self, total: int, threads: int, least: int = 1) -> None:
         self.total = total
-        self._divide(self.pool, total, threads, least)
+        self.code.divide_all(self.pool, total, threads, least)
 
     def take(self, slot: int) -> range:
         """The blocks that a thread takes, as the pool computes them."""
-        taken, unit = self._take(self.pool, slot), int(self.memory[15])
+        taken, unit = self.code.take_some(self.pool, slot), self.code.unit_of(self.pool)
         first, count = (taken >> 32) * unit, (taken & 0xFFFFFFFF) * unit
         return range(first, min(first + count, self.total))
 
@@ -64,8 +49,8 @@ class Shares:
 @pytest.mark.parametrize("total", [1, 2, 3, 7, 10, 64, 1000, 65537, (1 << 31) + 5, 1 << 40])
 @pytest.mark.parametrize("threads", [1, 2, 3, 16, 60])
 @pytest.mark.parametrize("least", [1, 5])
-def test_each_block_is_taken_once(total, threads, least):
-    shares, choose = Shares(), random.Random(total + threads)
+def test_each_block_is_taken_once(code, total, threads, least):
+    shares, choose = Shares(code), random.Random(total + threads)
     shares.divide(total, threads, least)
     found: list[range] = []
     while blocks := shares.take(choose.randrange(threads)):
@@ -76,16 +61,16 @@ def test_each_block_is_taken_once(total, threads, least):
     assert all(one.stop == other.start for one, other in itertools.pairwise(found))
 
 
-def test_threads_begin_where_they_began_before():
-    shares = Shares()
+def test_threads_begin_where_they_began_before(code):
+    shares = Shares(code)
     for _ in range(3):
         shares.divide(100, 4)
         begun = [shares.take(slot).start for slot in (3, 1, 0, 2)]
         assert begun == [75, 25, 0, 50]
 
 
-def test_a_thread_without_blocks_takes_from_the_back_of_others():
-    shares = Shares()
+def test_a_thread_without_blocks_takes_from_the_back_of_others(code):
+    shares = Shares(code)
     shares.divide(20, 2)
     mine = [shares.take(0) for _ in range(10)]
     assert [each.start for each in mine] == [*range(10)]
@@ -94,8 +79,8 @@ def test_a_thread_without_blocks_takes_from_the_back_of_others():
     assert [*shares.take(0)] == [13, 14]
 
 
-def test_threads_that_take_at_once_share_no_block():
-    shares, total = Shares(), 200_000
+def test_threads_that_take_at_once_share_no_block(code):
+    shares, total = Shares(code), 200_000
     shares.divide(total, 4)
     taken: list[list[range]] = [[] for _ in range(4)]
 
@@ -112,11 +97,6 @@ def test_threads_that_take_at_once_share_no_block():
     for blocks in (one for each in taken for one in each):
         counts[blocks.start : blocks.stop] += 1
     assert (counts == 1).all()
-
-
-@pytest.mark.parametrize("machine", ["x86_64", "aarch64", "another"])
-def test_the_text_of_the_pool_is_valid(machine):
-    llvm.parse_assembly(cpu_pool.text(machine, 0)).verify()
 
 
 @cuda.jit

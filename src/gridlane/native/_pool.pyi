@@ -1,0 +1,3 @@
+"""The pool of pool.h, compiled; absent where gridlane was installed without a C compiler."""
+
+def addresses() -> dict[str, int]: ...

@@ -1,0 +1,133 @@
+"""The pool's C as LLVM IR, for installs without its compiled module.
+
+A release has the text of each system beside the sources (``scripts/native_ir.py``). A checkout
+without one compiles it by the ``ziglang`` package, and keeps it there. The first line is the digest
+of the sources, so that a text of other sources is not used.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from gridlane.core.errors import CompileError
+from gridlane.core.extras import install
+from gridlane.core.processors import FAMILIES
+
+ROOM = Path(__file__).parent
+HEADER = ROOM / "pool.h"
+SOURCES = tuple(
+    ROOM / f"{name}.c"
+    for name in ("pool", "shares", "records", "leaving", "stop", "faults", "checks", "timeout")
+)
+"""The pool; module.c is Python's module of it."""
+
+SYMBOLS = tuple(f"gridlane_{name}" for name in ("bytes", "launch", "launch_all", "start", "stop"))
+TABLE = "gridlane_python"
+
+TARGETS: Mapping[tuple[str, str], str] = {
+    (family, system): f"{family.replace('-', '_')}-{name}"
+    for family in ("x86-64", "aarch64")
+    for system, name in (("linux", "linux-gnu"), ("darwin", "macos"))
+}
+"""The compiler's names of systems, by the processor family and ``sys.platform``."""
+
+_OPTIONS = (
+    "-std=gnu11",
+    "-O1",
+    "-g0",
+    "-fPIC",
+    "-fno-sanitize=undefined",
+    "-fno-stack-protector",
+    "-fno-unwind-tables",
+    "-fno-asynchronous-unwind-tables",
+)
+# The JIT's own target machine decides these.
+_OF_MACHINE = re.compile(r' "(?:target-cpu|target-features|tune-cpu)"="[^"]*"')
+_HEAD = re.compile(r"^(?:; ModuleID|source_filename|target triple|!).*\n", re.MULTILINE)
+_HIDDEN = re.compile(r"^(define|@\w+ =)((?: dso_local)?) hidden ", re.MULTILINE)
+_USED_METADATA = re.compile(r", !\w[\w.]* !\d+")
+
+
+def digest() -> str:
+    """The digest of the sources and of how they are compiled."""
+    parts = [each.read_bytes() for each in (HEADER, *SOURCES)]
+    return sha256(b"\0".join([*parts, repr(_OPTIONS).encode()])).hexdigest()
+
+
+def path_of(target: str) -> Path:
+    """Where a target's text is."""
+    return ROOM / f"pool-{target}.ll"
+
+
+def text() -> str:
+    """The LLVM IR for this system.
+
+    Raises:
+        CompileError: there is none, and nothing to make it with.
+    """
+    family = FAMILIES.get(platform.machine().lower(), platform.machine())
+    target = TARGETS.get((family, sys.platform))
+    if target is None:
+        raise CompileError(
+            f"the CPU device has no compiled module, and no LLVM IR for {family} on"
+            f" {sys.platform}: install a C compiler, then install gridlane again"
+        )
+    head = f"; {digest()}\n"
+    with suppress(OSError):
+        known = path_of(target).read_text()
+        if known.startswith(head):
+            return known
+    made = compiled(target)
+    with suppress(OSError):  # a folder of another user is left as it is
+        write(target, made)
+    return made
+
+
+def write(target: str, made: str) -> None:
+    """Write a target's text beside the sources; a reader finds the old one or the new one."""
+    path = path_of(target)
+    part = path.with_suffix(f".{os.getpid()}")
+    part.write_text(made)
+    part.replace(path)
+
+
+def compiled(target: str) -> str:
+    """The LLVM IR of a target.
+
+    Raises:
+        CompileError: the compiler's own messages, or that there is none.
+    """
+    if find_spec("ziglang") is None:
+        raise CompileError(
+            "the CPU device has no compiled module, and no LLVM IR of its sources: install a C"
+            f" compiler, then install gridlane again; or {install('cpp')}"
+        )
+    with TemporaryDirectory() as folder:
+        whole, made = Path(folder, "whole.c"), Path(folder, "whole.ll")
+        whole.write_text("".join(f'#include "{each.name}"\n' for each in SOURCES))
+        compiler = (sys.executable, "-m", "ziglang", "cc", "-target", target)
+        files = (f"-I{ROOM}", "-S", "-emit-llvm", str(whole), "-o", str(made))
+        done = subprocess.run(
+            [*compiler, *_OPTIONS, *files], capture_output=True, text=True, timeout=300
+        )
+        if done.returncode:
+            raise CompileError(f"the pool of the CPU device does not compile:\n{done.stderr}")
+        return f"; {digest()}\n{_plain(made.read_text())}"
+
+
+def _plain(made: str) -> str:
+    """LLVM IR whose functions the JIT finds, without what names the machine it was made for, and
+    without metadata."""
+    for pattern, to in ((_OF_MACHINE, ""), (_USED_METADATA, ""), (_HEAD, ""), (_HIDDEN, r"\1\2 ")):
+        made = pattern.sub(to, made)
+    return made

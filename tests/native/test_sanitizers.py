@@ -1,0 +1,37 @@
+"""The pool in C by many threads under ThreadSanitizer and AddressSanitizer."""
+
+import subprocess
+
+import pytest
+from tests.effort import NIGHTLY
+from tests.native.building import HERE, built
+
+from gridlane.native import text
+
+OPTIONS = {
+    "thread": ["-fsanitize=thread"],
+    "address": ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"],
+    "none": ["-O2"],
+}
+
+
+@pytest.fixture(scope="module", params=list(OPTIONS))
+def program(request, tmp_path_factory):
+    made = tmp_path_factory.mktemp("stress") / "stress"
+    return built(HERE / "stress.c", made, *OPTIONS[request.param], sources=text.SOURCES)
+
+
+@pytest.mark.parametrize("limit", [[], ["5000"]])
+def test_no_races_and_no_wrong_accesses(program, limit):
+    """Each block runs once; launches fail, stop and fork, or time out; nothing is reported."""
+    launches = "10000" if NIGHTLY else "300"
+    done = subprocess.run(
+        [str(program), "24", launches, "3", *limit],
+        capture_output=True,
+        text=True,
+        timeout=3000 if NIGHTLY else 300,
+        # After a longjmp, ThreadSanitizer takes the thread to be in the signal's handler still.
+        env={"TSAN_OPTIONS": "report_signal_unsafe=0"},
+    )
+    assert (done.returncode, done.stdout) == (0, "launched\n"), done.stderr
+    assert "WARNING" not in done.stderr, done.stderr

@@ -1,0 +1,75 @@
+"""The pool as LLVM IR: made for each system, used where there is no compiled module."""
+
+import subprocess
+import sys
+from importlib.util import find_spec
+
+import llvmlite.binding as llvm
+import pytest
+
+from gridlane.core.errors import CompileError
+from gridlane.native import text
+
+needs_compiler = pytest.mark.skipif(find_spec("ziglang") is None, reason="needs ziglang")
+
+PROGRAM = """
+import sys
+sys.modules["gridlane.native._pool"] = None  # as if it were not installed
+import numpy as np
+import gridlane
+from gridlane import cuda
+from gridlane.runtime.drivers import cpu_native
+
+@cuda.jit
+def count(x):
+    for _ in range(300):
+        x[cuda.blockIdx.x, cuda.threadIdx.x] += 1
+
+with gridlane.device("cpu"):
+    for blocks in (1, 2, 5000):
+        x = np.zeros((blocks, 64), np.int64)
+        count[blocks, 64](x)
+        assert (x == 300).all()
+assert isinstance(cpu_native.pool().code, cpu_native.Linked)
+"""
+
+
+@needs_compiler
+@pytest.mark.parametrize("target", text.TARGETS.values())
+def test_each_target_has_a_valid_text(target):
+    llvm.initialize_all_targets()
+    module = llvm.parse_assembly(text.compiled(target))
+    module.verify()
+    defined = {each.name for each in module.functions if not each.is_declaration}
+    variables = {each.name for each in module.global_variables}
+    assert defined >= {*text.SYMBOLS} and text.TABLE in variables
+
+
+@needs_compiler
+def test_the_text_launches():
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@needs_compiler
+def test_a_text_of_other_sources_is_made_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(text, "path_of", lambda target: tmp_path / f"{target}.ll")
+    made = text.text()
+    (file,) = tmp_path.iterdir()
+    file.write_text("; another digest\nnothing")
+    assert text.text() == made == file.read_text()
+    file.write_text(made + "; kept\n")
+    assert text.text() == made + "; kept\n"
+
+
+def test_without_compiler_and_text_the_error_tells_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setattr(text, "path_of", lambda target: tmp_path / f"{target}.ll")
+    monkeypatch.setattr(text, "find_spec", lambda name: None)
+    with pytest.raises(CompileError, match=r"install a C compiler.*gridlane\[cpp\]"):
+        text.text()
+
+
+def test_another_system_is_refused(monkeypatch):
+    monkeypatch.setattr(text.platform, "machine", lambda: "riscv64")
+    with pytest.raises(CompileError, match="no LLVM IR for riscv64"):
+        text.text()
