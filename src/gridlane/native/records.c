@@ -105,7 +105,9 @@ __attribute__((noinline)) void gl_run_blocks(const struct gl_run *what, void *ar
 {
     struct gl_record *const record = what->record;
     struct gl_context *const outer = record->context; /* its kernel called Python */
-    struct gl_frame frame = { .context = what->context, .plan = what->plan };
+    struct gl_frame frame; /* set field by field: an initializer would clear 200 bytes of "back" */
+    frame.context = what->context;
+    frame.plan = what->plan;
 #if defined(__x86_64__)
     const unsigned mode = _mm_getcsr(); /* a kernel may change it, and longjmp leaves it */
 #endif
