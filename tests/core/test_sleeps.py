@@ -17,6 +17,7 @@ ALLOWED = {
     "codegen/test_cpu_flushing.py": (1, "a kernel that a signal interrupts, at any place"),
     "cli/test_run.py": (1, "a program that a signal interrupts"),
     "actors/engine/stress.c": (2, "random interleavings, for a span"),
+    "native/stress.c": (2, "polls; random interleavings, for a span"),
     "abi/test_hot.py": (4, "a stream's work is held while the program waits for it"),
     "abi/programs/cancels.c": (1, "threads are cancelled wherever they are"),
     "abi/programs/signals_at_once.c": (1, "while Python begins, which cannot be observed"),
