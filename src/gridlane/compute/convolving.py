@@ -95,9 +95,8 @@ class Convolution:
         if self.target is not None:
             out = turned(given[self.target], self.axes)
         x, w = self._arrays(given)
-        stride, padding, dilation = (
-            tuple([getattr(each, word) for each in self.places]) for word in _WORDS
-        )
+        steps = [(each.stride, each.padding, each.dilation) for each in self.places]
+        stride, padding, dilation = zip(*steps, strict=True)
         convolution(
             x, w, None, out, stride=stride, padding=padding, dilation=dilation,
             out_dtype=str(out.dtype).removeprefix("torch."), precision=self.precision,

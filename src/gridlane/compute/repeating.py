@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Hashable
+from collections.abc import Callable, Container, Hashable
 from typing import Any
 
 from gridlane.algorithms.face.recipes import OtherError, Recipe
@@ -79,6 +79,18 @@ class Repeated:
         except OtherError:
             self._recipes[key] = None
         return True
+
+    def again(self, call: Call) -> Callable[[tuple[Any, ...]], None] | None:
+        """What computes for the arrays of a call that ran, whose places are not looked up again;
+        None where another thread dropped it."""
+        library, names = self._libraries.get(call[0]), self._names
+        if library is None:
+            return None
+
+        def run(args: tuple[Any, ...]) -> None:
+            library.run(dict(zip(names, args, strict=True)), None)
+
+        return run
 
     def is_of_algorithms(self, call: Call) -> bool:
         """Whether what computed for such arguments is of ``gridlane.algorithms``."""

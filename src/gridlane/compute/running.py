@@ -426,7 +426,9 @@ class Compute:
             with in_order(args, is_of_algorithms):
                 is_done = self._repeated.run(like, args)
             if is_done and key is not None and not is_of_algorithms:
-                self._known.keep_call(key, LibraryCall(partial(self._run, plain=False)))
+                again = self._repeated.again(like)
+                if again is not None:
+                    self._known.keep_call(key, LibraryCall(again))
             if is_done:
                 return
         extents = self._values(args)
