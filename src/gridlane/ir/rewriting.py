@@ -1,13 +1,16 @@
-"""Helpers that passes share: count uses, replace values, erase dead ops, label scopes."""
+"""Helpers that passes share: rewrite op by op, count uses, replace values, erase dead ops, label
+scopes."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
+from gridlane.ir.builder import Builder
 from gridlane.ir.op import Op
 from gridlane.ir.ops.control import Leave, ScopeOp
 from gridlane.ir.ops.memory import Load, ReadVar
-from gridlane.ir.values import Function, Region, Value
+from gridlane.ir.values import Function, Module, Region, Value
 
 
 def uses(region: Region) -> Counter[Value]:
@@ -59,6 +62,38 @@ def erase(region: Region, dead: set[Op]) -> None:
         inner.ops = [op for op in inner.ops if op not in dead]
         for op in inner.ops:
             waiting += op.regions()
+
+
+class Rewriter:
+    """Rewrites a function op by op, in order; a pass says in ``replaced`` by what."""
+
+    def __init__(self, module: Module, function: Function) -> None:
+        self.module, self.function = module, function
+        self.builder = Builder(module, function)
+        self.values: dict[Value, Value] = {}
+
+    def region(self, region: Region) -> None:
+        """Rewrite the ops of a region, and the operands that are results of replaced ops."""
+        ops, region.ops = region.ops, []
+        with self.builder.inside(region):
+            for op in ops:
+                op.replace_operands(self.now)
+                for inner in op.regions():
+                    self.region(inner)
+                self.builder.loc = op.loc
+                results = self.replaced(op)
+                if results is None:
+                    region.ops.append(op)
+                else:
+                    self.values.update(zip(op.results, results, strict=True))
+
+    def replaced(self, op: Op) -> Iterable[Value] | None:
+        """Emit what replaces an op, and return the results in place of its own; None keeps it."""
+        raise NotImplementedError
+
+    def now(self, value: Value) -> Value:
+        """The replacement of a value."""
+        return self.values.get(value, value)
 
 
 class Labels:

@@ -5,11 +5,11 @@ A long expansion is a library function, written once per module and called.
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 
-from gridlane.ir.builder import Builder
 from gridlane.ir.op import REGISTRY, Op, clone_op
 from gridlane.ir.ops import control, mbarriers, warpgroups
+from gridlane.ir.rewriting import Rewriter
 from gridlane.ir.values import Function, Module, Param, Region, Value
 from gridlane.passes.legalise.library import LEAST_OPS, library_function
 
@@ -67,49 +67,34 @@ def expand_ops(module: Module, emitted: Set[type[Op]], calls: bool = True) -> No
             _Expansion(module, function, emitted, calls).region(function.body)
 
 
-class _Expansion:
-    """Rewrites one function."""
-
+class _Expansion(Rewriter):
     def __init__(
         self, module: Module, function: Function, emitted: Set[type[Op]], calls: bool = True
     ) -> None:
-        self.builder = Builder(module, function)
+        super().__init__(module, function)
         self.emitted, self.calls = emitted, calls
-        self.values: dict[Value, Value] = {}
 
-    def region(self, region: Region) -> None:
-        """Rewrite the ops of a region, and the operands that are results of expanded ops."""
-        ops, region.ops = region.ops, []
-        for op in ops:
-            op.replace_operands(self.now)
-            for inner in op.regions():
-                self.region(inner)
-            if op.expands and type(op) not in self.emitted:
-                region.ops += self.expanded(op)
-            else:
-                region.ops.append(op)
-
-    def expanded(self, op: Op) -> list[Op]:
-        """The ops that replace one op. An expansion may use ops that are expanded themselves."""
-        self.builder.loc = op.loc
+    def replaced(self, op: Op) -> Sequence[Value] | None:
+        """An expansion may use ops that are expanded themselves."""
+        if not op.expands or type(op) in self.emitted:
+            return None
         with self.builder.inside(Region()) as region:
-            replacements = op.expand(self.builder)
+            results = op.expand(self.builder)
         self.region(region)
         if self.calls and sum(1 for _ in region.walk()) >= LEAST_OPS:
-            return [self.called(op)]
-        for old, new in zip(op.results, replacements, strict=True):
-            self.values[old] = self.now(new)
-        return region.ops
+            call = self.called(op)
+            self.builder.region.ops.append(call)
+            return call.results
+        self.builder.region.ops += region.ops
+        return [self.now(value) for value in results]
 
     def called(self, op: Op) -> control.Call:
         """A call of the library function that holds the op's expansion."""
         facts = [str(getattr(op, name)) for name in op.PLAIN_FIELDS]
         types = [str(value.type) for value in op.operands()]
         name = ".".join(["gridlane", op.name, *facts, *types])
-        function = library_function(self.builder.module, name, lambda: self.written(op, name))
-        call = control.Call(name, tuple(op.operands()), function.results, loc=op.loc)
-        self.values.update(zip(op.results, call.results, strict=True))
-        return call
+        function = library_function(self.module, name, lambda: self.written(op, name))
+        return control.Call(name, tuple(op.operands()), function.results, loc=op.loc)
 
     def written(self, op: Op, name: str) -> Function:
         """Write the library function; its operands are unknown, so it serves every such op."""
@@ -118,12 +103,8 @@ class _Expansion:
         general = clone_op(op, {}, {})
         values = iter([param.value for param in params])  # one value may be several operands
         general.replace_operands(lambda _: next(values))
-        inner = _Expansion(self.builder.module, function, self.emitted)
+        inner = _Expansion(self.module, function, self.emitted)
         with inner.builder.inside(function.body):
             inner.builder.return_(general.expand(inner.builder))
         inner.region(function.body)
         return function
-
-    def now(self, value: Value) -> Value:
-        """The replacement of a value."""
-        return self.values.get(value, value)

@@ -9,8 +9,8 @@ from gridlane.ir.builder import Builder, constant
 from gridlane.ir.op import FastMath, Op, clone_op
 from gridlane.ir.ops import arith, floating, math
 from gridlane.ir.ops.floating import flushes
-from gridlane.ir.rewriting import replace_values
-from gridlane.ir.values import Function, Module, Region, Value
+from gridlane.ir.rewriting import Rewriter
+from gridlane.ir.values import Function, Module, Value
 
 SCALE = 2.0**24
 _LEAST = 2.0**-126 * SCALE
@@ -33,7 +33,7 @@ def expand_flushing(module: Module, native: frozenset[type[Op]] = frozenset()) -
     """Expand the ops that flush subnormal f32, but for those ``native`` to the target."""
     for function in module.functions.values():
         if any(flushes(op) and type(op) not in native for op in function.body.walk()):
-            _Expansion(module, function, native).run()
+            _Expansion(module, function, native).region(function.body)
 
 
 def tiny_flushed(b: Builder, value: Value, scaled: Value) -> Value:
@@ -77,37 +77,25 @@ _SCALED: dict[type[Op], Callable[..., Value]] = {
 """The result times 2^24. Tiny sums are exact, and functions approximate."""
 
 
-class _Expansion:
-    """Rewrites one function."""
-
+class _Expansion(Rewriter):
     def __init__(self, module: Module, function: Function, native: frozenset[type[Op]]) -> None:
-        self.function, self.native = function, native
-        self.builder = Builder(module, function)
+        super().__init__(module, function)
+        self.native = native
         self.normal: set[Value] = set()
-        self.new: dict[Value, Value] = {}
 
-    def run(self) -> None:
-        self.region(self.function.body)
-        replace_values(self.function.body, self.new)
+    def replaced(self, op: Op) -> tuple[Value] | None:
+        if not flushes(op):
+            if isinstance(op, floating.Flush):
+                self.normal.update(op.results)
+            return None
+        if type(op) in self.native:
+            self.normal.update(op.results)
+            return None
+        return (self.expanded(op),)
 
-    def region(self, region: Region) -> None:
-        """Rewrite the ops of a region."""
-        ops, region.ops = region.ops, []
-        with self.builder.inside(region):
-            for op in ops:
-                for inner in op.regions():
-                    self.region(inner)
-                if flushes(op) and type(op) not in self.native:
-                    self.expanded(op)
-                else:
-                    region.ops.append(op)
-                    if isinstance(op, floating.Flush) or flushes(op):
-                        self.normal.update(op.results)
-
-    def expanded(self, op: Op) -> None:
+    def expanded(self, op: Op) -> Value:
         """Append the ops that replace one op."""
         b = self.builder
-        b.loc = op.loc
         given = {value: self.flushed(value) for value in op.operands()}
         copy = clone_op(op, dict(given), {})
         copy.fast &= ~FastMath.FTZ  # type: ignore[attr-defined]  # of a flushing op
@@ -119,11 +107,10 @@ class _Expansion:
             operands = (given[value] for value in op.operands())
             result = tiny_flushed(b, copy.results[0], scaled(b, op, *operands))
         self.normal.add(result)
-        self.new[op.results[0]] = result
+        return result
 
     def flushed(self, value: Value) -> Value:
         """An operand, flushed unless it is known to be normal."""
-        value = self.new.get(value, value)
         if value in self.normal or is_normal_constant(value):
             return value
         result = self.builder.value(floating.Flush(value))

@@ -9,14 +9,15 @@ it is. The pass runs last: those before it know the ops as the IR defines them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 from gridlane.core.dtypes import DType
 from gridlane.ir.builder import Builder, constant
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith
-from gridlane.ir.values import Function, Module, Region, Value
+from gridlane.ir.rewriting import Rewriter
+from gridlane.ir.values import Function, Module, Value
 
 Rule: TypeAlias = Callable[[Builder, Any], Value | None]
 """Emits the ops that replace one op, and returns its result; None where the op stays."""
@@ -192,25 +193,12 @@ def guard_operands(module: Module, rules: Mapping[type[Op], Rule]) -> None:
             _Guards(module, function, rules).region(function.body)
 
 
-class _Guards:
-    """Rewrites one function."""
-
+class _Guards(Rewriter):
     def __init__(self, module: Module, function: Function, rules: Mapping[type[Op], Rule]) -> None:
-        self.builder, self.rules = Builder(module, function), rules
-        self.values: dict[Value, Value] = {}
+        super().__init__(module, function)
+        self.rules = rules
 
-    def region(self, region: Region) -> None:
-        """Rewrite the ops of a region, and the operands that are results of replaced ops."""
-        ops, region.ops = region.ops, []
-        for op in ops:
-            op.replace_operands(lambda value: self.values.get(value, value))
-            for inner in op.regions():
-                self.region(inner)
-            rule = self.rules.get(type(op))
-            self.builder.loc = op.loc
-            with self.builder.inside(region):
-                result = rule(self.builder, op) if rule is not None else None
-            if result is None:
-                region.ops.append(op)
-            else:
-                self.values[op.results[0]] = result
+    def replaced(self, op: Op) -> Iterable[Value] | None:
+        rule = self.rules.get(type(op))
+        result = rule(self.builder, op) if rule is not None else None
+        return None if result is None else (result,)

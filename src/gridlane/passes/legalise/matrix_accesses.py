@@ -7,27 +7,31 @@ from collections.abc import Sequence
 
 from gridlane.core.dtypes import DType, f16, i32, u8, u16, u32
 from gridlane.ir.builder import Builder
+from gridlane.ir.op import Op
 from gridlane.ir.ops import arith
 from gridlane.ir.ops.grid import LaneId
 from gridlane.ir.ops.memory import space_of
 from gridlane.ir.ops.mma_memory import MmaLoad, MmaStore, Place, lines, register_type, steps
+from gridlane.ir.rewriting import Rewriter
 from gridlane.ir.types import Role, Space
-from gridlane.ir.values import Function, Module, Region, Value
+from gridlane.ir.values import Function, Module, Value
 
 
 def matrices_by_elements(module: Module) -> None:
     """Lower the loads and stores of registers of ``mma`` to those of each element."""
-    for function in module.functions.values():
-        if any(isinstance(op, MmaLoad | MmaStore) for op in function.body.walk()):
-            _Lowering(module, function, False).region(function.body)
+    _lower(module, by_lines=False)
 
 
 def others_by_elements(module: Module) -> None:
     """Lower loads and stores of registers of ``mma`` but loads of whole lines, which ``ldmatrix``
     does."""
+    _lower(module, by_lines=True)
+
+
+def _lower(module: Module, by_lines: bool) -> None:
     for function in module.functions.values():
         if any(isinstance(op, MmaLoad | MmaStore) for op in function.body.walk()):
-            _Lowering(module, function, True).region(function.body)
+            _Lowering(module, function, by_lines).region(function.body)
 
 
 def is_by_lines(op: MmaLoad) -> bool:
@@ -38,30 +42,18 @@ def is_by_lines(op: MmaLoad) -> bool:
     return size == 2 or (size < 8 and op.by_columns == (op.matrix.role is Role.B))
 
 
-class _Lowering:
-    """Rewrites one function."""
-
+class _Lowering(Rewriter):
     def __init__(self, module: Module, function: Function, by_lines: bool) -> None:
-        self.builder, self.by_lines = Builder(module, function), by_lines
-        self.values: dict[Value, Value] = {}
+        super().__init__(module, function)
+        self.by_lines = by_lines
 
-    def region(self, region: Region) -> None:
-        """Replace the accesses of a region, and the operands that are their results."""
-        ops, region.ops = region.ops, []
-        for op in ops:
-            op.replace_operands(lambda value: self.values.get(value, value))
-            for inner in op.regions():
-                self.region(inner)
-            kept = self.by_lines and isinstance(op, MmaLoad) and is_by_lines(op)
-            if kept or not isinstance(op, MmaLoad | MmaStore):
-                region.ops.append(op)
-                continue
-            self.builder.loc = op.loc
-            with self.builder.inside(region):
-                if isinstance(op, MmaStore):
-                    _store(self.builder, op)
-                else:
-                    self.values.update(zip(op.results, _loaded(self.builder, op), strict=True))
+    def replaced(self, op: Op) -> Sequence[Value] | None:
+        if isinstance(op, MmaStore):
+            _store(self.builder, op)
+            return ()
+        if not isinstance(op, MmaLoad) or (self.by_lines and is_by_lines(op)):
+            return None
+        return _loaded(self.builder, op)
 
 
 def _loaded(b: Builder, op: MmaLoad) -> list[Value]:

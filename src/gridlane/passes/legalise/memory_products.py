@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from gridlane.core.dtypes import DType, f32, f64, i32
 from gridlane.ir.builder import Builder
-from gridlane.ir.op import FastMath
+from gridlane.ir.op import FastMath, Op
 from gridlane.ir.ops import arith
 from gridlane.ir.ops.grid import LaneId
 from gridlane.ir.ops.memory import element_of
 from gridlane.ir.ops.memory_products import WarpProduct
-from gridlane.ir.values import Module, Region, Value
+from gridlane.ir.rewriting import Rewriter
+from gridlane.ir.values import Module, Value
 
 _WARP = 32
 
@@ -19,20 +20,15 @@ def memory_products(module: Module) -> None:
     """Lower the ``warp_product`` of all functions."""
     for function in module.functions.values():
         if any(isinstance(op, WarpProduct) for op in function.body.walk()):
-            _region(Builder(module, function), function.body)
+            _Lowering(module, function).region(function.body)
 
 
-def _region(b: Builder, region: Region) -> None:
-    ops, region.ops = region.ops, []
-    for op in ops:
-        for inner in op.regions():
-            _region(b, inner)
+class _Lowering(Rewriter):
+    def replaced(self, op: Op) -> tuple[()] | None:
         if not isinstance(op, WarpProduct):
-            region.ops.append(op)
-            continue
-        b.loc = op.loc
-        with b.inside(region):
-            _product(b, op)
+            return None
+        _product(self.builder, op)
+        return ()
 
 
 def _product(b: Builder, op: WarpProduct) -> None:

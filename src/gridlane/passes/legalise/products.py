@@ -17,7 +17,8 @@ from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, grid, warp
 from gridlane.ir.ops.integer import AddSat
 from gridlane.ir.ops.products import Factor, Mma
-from gridlane.ir.values import Function, Module, Param, Region, Value, Var
+from gridlane.ir.rewriting import Rewriter
+from gridlane.ir.values import Function, Module, Param, Value, Var
 from gridlane.passes.legalise.library import library_function
 
 _LANES = 4
@@ -35,27 +36,13 @@ def products_by_shuffles(module: Module, fp64: str = "") -> None:
             _Lowering(module, function, fp64).region(function.body)
 
 
-class _Lowering:
-    """Rewrites one function."""
-
+class _Lowering(Rewriter):
     def __init__(self, module: Module, function: Function, fp64: str) -> None:
-        self.builder = Builder(module, function)
+        super().__init__(module, function)
         self.fp64 = fp64
-        self.values: dict[Value, Value] = {}
 
-    def region(self, region: Region) -> None:
-        """Replace the products of a region, and the operands that are their results."""
-        ops, region.ops = region.ops, []
-        for op in ops:
-            op.replace_operands(lambda value: self.values.get(value, value))
-            for inner in op.regions():
-                self.region(inner)
-            if not isinstance(op, Mma):
-                region.ops.append(op)
-                continue
-            self.builder.loc = op.loc
-            with self.builder.inside(region):
-                self.values.update(zip(op.results, self.product(op), strict=True))
+    def replaced(self, op: Op) -> Sequence[Value] | None:
+        return self.product(op) if isinstance(op, Mma) else None
 
     def product(self, op: Mma) -> Sequence[Value]:
         """The registers of the sums."""

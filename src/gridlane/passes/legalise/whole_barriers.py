@@ -10,12 +10,12 @@ devices whose warps take turns.
 from __future__ import annotations
 
 from gridlane.core.dtypes import b1, i32, u32
-from gridlane.ir.builder import Builder, constant
+from gridlane.ir.builder import constant
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, control
 from gridlane.ir.ops.grid import BarrierArrive, BarrierPart, BarrierReduce, Reduction
-from gridlane.ir.rewriting import replace_values
-from gridlane.ir.values import ErrorSite, Function, Module, Region, Value
+from gridlane.ir.rewriting import Rewriter
+from gridlane.ir.values import ErrorSite, Module, Value
 from gridlane.passes.legalise.warps_by_blocks import barriers_by_blocks
 
 NUMBERS = 16
@@ -30,7 +30,7 @@ def whole_barriers(module: Module) -> None:
     if any(isinstance(op, BarrierArrive) for op in ops):
         return
     for function in module.functions.values():
-        _Lowering(module, function).run()
+        _Lowering(module, function).region(function.body)
 
 
 def whole_barriers_together(module: Module) -> None:
@@ -47,30 +47,9 @@ def _ops(module: Module) -> list[Op]:
     return [op for function in module.functions.values() for op in function.body.walk()]
 
 
-class _Lowering:
-    def __init__(self, module: Module, function: Function) -> None:
-        self.module, self.function = module, function
-        self.builder = Builder(module, function)
-        self.values: dict[Value, Value] = {}
-
-    def run(self) -> None:
-        """Rewrite the function."""
-        self._region(self.function.body)
-        if self.values:
-            replace_values(self.function.body, self.values)
-
-    def _region(self, region: Region) -> None:
-        ops, region.ops = region.ops, []
-        for op in ops:
-            for inner in op.regions():
-                self._region(inner)
-            if not isinstance(op, BarrierPart):
-                region.ops.append(op)
-                continue
-            self.builder.loc = op.loc
-            with self.builder.inside(Region()) as rewritten:
-                self.values[op.results[0]] = self._part(op)
-            region.ops += rewritten.ops
+class _Lowering(Rewriter):
+    def replaced(self, op: Op) -> tuple[Value] | None:
+        return (self._part(op),) if isinstance(op, BarrierPart) else None
 
     def _part(self, op: BarrierPart) -> Value:
         """The reduction of the threads that reach a barrier."""

@@ -14,11 +14,11 @@ from collections.abc import Sequence
 
 from gridlane.analysis.warp_scheduling import is_clustered
 from gridlane.core.dtypes import i32, u32
-from gridlane.ir.builder import Builder, constant
+from gridlane.ir.builder import constant
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, atomic, control, grid, memory, warp
 from gridlane.ir.ops.grid import BarrierArrive, BarrierPart, BarrierReduce, Reduction
-from gridlane.ir.rewriting import replace_values
+from gridlane.ir.rewriting import Rewriter
 from gridlane.ir.types import Space, pointer
 from gridlane.ir.values import ErrorSite, Function, Global, Module, Region, Value
 from gridlane.passes.structure.inline import inline_calls
@@ -76,22 +76,19 @@ def _meet_apart(parts: Sequence[BarrierPart]) -> bool:
     )
 
 
-class _Lowering:
+class _Lowering(Rewriter):
     def __init__(self, module: Module, kernel: Function) -> None:
-        self.module, self.kernel = module, kernel
-        self.builder = Builder(module, kernel)
-        self.values: dict[Value, Value] = {}
+        super().__init__(module, kernel)
         ends = [op for op in kernel.body.walk() if isinstance(op, control.Return | control.Exit)]
         self.ends_early = any(op is not kernel.body.ops[-1] for op in ends)
 
     def run(self) -> None:
         """Rewrite the kernel."""
-        self._region(self.kernel.body)
-        if self.values:
-            replace_values(self.kernel.body, self.values)
+        body = self.function.body
+        self.region(body)
         with self.builder.inside(Region()) as start:
             self._begin()
-        self.kernel.body.ops[:0] = start.ops
+        body.ops[:0] = start.ops
 
     def _begin(self) -> None:
         """The first thread clears the words, and all wait for it."""
@@ -101,23 +98,13 @@ class _Lowering:
                 b.store(self._word(place), b.const(0, u32))
         b.emit(grid.Barrier())
 
-    def _region(self, region: Region) -> None:
-        ops, region.ops = region.ops, []
-        for op in ops:
-            for inner in op.regions():
-                self._region(inner)
-            if not isinstance(op, _LOWERED):
-                region.ops.append(op)
-                continue
-            self.builder.loc = op.loc
-            with self.builder.inside(Region()) as rewritten:
-                if isinstance(op, BarrierReduce):
-                    self.values[op.results[0]] = self._reduced(op)
-                elif isinstance(op, BarrierPart):
-                    self.values[op.results[0]] = self._wait(op)
-                else:
-                    self._arrive(op)
-            region.ops += rewritten.ops
+    def replaced(self, op: Op) -> Sequence[Value] | None:
+        if isinstance(op, BarrierArrive):
+            self._arrive(op)
+            return ()
+        if isinstance(op, BarrierReduce):
+            return (self._reduced(op),)
+        return (self._wait(op),) if isinstance(op, BarrierPart) else None
 
     # --- words
 

@@ -17,7 +17,8 @@ from gridlane.core.dtypes import DType, f32, f64
 from gridlane.ir.builder import Builder
 from gridlane.ir.expressions import FORMATS, NARROW, Expression, Writer
 from gridlane.ir.op import FastMath, Op
-from gridlane.ir.values import Function, Module, Param, Region, Value
+from gridlane.ir.rewriting import Rewriter
+from gridlane.ir.values import Function, Module, Param, Value
 from gridlane.passes.legalise.library import library_function
 from gridlane.passes.legalise.math.functions import (
     BY_FMA,
@@ -38,31 +39,18 @@ def legalize_math(module: Module, keep: Keep) -> None:
         _Replacement(module, function, keep).region(function.body)
 
 
-class _Replacement:
-    """Rewrites one function."""
-
+class _Replacement(Rewriter):
     def __init__(self, module: Module, function: Function, keep: Keep) -> None:
-        self.module = module
+        super().__init__(module, function)
         self.keep = keep
-        self.builder = Builder(module, function)
-        self.values: dict[Value, Value] = {}
 
-    def region(self, region: Region) -> None:
-        """Rewrite the ops of a region, and the uses of their results."""
-        ops, region.ops = region.ops, []
-        for op in ops:
-            op.replace_operands(lambda value: self.values.get(value, value))
-            for inner in op.regions():
-                self.region(inner)
-            if not self.lacks(op):
-                region.ops.append(op)
-                continue
-            self.builder.loc = op.loc
-            with self.builder.inside(region):
-                replacements = self.computed(op)
-            for old, new in zip(op.results, replacements, strict=True):
-                new.name = new.name or old.name
-                self.values[old] = new
+    def replaced(self, op: Op) -> tuple[Value, ...] | None:
+        if not self.lacks(op):
+            return None
+        replacements = self.computed(op)
+        for old, new in zip(op.results, replacements, strict=True):
+            new.name = new.name or old.name
+        return replacements
 
     def lacks(self, op: Op) -> bool:
         """Whether the target lacks an op."""
