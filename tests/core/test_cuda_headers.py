@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from gridlane.core.cuda_table import enums, functions
+from gridlane.core.cuda_table.forwards import forwards
 from gridlane.core.cuda_table.headers import NAMES, headers
+from gridlane.frontends.cuda_cpp.clang import INCLUDE
 
 PROGRAM = """
 import sys
@@ -49,13 +51,27 @@ def test_types_of_the_driver_are_not_in_those_of_the_runtime():
 def test_files_are_kept_in_the_cache_and_written_again_when_one_is_missing(tmp_path):
     cache = tmp_path / "cache"
     made = folder_of(cache, tmp_path)
-    assert made.parent == cache and {each.name for each in made.iterdir()} == {*NAMES}
-    before = {each: each.stat().st_ino for each in made.iterdir()}
+    texts = headers() | forwards()
+    files = {made / name for name in texts}
+    assert made.parent == cache and {each for each in made.rglob("*") if each.is_file()} == files
+    before = {each: each.stat().st_ino for each in files}
     assert folder_of(cache, tmp_path) == made
-    assert {each: each.stat().st_ino for each in made.iterdir()} == before
-    (made / "cuda.h").unlink()
-    assert folder_of(cache, tmp_path) == made
-    assert (made / "cuda.h").read_text() == headers()["cuda.h"]
+    assert {each: each.stat().st_ino for each in files} == before
+    for name in ("cuda.h", "cub/block/block_scan.cuh"):
+        (made / name).unlink()
+        assert folder_of(cache, tmp_path) == made
+        assert (made / name).read_text() == texts[name]
+
+
+def test_headers_that_forward_include_what_they_name():
+    texts = forwards()
+    assert texts["thrust/sort.h"] == '#pragma once\n#include "thrust/gridlane_algorithms.h"\n'
+    assert texts["cub/warp/warp_scan.cuh"] == '#pragma once\n#include "cub/warp_scan.cuh"\n'
+    array = '#pragma once\n#include <array>\n#include "gridlane/cuda_std.h"\n'
+    assert texts["cuda/std/array"] == array
+    for text in texts.values():
+        names = [line.split('"')[1] for line in text.splitlines() if '"' in line]
+        assert all((INCLUDE / name).is_file() for name in names)
 
 
 def test_without_a_cache_a_process_has_its_own_and_removes_it(tmp_path):

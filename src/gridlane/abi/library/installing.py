@@ -13,6 +13,7 @@ from gridlane.abi.library.archive import ARCHIVE, build_archive
 from gridlane.abi.library.build import LIBRARIES, build_all, digest
 from gridlane.abi.library.search import cached
 from gridlane.core.cuda_table import headers
+from gridlane.core.cuda_table.forwards import forwards
 from gridlane.core.errors import GridlaneError
 from gridlane.frontends.cuda_cpp.clang import INCLUDE
 
@@ -144,7 +145,8 @@ def _digest() -> str:
     hash_state = hashlib.sha256(digest().encode())
     for each in archive.sources():
         hash_state.update(each)
-    shared = (INCLUDE / name for name in (*_SHARED, *_PARTS))
+    forwarding = forwards()
+    shared = (INCLUDE / name for name in (*_SHARED, *_PARTS) if name not in forwarding)
     for path in (*sorted(_HEADERS.rglob("*.h")), *shared):
         hash_state.update(path.read_bytes())
     hash_state.update(headers.key().encode())
@@ -179,8 +181,10 @@ def _write(prefix: Path) -> list[Path]:
     }
     for each in sorted(path for path in _HEADERS.rglob("*.h")):
         contents[include / each.relative_to(_HEADERS)] = each.read_text()
+    forwarding = forwards()
     for name in _SHARED:
-        contents[include / HOST / name] = (INCLUDE / name).read_text()
+        text = forwarding.get(name) or (INCLUDE / name).read_text()
+        contents[include / HOST / name] = text
     for name in _PARTS:
         contents[include / name] = (INCLUDE / name).read_text()
     for name in _SAME:

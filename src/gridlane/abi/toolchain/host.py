@@ -9,7 +9,7 @@ from gridlane.abi.library.installing import HOST
 from gridlane.abi.toolchain.device import SDK, Unit
 from gridlane.abi.toolchain.hosts import Host
 from gridlane.abi.toolchain.options import Command
-from gridlane.frontends.cuda_cpp.clang import INCLUDE, textures
+from gridlane.frontends.cuda_cpp.clang import own_folders, searched, textures
 from gridlane.frontends.cuda_cpp.compiled import CppSource
 from gridlane.frontends.cuda_cpp.options import for_clang
 from gridlane.frontends.cuda_cpp.overlay import overlay
@@ -98,7 +98,7 @@ def _headers(source: CppSource, host: Host, room: Path) -> list[str]:
     """The options for the headers of a source, in the order of the search."""
     beside = Path(source.name).parent
     translated = overlay(source.code, beside, for_clang(source.options).folders, room)
-    return ["-iquote", str(beside), *translated, "-isystem", str(INCLUDE), *host.clang.host]
+    return ["-iquote", str(beside), *translated, *searched(own_folders()), *host.clang.host]
 
 
 def plain(path: Path, language: str, command: Command, host: Host, include: Path) -> list[str]:

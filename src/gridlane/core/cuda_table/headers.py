@@ -7,7 +7,7 @@ and overloads, are files beside it in ``frontends/cuda_cpp/include/gridlane``.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -52,7 +52,7 @@ _HANDLES = {
 """Constants that are pointers."""
 
 
-def headers() -> Mapping[str, str]:
+def headers() -> dict[str, str]:
     """All generated headers by their names. The functions are those of CUDA 13, with which C++ has
     CUDA 12's forms as well."""
     texts = (

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from gridlane.core.config import cache_folder
+from gridlane.core.cuda_table.forwards import forwards
 from gridlane.core.cuda_table.headers import NAMES, headers, key
 from gridlane.core.private_files import Folder
 
@@ -28,12 +29,21 @@ def folder() -> Path:
     return _filled(_own(os.getpid()))
 
 
+_MET: set[Path] = set()
+"""The folders that this process has found to have all headers, those that forward as well."""
+
+
 def _filled(path: Path) -> Path:
     """A folder with the headers that only its owner can write to."""
-    with Folder(path, make=True) as room:
-        if not all((path / name).is_file() for name in NAMES):
-            for name, text in headers().items():
-                room.write(name, text.encode())
+    with Folder(path, make=True):
+        names = NAMES if path in _MET else (*forwards(), *NAMES)
+        is_whole = all((path / name).is_file() for name in names)
+    if not is_whole:
+        for name, text in (forwards() | headers()).items():
+            file = path / name
+            with Folder(file.parent, make=True) as room:
+                room.write(file.name, text.encode())
+    _MET.add(path)
     return path
 
 

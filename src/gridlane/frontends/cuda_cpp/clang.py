@@ -158,7 +158,7 @@ class Clang:
             status, messages = compile_behind(
                 (*self.words, *_ALWAYS, f"--cuda-gpu-arch=sm_{given.arch}", _feature(given.arch)),
                 [word for word in given.words if not word.startswith(_MARK)],
-                (*_searched(own_folders()), *self.host, *textures(source)),
+                (*searched(own_folders()), *self.host, *textures(source)),
                 (*_own_options(source, given, Path(folder)), *dependencies, *output),
             )
             if not status and through is not None:
@@ -229,7 +229,7 @@ def own_folders() -> tuple[str, ...]:
         raise CompileError(f"no folder for headers can be written: {error}") from error
 
 
-def _searched(folders: Sequence[str]) -> list[str]:
+def searched(folders: Sequence[str]) -> list[str]:
     """The options for folders of the system's headers."""
     return [word for folder in folders for word in ("-isystem", folder)]
 

@@ -1,5 +1,5 @@
 // Algorithms of a whole device for whole programs, by the parts of thrust's: reductions and scans here,
-// others in the files that are included at the end. Each waits for its stream, works in the default
+// others in the files that device_wide.cuh includes. Each waits for its stream, works in the default
 // stream and is done when it returns; it takes its temporary memory itself.
 #pragma once
 #ifdef GRIDLANE_PROGRAM
@@ -252,9 +252,4 @@ private:
 #undef GRIDLANE_BY_KEY
 #undef GRIDLANE_LIST
 }  // namespace cub
-#include "cub/gridlane_selections.cuh"
-#include "cub/gridlane_sorts.cuh"
-#include "cub/gridlane_segments.cuh"
-#include "cub/gridlane_histograms.cuh"
-#include "cub/gridlane_elements.cuh"
 #endif

@@ -3,7 +3,10 @@
 #pragma once
 #include "cub/utilities.cuh"
 #ifdef GRIDLANE_PROGRAM
-#include "cub/device_program.cuh"
+#include "cub/gridlane_selections.cuh"
+#include "cub/gridlane_segments.cuh"
+#include "cub/gridlane_histograms.cuh"
+#include "cub/gridlane_elements.cuh"
 #else
 
 #define GRIDLANE_CALL(name) \

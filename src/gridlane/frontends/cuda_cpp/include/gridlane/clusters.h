@@ -1,38 +1,20 @@
 // Clusters: blocks that run at once and reach each other's shared memory, from sm_90 on.
 #pragma once
 
-GRIDLANE_DEVICE dim3 __clusterDim()
-{
-    dim3 size;
-    asm("mov.u32 %0, %%cluster_nctaid.x;" : "=r"(size.x));
-    asm("mov.u32 %0, %%cluster_nctaid.y;" : "=r"(size.y));
-    asm("mov.u32 %0, %%cluster_nctaid.z;" : "=r"(size.z));
-    return size;
-}
-GRIDLANE_DEVICE dim3 __clusterRelativeBlockIdx()
-{
-    dim3 place;
-    asm("mov.u32 %0, %%cluster_ctaid.x;" : "=r"(place.x));
-    asm("mov.u32 %0, %%cluster_ctaid.y;" : "=r"(place.y));
-    asm("mov.u32 %0, %%cluster_ctaid.z;" : "=r"(place.z));
-    return place;
-}
-GRIDLANE_DEVICE dim3 __clusterGridDimInClusters()
-{
-    dim3 count;
-    asm("mov.u32 %0, %%nclusterid.x;" : "=r"(count.x));
-    asm("mov.u32 %0, %%nclusterid.y;" : "=r"(count.y));
-    asm("mov.u32 %0, %%nclusterid.z;" : "=r"(count.z));
-    return count;
-}
-GRIDLANE_DEVICE dim3 __clusterIdx()
-{
-    dim3 place;
-    asm("mov.u32 %0, %%clusterid.x;" : "=r"(place.x));
-    asm("mov.u32 %0, %%clusterid.y;" : "=r"(place.y));
-    asm("mov.u32 %0, %%clusterid.z;" : "=r"(place.z));
-    return place;
-}
+#define GRIDLANE_READ(name, place)                                     \
+    GRIDLANE_DEVICE dim3 name()                                        \
+    {                                                                  \
+        dim3 read;                                                     \
+        asm("mov.u32 %0, %%" place ".x;" : "=r"(read.x));              \
+        asm("mov.u32 %0, %%" place ".y;" : "=r"(read.y));              \
+        asm("mov.u32 %0, %%" place ".z;" : "=r"(read.z));              \
+        return read;                                                   \
+    }
+GRIDLANE_READ(__clusterDim, "cluster_nctaid")
+GRIDLANE_READ(__clusterRelativeBlockIdx, "cluster_ctaid")
+GRIDLANE_READ(__clusterGridDimInClusters, "nclusterid")
+GRIDLANE_READ(__clusterIdx, "clusterid")
+#undef GRIDLANE_READ
 GRIDLANE_DEVICE unsigned __clusterRelativeBlockRank()
 {
     unsigned rank;
@@ -51,18 +33,12 @@ GRIDLANE_DEVICE unsigned __clusterDimIsSpecified()
     asm("{ .reg .pred p; mov.pred p, %%is_explicit_cluster; selp.u32 %0, 1, 0, p; }" : "=r"(holds));
     return holds;
 }
-GRIDLANE_DEVICE void __cluster_barrier_arrive()
-{
-    asm volatile("barrier.cluster.arrive;" ::: "memory");
-}
-GRIDLANE_DEVICE void __cluster_barrier_arrive_relaxed()
-{
-    asm volatile("barrier.cluster.arrive.relaxed;" ::: "memory");
-}
-GRIDLANE_DEVICE void __cluster_barrier_wait()
-{
-    asm volatile("barrier.cluster.wait;" ::: "memory");
-}
+#define GRIDLANE_MEET(name, step) \
+    GRIDLANE_DEVICE void name() { asm volatile("barrier.cluster." step ";" ::: "memory"); }
+GRIDLANE_MEET(__cluster_barrier_arrive, "arrive")
+GRIDLANE_MEET(__cluster_barrier_arrive_relaxed, "arrive.relaxed")
+GRIDLANE_MEET(__cluster_barrier_wait, "wait")
+#undef GRIDLANE_MEET
 GRIDLANE_DEVICE void *__cluster_map_shared_rank(const void *place, unsigned rank)
 {
     unsigned long long there;

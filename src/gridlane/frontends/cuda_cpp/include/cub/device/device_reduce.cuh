@@ -1,2 +1,0 @@
-#pragma once
-#include "cub/device_wide.cuh"

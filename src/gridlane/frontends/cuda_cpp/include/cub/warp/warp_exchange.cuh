@@ -1,2 +1,0 @@
-#pragma once
-#include "cub/warp_exchange.cuh"

@@ -1,2 +1,0 @@
-// Every source has its contents already.
-#pragma once

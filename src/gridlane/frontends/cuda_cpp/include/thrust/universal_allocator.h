@@ -1,2 +1,0 @@
-#pragma once
-#include "thrust/gridlane_algorithms.h"
