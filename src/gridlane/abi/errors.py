@@ -21,21 +21,12 @@ Way = Callable[..., tuple[int, tuple[Any, ...]]]
 _ERRORS = Failure, GridlaneError, MemoryError, OSError
 _LAUNCHES = frozenset(
     {
-        "cuLaunch",
-        "cuLaunchGrid",
-        "cuLaunchGridAsync",
-        "cuLaunchKernel",
-        "cuLaunchKernelEx",
-        "cuLaunchCooperativeKernel",
-        "cuLaunchCooperativeKernelMultiDevice",
-        "cuGraphLaunch",
-        "cudaLaunchKernel",
-        "cudaLaunchKernelExC",
-        "cudaLaunchCooperativeKernel",
-        "cudaLaunchCooperativeKernelMultiDevice",
-        "cudaGraphLaunch",
+        "cuLaunch", "cuLaunchGrid", "cuLaunchGridAsync", "cuLaunchKernel", "cuLaunchKernelEx",
+        "cuLaunchCooperativeKernel", "cuLaunchCooperativeKernelMultiDevice", "cuGraphLaunch",
+        "cudaLaunchKernel", "cudaLaunchKernelExC", "cudaLaunchCooperativeKernel",
+        "cudaLaunchCooperativeKernelMultiDevice", "cudaGraphLaunch",
     }
-)
+)  # fmt: skip
 
 
 def way_in(row: Function, call: Call | None) -> Way:

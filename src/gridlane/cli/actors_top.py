@@ -18,18 +18,9 @@ NOBODY = (
     "actors.Runtime(..., telemetry=True)."
 )
 COLUMNS = (
-    "actor",
-    "state",
-    "received",
-    "a second",
-    "waiting",
-    "most",
-    "dead",
-    "failed",
-    "wait p50 / p99 / p99.9",
-    "handling p50 / p99",
-    "calls p50 / p99",
-)
+    "actor", "state", "received", "a second", "waiting", "most", "dead", "failed",
+    "wait p50 / p99 / p99.9", "handling p50 / p99", "calls p50 / p99",
+)  # fmt: skip
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
 
 

@@ -19,18 +19,9 @@ from gridlane.core.frozen import frozen
 from gridlane.core.options import FLOATS
 
 OPTIONS = (
-    "--device",
-    "--floats",
-    "--timeout",
-    "--trace",
-    "--check",
-    "--profile",
-    "--trace-file",
-    "--html",
-    "--help",
-    "-m",
-    "-h",
-)
+    "--device", "--floats", "--timeout", "--trace", "--check", "--profile", "--trace-file",
+    "--html", "--help", "-m", "-h",
+)  # fmt: skip
 USAGE = (
     "gridlane run [--device D] [--floats F] [--timeout S] [--trace] [--check] [--profile] "
     "[--trace-file F] "

@@ -19,16 +19,9 @@ from gridlane.ir.values import FieldKind, Op, Region, Scope, Value, Var
 
 # ``Op`` itself is in values.py: a value knows its op, and an op its values.
 __all__ = [
-    "REGISTRY",
-    "FastMath",
-    "FieldKind",
-    "Op",
-    "Scope",
-    "clone_op",
-    "clone_region",
-    "family",
+    "REGISTRY", "FastMath", "FieldKind", "Op", "Scope", "clone_op", "clone_region", "family",
     "operation",
-]
+]  # fmt: skip
 
 
 class FastMath(IntFlag):

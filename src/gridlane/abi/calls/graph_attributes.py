@@ -20,17 +20,11 @@ _ATTRIBUTES = {
 }
 _OF_NODES = frozenset(
     [
-        "ACCESS_POLICY_WINDOW",
-        "COOPERATIVE",
-        "CLUSTER_DIMENSION",
-        "CLUSTER_SCHEDULING_POLICY_PREFERENCE",
-        "PRIORITY",
-        "MEM_SYNC_DOMAIN_MAP",
-        "MEM_SYNC_DOMAIN",
-        "PREFERRED_CLUSTER_DIMENSION",
-        "PREFERRED_SHARED_MEMORY_CARVEOUT",
+        "ACCESS_POLICY_WINDOW", "COOPERATIVE", "CLUSTER_DIMENSION",
+        "CLUSTER_SCHEDULING_POLICY_PREFERENCE", "PRIORITY", "MEM_SYNC_DOMAIN_MAP",
+        "MEM_SYNC_DOMAIN", "PREFERRED_CLUSTER_DIMENSION", "PREFERRED_SHARED_MEMORY_CARVEOUT",
     ]
-)
+)  # fmt: skip
 """The attributes that nodes have. No value that they may have changes what is computed."""
 
 

@@ -66,21 +66,10 @@ _LONG = {
 _TRUTH = "--fmad", "--ftz", "--prec-div", "--prec-sqrt", "--relocatable-device-code"
 _NUMBERS = "--maxrregcount", "--split-compile", "--jump-table-density"
 _WORDS = (
-    "--define-macro",
-    "--undefine-macro",
-    "--include-path",
-    "--pre-include",
-    "--std",
-    "--gpu-architecture",
-    "--ptxas-options",
-    "--diag-error",
-    "--diag-suppress",
-    "--diag-warn",
-    "--frandom-seed",
-    "--pch-dir",
-    "--time",
-    "--fdevice-time-trace",
-)
+    "--define-macro", "--undefine-macro", "--include-path", "--pre-include", "--std",
+    "--gpu-architecture", "--ptxas-options", "--diag-error", "--diag-suppress", "--diag-warn",
+    "--frandom-seed", "--pch-dir", "--time", "--fdevice-time-trace",
+)  # fmt: skip
 _VALUED = frozenset((*_TRUTH, *_NUMBERS, *_WORDS))
 _OPTIONAL = frozenset((
     "--dopt", "--modify-stack-limit", "--builtin-move-forward", "--builtin-initializer-list",

@@ -67,18 +67,11 @@ _RUNTIME = *_HOT, *_READY, "registration.c", "entry_point.c"
 _ALIKE = sorted({*_RUNTIME} - {"bridge.c", "errors.c", "entry_point.c"})
 """Sources that are the same in each library."""
 _FAILURES = (
-    "CUDA_ERROR_DEINITIALIZED",
-    "CUDA_ERROR_INVALID_VALUE",
-    "CUDA_ERROR_NOT_FOUND",
-    "CUDA_ERROR_NOT_INITIALIZED",
-    "CUDA_ERROR_NOT_READY",
-    "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
-    "CUDA_ERROR_SYSTEM_NOT_READY",
-    "CUDA_ERROR_UNKNOWN",
-    "cudaErrorInsufficientDriver",
-    "cudaErrorMissingConfiguration",
-    "NVRTC_ERROR_INTERNAL_ERROR",
-)
+    "CUDA_ERROR_DEINITIALIZED", "CUDA_ERROR_INVALID_VALUE", "CUDA_ERROR_NOT_FOUND",
+    "CUDA_ERROR_NOT_INITIALIZED", "CUDA_ERROR_NOT_READY", "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
+    "CUDA_ERROR_SYSTEM_NOT_READY", "CUDA_ERROR_UNKNOWN", "cudaErrorInsufficientDriver",
+    "cudaErrorMissingConfiguration", "NVRTC_ERROR_INTERNAL_ERROR",
+)  # fmt: skip
 """The failures that sources in C name."""
 PRELOADED = "libgridlane_preload.so"
 LIBRARIES = (

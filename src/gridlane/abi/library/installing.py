@@ -20,63 +20,28 @@ from gridlane.frontends.cuda_cpp.clang import INCLUDE
 _LIST = "installed.txt"
 _HEADERS = Path(__file__).parent / "include"
 _SAME = (
-    "driver_types.h",
-    "builtin_types.h",
-    "vector_functions.h",
-    "channel_descriptor.h",
-    "texture_types.h",
-    "surface_types.h",
-    "cuda_profiler_api.h",
-    "device_launch_parameters.h",
-    "host_defines.h",
-    "host_config.h",
-    "device_types.h",
-    "driver_functions.h",
-    "library_types.h",
-    "crt/host_defines.h",
-    "crt/host_config.h",
-    "cuda_device_runtime_api.h",
-)
+    "driver_types.h", "builtin_types.h", "vector_functions.h", "channel_descriptor.h",
+    "texture_types.h", "surface_types.h", "cuda_profiler_api.h", "device_launch_parameters.h",
+    "host_defines.h", "host_config.h", "device_types.h", "driver_functions.h", "library_types.h",
+    "crt/host_defines.h", "crt/host_config.h", "cuda_device_runtime_api.h",
+)  # fmt: skip
 """Headers of CUDA whose contents are in cuda_runtime.h."""
 _SHARED = (
-    "gridlane/absent.h",
-    "gridlane/libraries.h",
-    "cuComplex.h",
-    "math_constants.h",
-    "cublas.h",
-    "cublas_v2.h",
-    "cublas_api.h",
-    "cublasLt.h",
-    "gridlane/blas_functions.h",
-    "gridlane/sparse_functions.h",
-    "gridlane/solver_functions.h",
-    "cufft.h",
-    "cufftXt.h",
-    "curand.h",
-    "cusparse.h",
-    "cusolverDn.h",
-    "cusolverSp.h",
-    "cusolverRf.h",
-    "cusolver_common.h",
-    "nvml.h",
-    "cuda_gl_interop.h",
-    "nvtx3/nvToolsExt.h",
-    "nvToolsExt.h",
-)
+    "gridlane/absent.h", "gridlane/libraries.h", "cuComplex.h", "math_constants.h", "cublas.h",
+    "cublas_v2.h", "cublas_api.h", "cublasLt.h", "gridlane/blas_functions.h",
+    "gridlane/sparse_functions.h", "gridlane/solver_functions.h", "cufft.h", "cufftXt.h",
+    "curand.h", "cusparse.h", "cusolverDn.h", "cusolverSp.h", "cusolverRf.h", "cusolver_common.h",
+    "nvml.h", "cuda_gl_interop.h", "nvtx3/nvToolsExt.h", "nvToolsExt.h",
+)  # fmt: skip
 """Headers of CUDA C++ that serve host code alone as well. They have a folder of their own, because
 files of CUDA C++ find the first ones."""
 HOST = "host"
 """That folder."""
 _PARTS = (
-    "gridlane/defaults.h",
-    "gridlane/driver_forms.h",
-    "gridlane/guards.h",
-    "gridlane/host_forms.h",
-    "gridlane/library_types.h",
-    "gridlane/old_forms.h",
-    "gridlane/old_names.h",
+    "gridlane/defaults.h", "gridlane/driver_forms.h", "gridlane/guards.h", "gridlane/host_forms.h",
+    "gridlane/library_types.h", "gridlane/old_forms.h", "gridlane/old_names.h",
     "gridlane/templates.h",
-)
+)  # fmt: skip
 """Headers of CUDA C++ that are parts of those of the runtime."""
 _ENVIRONMENT = """# Programs started from here find gridlane's libcuda, libcudart and libnvrtc.
 export LD_LIBRARY_PATH="{lib}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"

@@ -92,19 +92,11 @@ CODES = {
 """Functions whose codes C returns also when they fail; a code below 0 enters Python."""
 WRITTEN = frozenset(
     {
-        "cuGetProcAddress",
-        "cuGetProcAddress_v2",
-        "cuGetExportTable",
-        "cudaGetDriverEntryPoint",
-        "cudaGetDriverEntryPointByVersion",
-        "cudaRuntimeGetVersion",
-        "cuGetErrorName",
-        "cuGetErrorString",
-        "cudaGetErrorName",
-        "cudaGetErrorString",
-        "nvrtcGetErrorString",
+        "cuGetProcAddress", "cuGetProcAddress_v2", "cuGetExportTable", "cudaGetDriverEntryPoint",
+        "cudaGetDriverEntryPointByVersion", "cudaRuntimeGetVersion", "cuGetErrorName",
+        "cuGetErrorString", "cudaGetErrorName", "cudaGetErrorString", "nvrtcGetErrorString",
     }
-)
+)  # fmt: skip
 """Functions that are written in C."""
 
 

@@ -310,35 +310,14 @@ _thread = _Thread()
 
 UNSAFE = frozenset(
     [
-        "cuMemAlloc",
-        "cuMemAllocPitch",
-        "cuMemAllocManaged",
-        "cuMemAllocHost",
-        "cuMemHostAlloc",
-        "cuMemFree",
-        "cuMemFreeHost",
-        "cuMemHostRegister",
-        "cuMemHostUnregister",
-        "cuArrayCreate",
-        "cuArray3DCreate",
-        "cuMipmappedArrayCreate",
-        "cuEventQuery",
-        "cudaMalloc",
-        "cudaMallocPitch",
-        "cudaMalloc3D",
-        "cudaMallocManaged",
-        "cudaMallocHost",
-        "cudaHostAlloc",
-        "cudaFree",
-        "cudaFreeHost",
-        "cudaHostRegister",
-        "cudaHostUnregister",
-        "cudaMallocArray",
-        "cudaMalloc3DArray",
-        "cudaMallocMipmappedArray",
-        "cudaEventQuery",
+        "cuMemAlloc", "cuMemAllocPitch", "cuMemAllocManaged", "cuMemAllocHost", "cuMemHostAlloc",
+        "cuMemFree", "cuMemFreeHost", "cuMemHostRegister", "cuMemHostUnregister", "cuArrayCreate",
+        "cuArray3DCreate", "cuMipmappedArrayCreate", "cuEventQuery", "cudaMalloc",
+        "cudaMallocPitch", "cudaMalloc3D", "cudaMallocManaged", "cudaMallocHost", "cudaHostAlloc",
+        "cudaFree", "cudaFreeHost", "cudaHostRegister", "cudaHostUnregister", "cudaMallocArray",
+        "cudaMalloc3DArray", "cudaMallocMipmappedArray", "cudaEventQuery",
     ]
-)
+)  # fmt: skip
 """The functions that are not in the order of streams, so that a graph would not repeat them."""
 
 

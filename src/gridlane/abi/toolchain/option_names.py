@@ -87,63 +87,24 @@ LONG = {
 """nvcc's long spellings."""
 
 IGNORED_WITH_VALUE = (
-    "-maxrregcount",
-    "-Xptxas",
-    "-Xnvlink",
-    "-t",
-    "-keep-dir",
-    "-code",
-    "-compress-mode",
-    "-diag-suppress",
-    "-diag-error",
-    "-diag-warn",
-    "-Werror",
-    "-Xcudafe",
-    "-Xfatbin",
-    "-time",
-    "-split-compile",
-    "-static-global-template-stub",
-)
+    "-maxrregcount", "-Xptxas", "-Xnvlink", "-t", "-keep-dir", "-code", "-compress-mode",
+    "-diag-suppress", "-diag-error", "-diag-warn", "-Werror", "-Xcudafe", "-Xfatbin", "-time",
+    "-split-compile", "-static-global-template-stub",
+)  # fmt: skip
 IGNORED = (
-    "-keep",
-    "-save-temps",
-    "-res-usage",
-    "-expt-relaxed-constexpr",
-    "-extended-lambda",
-    "-m64",
-    "-restrict",
-    "-dlto",
-    "-src-in-ptx",
-    "-extra-device-vectorization",
-    "-err-no",
-    "-allow-unsupported-compiler",
-    "-Wno-deprecated-gpu-targets",
-    "-Wdefault-stream-launch",
-    "-Wmissing-launch-bounds",
-    "-Wext-lambda-captures-this",
-    "-Wreorder",
-)
+    "-keep", "-save-temps", "-res-usage", "-expt-relaxed-constexpr", "-extended-lambda", "-m64",
+    "-restrict", "-dlto", "-src-in-ptx", "-extra-device-vectorization", "-err-no",
+    "-allow-unsupported-compiler", "-Wno-deprecated-gpu-targets", "-Wdefault-stream-launch",
+    "-Wmissing-launch-bounds", "-Wext-lambda-captures-this", "-Wreorder",
+)  # fmt: skip
 """Options that tune, choose among NVIDIA's own warnings, or allow what is allowed here: what a
 program answers is the same."""
 
 IGNORED_LIBRARIES = (
-    "cudadevrt",
-    "nvToolsExt",
-    "cublas",
-    "cublasLt",
-    "cublas_static",
-    "cublasLt_static",
-    "culibos",
-    "cufft",
-    "cufft_static",
-    "curand",
-    "curand_static",
-    "cusparse",
-    "cusparse_static",
-    "cusolver",
-    "cusolver_static",
-    "nvidia-ml",
-)
+    "cudadevrt", "nvToolsExt", "cublas", "cublasLt", "cublas_static", "cublasLt_static", "culibos",
+    "cufft", "cufft_static", "curand", "curand_static", "cusparse", "cusparse_static", "cusolver",
+    "cusolver_static", "nvidia-ml",
+)  # fmt: skip
 """Libraries of whose functions none is left to link: the headers and the PTX have them, or refuse
 them by name."""
 

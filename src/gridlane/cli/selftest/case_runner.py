@@ -21,13 +21,8 @@ from gridlane.launch.packing import packer
 from gridlane.launch.plan import Plan
 
 RIGHT, CLOSE, SUBNORMAL, REFUSED, WRONG, FAILED = (
-    "right",
-    "close",
-    "but subnormals",
-    "refused",
-    "WRONG",
-    "FAILED",
-)
+    "right", "close", "but subnormals", "refused", "WRONG", "FAILED",
+)  # fmt: skip
 VERDICTS = (RIGHT, CLOSE, SUBNORMAL, REFUSED, WRONG, FAILED)
 PAIR_ERROR = 2.0**-40
 """The error bound of targets that compute float64 in pairs of float32."""

@@ -183,12 +183,6 @@ def store_result(b: Builder, there: Value, layout: Layout, values: list[Value]) 
 
 
 __all__ = [
-    "ABIS",
-    "Layout",
-    "handed",
-    "layout_of",
-    "result_operand",
-    "result_values",
-    "store_result",
+    "ABIS", "Layout", "handed", "layout_of", "result_operand", "result_values", "store_result",
     "taken",
-]
+]  # fmt: skip

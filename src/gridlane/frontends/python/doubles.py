@@ -91,16 +91,10 @@ def promoted(
 
 
 _OF_FUNCTIONS = (
-    promotion.math_power,
-    promotion.math_pair,
-    promotion.math_floats,
-    promotion.math_narrow,
-    promotion.floating,
-    promotion.floating_without_half,
-    promotion.numpy_floating,
-    promotion.numpy_floating_pair,
-    promotion.numpy_pair,
-)
+    promotion.math_power, promotion.math_pair, promotion.math_floats, promotion.math_narrow,
+    promotion.floating, promotion.floating_without_half, promotion.numpy_floating,
+    promotion.numpy_floating_pair, promotion.numpy_pair,
+)  # fmt: skip
 
 
 def joined(place: Loc, name: str, types: tuple[DType, ...]) -> Cause:

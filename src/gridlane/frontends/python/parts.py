@@ -22,25 +22,13 @@ from gridlane.frontends.python.operands import (
 )
 
 _COMPOSED = (
-    ArrayExpression,
-    BoundMethod,
-    EnumerateOperand,
-    FormattedText,
-    RangeOperand,
-    ReversedOperand,
-    SliceOperand,
-    TupleOperand,
-    ZipOperand,
-)
+    ArrayExpression, BoundMethod, EnumerateOperand, FormattedText, RangeOperand, ReversedOperand,
+    SliceOperand, TupleOperand, ZipOperand,
+)  # fmt: skip
 PASSED = (
-    ArrayExpression,
-    EnumerateOperand,
-    RangeOperand,
-    ReversedOperand,
-    SliceOperand,
-    TupleOperand,
+    ArrayExpression, EnumerateOperand, RangeOperand, ReversedOperand, SliceOperand, TupleOperand,
     ZipOperand,
-)
+)  # fmt: skip
 """Those that device functions take and return."""
 _PART = object()
 

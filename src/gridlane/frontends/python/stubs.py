@@ -321,38 +321,12 @@ _ATOMICS = {
 atomic = _group("cuda.atomic", "Atomic updates; each gives the old value.", _ATOMICS)
 
 _FP16_ONE = (
-    "habs",
-    "hneg",
-    "hsin",
-    "hcos",
-    "hexp",
-    "hexp2",
-    "hexp10",
-    "hlog",
-    "hlog2",
-    "hlog10",
-    "hsqrt",
-    "hrsqrt",
-    "hrcp",
-    "hceil",
-    "hfloor",
-    "hrint",
-    "htrunc",
-)
+    "habs", "hneg", "hsin", "hcos", "hexp", "hexp2", "hexp10", "hlog", "hlog2", "hlog10", "hsqrt",
+    "hrsqrt", "hrcp", "hceil", "hfloor", "hrint", "htrunc",
+)  # fmt: skip
 _FP16_TWO = (
-    "hadd",
-    "hsub",
-    "hmul",
-    "hdiv",
-    "hmax",
-    "hmin",
-    "heq",
-    "hne",
-    "hlt",
-    "hle",
-    "hgt",
-    "hge",
-)
+    "hadd", "hsub", "hmul", "hdiv", "hmax", "hmin", "heq", "hne", "hlt", "hle", "hgt", "hge",
+)  # fmt: skip
 fp16 = _group(
     "cuda.fp16",
     "Arithmetic of float16.",

@@ -24,19 +24,7 @@ from gridlane.frontends.python.volatile_stubs import (
 )
 
 __all__ = [
-    "address_of",
-    "bits_of",
-    "cluster_rank",
-    "cluster_size",
-    "cluster_sync",
-    "from_bits",
-    "load_volatile",
-    "load_words",
-    "load_words_anywhere",
-    "nanoseconds",
-    "peer_address",
-    "rest",
-    "store_volatile",
-    "store_words",
-    "store_words_anywhere",
-]
+    "address_of", "bits_of", "cluster_rank", "cluster_size", "cluster_sync", "from_bits",
+    "load_volatile", "load_words", "load_words_anywhere", "nanoseconds", "peer_address", "rest",
+    "store_volatile", "store_words", "store_words_anywhere",
+]  # fmt: skip

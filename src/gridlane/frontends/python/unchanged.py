@@ -30,19 +30,9 @@ from gridlane.ir.types import PointerType
 from gridlane.ir.values import Module, Region
 
 _QUIET = (
-    memory.Load,
-    memory.ReadVar,
-    memory.WriteVar,
-    memory.LocalArray,
-    control.If,
-    control.Loop,
-    control.ScopeOp,
-    control.Break,
-    control.Continue,
-    control.Leave,
-    control.Return,
-    control.Raise,
-)
+    memory.Load, memory.ReadVar, memory.WriteVar, memory.LocalArray, control.If, control.Loop,
+    control.ScopeOp, control.Break, control.Continue, control.Leave, control.Return, control.Raise,
+)  # fmt: skip
 """Ops that change no memory, besides the pure ones."""
 
 

@@ -70,29 +70,11 @@ _TRUTHS = frozenset(("isnan", "isinf", "finitef", "isfinited"))
 
 _DOUBLE_SUM = "d:dd"
 _DIRECT = [
-    "byte_perm",
-    "saturatef",
-    "hiloint2double",
-    "double2loint",
-    "double2hiint",
-    "int_as_float",
-    "float_as_int",
-    "uint_as_float",
-    "float_as_uint",
-    "longlong_as_double",
-    "double_as_longlong",
-    "fast_sinf",
-    "fast_cosf",
-    "fast_tanf",
-    "fast_log2f",
-    "fast_logf",
-    "fast_expf",
-    "fast_exp10f",
-    "fast_log10f",
-    "fast_powf",
-    "finitef",
-    "isfinited",
-]
+    "byte_perm", "saturatef", "hiloint2double", "double2loint", "double2hiint", "int_as_float",
+    "float_as_int", "uint_as_float", "float_as_uint", "longlong_as_double", "double_as_longlong",
+    "fast_sinf", "fast_cosf", "fast_tanf", "fast_log2f", "fast_logf", "fast_expf", "fast_exp10f",
+    "fast_log10f", "fast_powf", "finitef", "isfinited",
+]  # fmt: skip
 _FLOATING = [
     "floor",
     "rsqrt",

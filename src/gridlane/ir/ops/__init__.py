@@ -25,25 +25,7 @@ from gridlane.ir.ops import (
 )
 
 __all__ = [
-    "arith",
-    "atomic",
-    "clusters",
-    "control",
-    "copies",
-    "floating",
-    "graph",
-    "grid",
-    "integer",
-    "math",
-    "matrix",
-    "mbarriers",
-    "memory",
-    "memory_products",
-    "mma_memory",
-    "products",
-    "tensors",
-    "tile_memory",
-    "tiles",
-    "warp",
-    "warpgroups",
-]
+    "arith", "atomic", "clusters", "control", "copies", "floating", "graph", "grid", "integer",
+    "math", "matrix", "mbarriers", "memory", "memory_products", "mma_memory", "products",
+    "tensors", "tile_memory", "tiles", "warp", "warpgroups",
+]  # fmt: skip

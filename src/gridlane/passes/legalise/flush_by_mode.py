@@ -33,35 +33,16 @@ from gridlane.passes.legalise.flushing import expand_flushing, is_normal_constan
 from gridlane.passes.legalise.subnormal_constants import subnormal_constants
 
 _MOVES = (
-    arith.Const,
-    arith.Select,
-    arith.Bitcast,
-    arith.Neg,
-    arith.Abs,
-    math.Copysign,
-    floating.Flush,
-    memory.ReadVar,
-    memory.WriteVar,
-    memory.Load,
-    memory.Store,
-    memory.Pack,
-    memory.Part,
-    math.Trunc,
-    math.Rint,
-    warp.Shuffle,
-)
+    arith.Const, arith.Select, arith.Bitcast, arith.Neg, arith.Abs, math.Copysign, floating.Flush,
+    memory.ReadVar, memory.WriteVar, memory.Load, memory.Store, memory.Pack, memory.Part,
+    math.Trunc, math.Rint, warp.Shuffle,
+)  # fmt: skip
 """Ops on the bits of floats, and those that give 0 of its sign for a subnormal number, flushed or
 not."""
 _ARITHMETIC = (
-    arith.Add,
-    arith.Sub,
-    arith.Mul,
-    arith.Div,
-    arith.Fma,
-    math.Sqrt,
-    math.Rsqrt,
+    arith.Add, arith.Sub, arith.Mul, arith.Div, arith.Fma, math.Sqrt, math.Rsqrt,
     floating.FmaTowards,
-)
+)  # fmt: skip
 """Ops that processors have. Functions of a library may need subnormal numbers inside."""
 _INLINE = (math.Exp2, math.Log2)
 """Functions that the code generator computes by arithmetic where they may be rough."""

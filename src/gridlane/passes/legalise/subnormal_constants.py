@@ -19,15 +19,9 @@ from gridlane.passes.legalise.compared_bits import compared_bits
 from gridlane.passes.legalise.flushing import is_normal_constant
 
 _OF_BITS = (
-    arith.Bitcast,
-    arith.Select,
-    arith.Neg,
-    arith.Abs,
-    math.Copysign,
-    memory.Pack,
-    memory.Part,
+    arith.Bitcast, arith.Select, arith.Neg, arith.Abs, math.Copysign, memory.Pack, memory.Part,
     warp.Shuffle,
-)
+)  # fmt: skip
 """Ops that hand on the bits of a constant."""
 
 

@@ -253,20 +253,10 @@ def _keep_chunks(state: State, op: Op, chunks: Chunks) -> None:
 
 
 LAZY = (
-    tiles.TileSplat,
-    tiles.TileIota,
-    tiles.TileMap,
-    tiles.TileBroadcast,
-    tiles.TileReshape,
-    tiles.TileTranspose,
-    tiles.TileJoin,
-    tiles.TileSplit,
-    tiles.TileCat,
-    tiles.TileGather,
-    memory.ReadVar,
-    tile_memory.TileLoad,
-    tile_memory.TileLoadBlock,
-)
+    tiles.TileSplat, tiles.TileIota, tiles.TileMap, tiles.TileBroadcast, tiles.TileReshape,
+    tiles.TileTranspose, tiles.TileJoin, tiles.TileSplit, tiles.TileCat, tiles.TileGather,
+    memory.ReadVar, tile_memory.TileLoad, tile_memory.TileLoadBlock,
+)  # fmt: skip
 
 
 def _write(state: State, op: memory.WriteVar) -> None:

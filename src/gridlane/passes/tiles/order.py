@@ -11,15 +11,9 @@ from gridlane.ir.types import PointerType, Space
 from gridlane.ir.values import Function, Region, Var
 
 STORES = (
-    memory.Store,
-    atomic.Atomic,
-    atomic.AtomicCas,
-    atomic.AtomicCasPair,
-    tile_memory.TileStore,
-    tile_memory.TileStoreBlock,
-    tile_memory.TileAtomic,
-    tile_memory.TileAtomicCas,
-)
+    memory.Store, atomic.Atomic, atomic.AtomicCas, atomic.AtomicCasPair, tile_memory.TileStore,
+    tile_memory.TileStoreBlock, tile_memory.TileAtomic, tile_memory.TileAtomicCas,
+)  # fmt: skip
 """Ops that write memory which others see."""
 
 ORDERS = (grid.Barrier, grid.Fence, grid.GridSync, control.Call)

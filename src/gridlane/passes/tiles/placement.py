@@ -47,14 +47,9 @@ _FUNCTION = 25
 
 LOADS = (tile_memory.TileLoad, tile_memory.TileLoadBlock)
 COMPUTED = (
-    tiles.TileReduce,
-    tiles.TileScan,
-    tiles.TileSort,
-    tiles.TileHistogram,
-    tiles.TileDot,
-    tile_memory.TileAtomic,
-    tile_memory.TileAtomicCas,
-)
+    tiles.TileReduce, tiles.TileScan, tiles.TileSort, tiles.TileHistogram, tiles.TileDot,
+    tile_memory.TileAtomic, tile_memory.TileAtomicCas,
+)  # fmt: skip
 """Ops that compute whole tiles at their place."""
 
 

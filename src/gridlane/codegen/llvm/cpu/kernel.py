@@ -51,21 +51,9 @@ from gridlane.ir.ops.memory import DynamicShared
 from gridlane.ir.values import Function, Module, Param
 
 FAMILIES = (
-    aggregates,
-    atomics,
-    checks,
-    cluster_coroutines,
-    directed,
-    gridops,
-    mathlib,
-    memory,
-    memory_products,
-    mma_memory,
-    products,
-    warp_coroutines,
-    warpgroups,
-    warps,
-)
+    aggregates, atomics, checks, cluster_coroutines, directed, gridops, mathlib, memory,
+    memory_products, mma_memory, products, warp_coroutines, warpgroups, warps,
+)  # fmt: skip
 """Imported for the emitters that they register."""
 
 MOST_REPEATED_LOOPS = 32

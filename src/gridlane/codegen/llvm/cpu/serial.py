@@ -124,16 +124,9 @@ def _is_alone(state: Emission, op: Op, inside: set[Op]) -> bool:
 
 
 _CONTROL = (
-    control.If,
-    control.Loop,
-    control.ScopeOp,
-    control.Break,
-    control.Continue,
-    memory.ReadVar,
-    memory.WriteVar,
-    control.StopIf,
-    control.CheckAccess,
-)
+    control.If, control.Loop, control.ScopeOp, control.Break, control.Continue, memory.ReadVar,
+    memory.WriteVar, control.StopIf, control.CheckAccess,
+)  # fmt: skip
 
 
 # ---- the estimate

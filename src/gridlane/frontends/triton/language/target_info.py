@@ -9,14 +9,9 @@ from __future__ import annotations
 from gridlane.frontends.triton.functions import constexpr_function
 
 __all__ = [
-    "cuda_capability_geq",
-    "current_target",
-    "is_cuda",
-    "is_hip",
-    "is_hip_cdna3",
-    "is_hip_cdna4",
+    "cuda_capability_geq", "current_target", "is_cuda", "is_hip", "is_hip_cdna3", "is_hip_cdna4",
     "is_hip_gfx1250",
-]
+]  # fmt: skip
 
 
 @constexpr_function

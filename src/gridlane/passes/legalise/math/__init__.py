@@ -118,12 +118,5 @@ def _written(
 
 
 __all__ = [
-    "CPU",
-    "FUNCTIONS",
-    "NOTHING",
-    "NVPTX",
-    "Keep",
-    "Natives",
-    "function_for",
-    "legalize_math",
-]
+    "CPU", "FUNCTIONS", "NOTHING", "NVPTX", "Keep", "Natives", "function_for", "legalize_math",
+]  # fmt: skip

@@ -165,14 +165,9 @@ class Shadow:
 
 
 _SHAPES = (
-    tile_memory.TileLoad,
-    tiles.TileIota,
-    tiles.TileSplat,
-    tiles.TileMap,
-    tiles.TileBroadcast,
-    tiles.TileReshape,
-    tiles.TileTranspose,
-)
+    tile_memory.TileLoad, tiles.TileIota, tiles.TileSplat, tiles.TileMap, tiles.TileBroadcast,
+    tiles.TileReshape, tiles.TileTranspose,
+)  # fmt: skip
 
 
 def settle_maps(module: Module) -> None:

@@ -29,23 +29,9 @@ from gridlane.ir.values import Module
 __all__ = ["KernelCode", "emit_kernel", "emitted"]
 
 FAMILIES = (
-    atomics,
-    cached,
-    clusters,
-    copies,
-    flushing,
-    fragments,
-    gridops,
-    integers,
-    lane_products,
-    mathlib,
-    mbarriers,
-    matrix_rows,
-    predicated,
-    products,
-    warpgroups,
-    warps,
-)
+    atomics, cached, clusters, copies, flushing, fragments, gridops, integers, lane_products,
+    mathlib, mbarriers, matrix_rows, predicated, products, warpgroups, warps,
+)  # fmt: skip
 """Imported for the emitters that they register."""
 
 
