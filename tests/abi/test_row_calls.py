@@ -13,6 +13,7 @@ import pytest
 
 from gridlane.abi.calls.registry import calls
 from gridlane.abi.calls.rows import call_of, words
+from gridlane.abi.state.handles import Handles
 from gridlane.core.cuda_table import functions
 
 FLAGS = functions("driver")["cuStreamGetFlags"]
@@ -90,6 +91,9 @@ def result_of(value):
     """The class that a call returns, by its annotation; None where that is no class."""
     if inspect.isclass(value):
         return value
+    if isinstance(owner := getattr(value, "__self__", None), Handles):
+        (kind,) = typing.get_args(owner.__orig_class__)
+        return kind
     try:
         result = typing.get_type_hints(value).get("return")
     except (NameError, TypeError):  # a name for type checkers alone; a function of C

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from gridlane.abi.calls.copies import finished
 from gridlane.abi.calls.registry import implements
 from gridlane.abi.failure import fail
 from gridlane.abi.state import arrays, copying, streams
@@ -28,32 +27,18 @@ def _box(handle: int, x: int, y: int, width: int, height: int, stream: Stream) -
 # --- the driver's ---
 
 
-@implements("cuMemcpyHtoAAsync_v2", "cuMemcpyHtoAAsync")
-def host_to_array_async(to: int, offset: int, source: int, size: int, stream: int) -> None:
-    """Copy from the host to an array, in a stream."""
+def host_to_array(to: int, offset: int, source: int, size: int, stream: int) -> Stream:
+    """Append a copy from the host to an array."""
     target = streams.stream(stream)
     copying.copy(target, _run(to, offset, size, target), Rows(source, False), size)
+    return target
 
 
-@implements("cuMemcpyAtoHAsync_v2", "cuMemcpyAtoHAsync")
-def array_to_host_async(to: int, source: int, offset: int, size: int, stream: int) -> None:
-    """Copy from an array to the host, in a stream."""
+def array_to_host(to: int, source: int, offset: int, size: int, stream: int) -> Stream:
+    """Append a copy from an array to the host."""
     target = streams.stream(stream)
     copying.copy(target, Rows(to, False), _run(source, offset, size, target), size)
-
-
-@implements("cuMemcpyHtoA_v2", "cuMemcpyHtoA")
-def host_to_array(to: int, offset: int, source: int, size: int) -> None:
-    """Copy from the host to an array."""
-    host_to_array_async(to, offset, source, size, 0)
-    finished(streams.stream(0))
-
-
-@implements("cuMemcpyAtoH_v2", "cuMemcpyAtoH")
-def array_to_host(to: int, source: int, offset: int, size: int) -> None:
-    """Copy from an array to the host."""
-    array_to_host_async(to, source, offset, size, 0)
-    finished(streams.stream(0))
+    return target
 
 
 @implements("cuMemcpyDtoA_v2")
@@ -107,8 +92,7 @@ def _linear(
     return Rows(address, bool(size) and side(address, size, stream.context), pitch)
 
 
-@implements("cudaMemcpy2DToArrayAsync")
-def rows_to_array_async(
+def rows_to_array(
     to: int,
     x: int,
     y: int,
@@ -118,16 +102,16 @@ def rows_to_array_async(
     height: int,
     kind: int,
     stream: int,
-) -> None:
-    """Copy rows to an array, in a stream."""
+) -> Stream:
+    """Append a copy of rows to an array."""
     stream_object = streams.stream(stream)
     given = _linear(source, pitch, width, height, kind, _TO_DEVICE, stream_object)
     target = _box(to, x, y, width, height, stream_object)
     copying.copy(stream_object, target, given, width, height)
+    return stream_object
 
 
-@implements("cudaMemcpy2DFromArrayAsync")
-def rows_from_array_async(
+def rows_from_array(
     to: int,
     pitch: int,
     source: int,
@@ -137,30 +121,13 @@ def rows_from_array_async(
     height: int,
     kind: int,
     stream: int,
-) -> None:
-    """Copy rows of an array, in a stream."""
+) -> Stream:
+    """Append a copy of rows of an array."""
     stream_object = streams.stream(stream)
     target = _linear(to, pitch, width, height, kind, _TO_HOST, stream_object)
     start = _box(source, x, y, width, height, stream_object)
     copying.copy(stream_object, target, start, width, height)
-
-
-@implements("cudaMemcpy2DToArray")
-def rows_to_array(
-    to: int, x: int, y: int, source: int, pitch: int, width: int, height: int, kind: int
-) -> None:
-    """Copy rows to an array."""
-    rows_to_array_async(to, x, y, source, pitch, width, height, kind, 0)
-    finished(streams.stream(0))
-
-
-@implements("cudaMemcpy2DFromArray")
-def rows_from_array(
-    to: int, pitch: int, source: int, x: int, y: int, width: int, height: int, kind: int
-) -> None:
-    """Copy rows of an array."""
-    rows_from_array_async(to, pitch, source, x, y, width, height, kind, 0)
-    finished(streams.stream(0))
+    return stream_object
 
 
 @implements("cudaMemcpy2DArrayToArray")
@@ -181,38 +148,22 @@ def _place(handle: int, x: int, y: int) -> int:
     return x + y * arrays.arrays.get(handle).pitch
 
 
-@implements("cudaMemcpyToArrayAsync")
-def to_array_async(to: int, x: int, y: int, source: int, size: int, kind: int, stream: int) -> None:
-    """Copy bytes to an array, row after row, in a stream."""
+def to_array(to: int, x: int, y: int, source: int, size: int, kind: int, stream: int) -> Stream:
+    """Append a copy of bytes to an array, row after row."""
     target = streams.stream(stream)
     given = _linear(source, size, size, 1, kind, _TO_DEVICE, target)
     copying.copy(target, _run(to, _place(to, x, y), size, target), given, size)
+    return target
 
 
-@implements("cudaMemcpyFromArrayAsync")
-def from_array_async(
-    to: int, source: int, x: int, y: int, size: int, kind: int, stream: int
-) -> None:
-    """Copy bytes of an array, row after row, in a stream."""
+def from_array(to: int, source: int, x: int, y: int, size: int, kind: int, stream: int) -> Stream:
+    """Append a copy of bytes of an array, row after row."""
     stream_object = streams.stream(stream)
     target = _linear(to, size, size, 1, kind, _TO_HOST, stream_object)
     copying.copy(
         stream_object, target, _run(source, _place(source, x, y), size, stream_object), size
     )
-
-
-@implements("cudaMemcpyToArray")
-def to_array(to: int, x: int, y: int, source: int, size: int, kind: int) -> None:
-    """Copy bytes to an array, row after row."""
-    to_array_async(to, x, y, source, size, kind, 0)
-    finished(streams.stream(0))
-
-
-@implements("cudaMemcpyFromArray")
-def from_array(to: int, source: int, x: int, y: int, size: int, kind: int) -> None:
-    """Copy bytes of an array, row after row."""
-    from_array_async(to, source, x, y, size, kind, 0)
-    finished(streams.stream(0))
+    return stream_object
 
 
 @implements("cudaMemcpyArrayToArray")

@@ -34,12 +34,6 @@ def destroy(handle: int) -> None:
     graph_object.end()
 
 
-@implements("cuGraphClone", "cudaGraphClone")
-def clone(handle: int) -> int:
-    """Create a copy of a graph, and of those in it."""
-    return graph(handle).copied(named=True).handle
-
-
 @implements("cuGraphNodeFindInClone", "cudaGraphNodeFindInClone")
 def find_in_clone(original: int, handle: int) -> int:
     """The copy of a node in a clone of its graph."""

@@ -158,7 +158,7 @@ def _folder_of(headers: dict[str, bytes]) -> tempfile.TemporaryDirectory[str]:
     return result
 
 
-programs: Handles[Program] = Handles("program")
+programs = Handles[Program]("program")
 
 
 def _of_nvrtc(*names: str) -> Callable[[F], F]:

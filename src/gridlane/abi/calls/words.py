@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from gridlane.abi import images
 from gridlane.abi.calls import (
+    array_copies,
     arrays,
     attributes,
     captures,
@@ -78,6 +79,7 @@ words |= {
     "allocate": memory_state.allocate,
     "allocation_of": graph_memory.allocation_of,
     "array_of": arrays.described,
+    "array_to_host": array_copies.array_to_host,
     "attributes": function_attributes.attributes,
     "available_shared": occupancy.available_shared,
     "batch": ranges.check_batch,
@@ -107,6 +109,7 @@ words |= {
     "forget": streams.forget,
     "host_call_of": graph_nodes.host_call_of,
     "host_memory": memory.host_memory,
+    "host_to_array": array_copies.host_to_array,
     "images_at": images.at,
     "in_room": graphs.in_room,
     "jit_options": jit.Options,

@@ -68,8 +68,8 @@ class Mipmapped:
     handle: int = 0
 
 
-arrays: Handles[Array] = Handles("array")
-mipmapped: Handles[Mipmapped] = Handles("mipmapped array")
+arrays = Handles[Array]("array")
+mipmapped = Handles[Mipmapped]("mipmapped array")
 _lock = threading.Lock()
 
 

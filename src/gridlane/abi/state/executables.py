@@ -134,21 +134,8 @@ class Executable:
         self.graph.end()
 
 
-executables: Handles[Executable] = Handles("executable graph")
-
-
-def executable(handle: int) -> Executable:
-    """An executable graph by its handle.
-
-    Raises:
-        Failure: INVALID_VALUE, there is none, or it was destroyed.
-    """
-    executable_object = executables.find(handle)
-    return (
-        executable_object
-        if executable_object is not None
-        else fail(INVALID_VALUE, f"{handle:#x} is no executable graph")
-    )
+executables = Handles[Executable]("executable graph", INVALID_VALUE)
+executable = executables.get
 
 
 def _leaves(graph: Graph) -> Iterator[Node]:

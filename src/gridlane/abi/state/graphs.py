@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
-from gridlane.abi.failure import INVALID_VALUE, fail
+from gridlane.abi.failure import INVALID_VALUE
 from gridlane.abi.state.handles import Handles
 from gridlane.abi.state.streams import Stream, Work
 from gridlane.abi.state.user_objects import UserObject
@@ -180,8 +180,10 @@ class Child:
             node.work.run(stream)
 
 
-graphs: Handles[Graph] = Handles("graph")
-nodes: Handles[Node] = Handles("node of a graph")
+graphs = Handles[Graph]("graph", INVALID_VALUE)
+graph = graphs.get
+nodes = Handles[Node]("node of a graph", INVALID_VALUE)
+node = nodes.get
 
 
 def _forget(node: Node) -> None:
@@ -190,31 +192,3 @@ def _forget(node: Node) -> None:
     if isinstance(node.work, Compound):
         for each in node.work.graphs:
             each.end()
-
-
-def graph(handle: int) -> Graph:
-    """A graph by its handle.
-
-    Raises:
-        Failure: INVALID_VALUE, there is none, or it was destroyed.
-    """
-    graph_object = graphs.find(handle)
-    return (
-        graph_object
-        if graph_object is not None
-        else fail(INVALID_VALUE, f"{handle:#x} is no graph")
-    )
-
-
-def node(handle: int) -> Node:
-    """A node by its handle.
-
-    Raises:
-        Failure: INVALID_VALUE, there is none, or it was destroyed.
-    """
-    node_object = nodes.find(handle)
-    return (
-        node_object
-        if node_object is not None
-        else fail(INVALID_VALUE, f"{handle:#x} is no node of a graph")
-    )

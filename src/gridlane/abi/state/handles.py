@@ -31,13 +31,14 @@ class Handles(Generic[T]):
 
     Args:
         kind: what they are, for messages.
+        wrong: the error of a number that is no handle.
 
     Attributes:
         outside: another creator of handles of the kind.
     """
 
-    def __init__(self, kind: str) -> None:
-        self._kind = kind
+    def __init__(self, kind: str, wrong: int = INVALID_HANDLE) -> None:
+        self._kind, self._wrong = kind, wrong
         self.outside: Outside | None = None
         self._objects: dict[int, T] = {}
 
@@ -51,11 +52,11 @@ class Handles(Generic[T]):
         """The object with a handle.
 
         Raises:
-            Failure: INVALID_HANDLE, there is none, or it was destroyed.
+            Failure: there is none, or it was destroyed.
         """
         target = self.find(number)
         if target is None:
-            fail(INVALID_HANDLE, f"{number:#x} is no {self._kind}")
+            fail(self._wrong, f"{number:#x} is no {self._kind}")
         return target
 
     def find(self, number: int) -> T | None:
@@ -82,11 +83,11 @@ class Handles(Generic[T]):
         """End a handle, and return its object.
 
         Raises:
-            Failure: INVALID_HANDLE, there is none.
+            Failure: there is none.
         """
         target = self._objects.pop(number, None)
         if target is None:
-            fail(INVALID_HANDLE, f"{number:#x} is no {self._kind}")
+            fail(self._wrong, f"{number:#x} is no {self._kind}")
         return target
 
     def discard(self, number: int) -> None:

@@ -133,8 +133,8 @@ class LibraryKernel:
         return self.library.code(ordinal).kernel(self.name)
 
 
-libraries: Handles[Library] = Handles("library")
-kernels: Handles[LibraryKernel] = Handles("kernel")
+libraries = Handles[Library]("library")
+kernels = Handles[LibraryKernel]("kernel")
 
 
 def function_of(handle: int, context: Context | None = None, wrong: int = 0) -> Function:

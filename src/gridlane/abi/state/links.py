@@ -57,5 +57,5 @@ class Link:
         return ptx_modules
 
 
-links: Handles[Link] = Handles("link")
+links = Handles[Link]("link")
 """By their handles. A link ends by cuLinkDestroy alone, as its image may be in use."""

@@ -72,8 +72,8 @@ class Function:
         return self.kernel.packed(plan, block)
 
 
-modules: Handles[Module] = Handles("module")
-functions: Handles[Function] = Handles("function")
+modules = Handles[Module]("module")
+functions = Handles[Function]("function")
 _lock = threading.RLock()
 
 

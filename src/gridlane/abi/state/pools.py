@@ -194,24 +194,11 @@ class Pool:
             self._release(piece)
 
 
-pools: Handles[Pool] = Handles("memory pool")
+pools = Handles[Pool]("memory pool", INVALID_VALUE)
+pool = pools.get
 _lock = threading.RLock()
 _defaults: dict[DeviceMemory[Any], Pool] = {}
 _chosen: dict[DeviceMemory[Any], Pool] = {}
-
-
-def pool(handle: int) -> Pool:
-    """A pool by its handle.
-
-    Raises:
-        Failure: INVALID_VALUE, there is none.
-    """
-    pool_object = pools.find(handle)
-    return (
-        pool_object
-        if pool_object is not None
-        else fail(INVALID_VALUE, f"{handle:#x} is no memory pool")
-    )
 
 
 def default(device: protocol.Device) -> Pool:

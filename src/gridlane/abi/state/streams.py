@@ -198,8 +198,8 @@ class Event:
         self.note_recorded()
 
 
-streams: Handles[Stream] = Handles("stream")
-events: Handles[Event] = Handles("event")
+streams = Handles[Stream]("stream")
+events = Handles[Event]("event")
 _lock = threading.Lock()
 
 

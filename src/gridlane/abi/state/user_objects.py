@@ -46,14 +46,5 @@ class UserObject:
             _destructor(self._destroy)(self._pointer)
 
 
-objects: Handles[UserObject] = Handles("user object")
-
-
-def user_object(handle: int) -> UserObject:
-    """An object by its handle.
-
-    Raises:
-        Failure: INVALID_VALUE, there is none, or its last reference was released.
-    """
-    known = objects.find(handle)
-    return known if known is not None else fail(INVALID_VALUE, f"{handle:#x} is no user object")
+objects = Handles[UserObject]("user object", INVALID_VALUE)
+user_object = objects.get

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gridlane.abi.calls import formats, functions, resources, runtime_graphs
+from gridlane.abi.calls import array_copies, formats, functions, resources, runtime_graphs
 from gridlane.abi.calls import words as words_of_driver
 from gridlane.abi.calls.rows import words
 from gridlane.abi.calls.runtime import boxes, contexts, copies, fills, memory, symbols
@@ -18,6 +18,7 @@ words |= {
     "checked_device": contexts.checked,
     "fill": fills.fill_rows,
     "fill_planes": fills.fill_planes,
+    "from_array": array_copies.from_array,
     "from_symbol": symbols.from_symbol,
     "of_runtime": functions.of_runtime,
     "params_of_box": runtime_graphs.params_of_box,
@@ -28,7 +29,10 @@ words |= {
     "resource_by_runtime": resources.of_runtime,
     "resource_of_runtime": resources.to_runtime,
     "rows": boxes.rows,
+    "rows_from_array": array_copies.rows_from_array,
+    "rows_to_array": array_copies.rows_to_array,
     "sampling_of_runtime": resources.sampling_to_runtime,
     "thread_device": threads.device,
+    "to_array": array_copies.to_array,
     "to_symbol": symbols.to_symbol,
 }
