@@ -130,7 +130,7 @@ def test_calls_of_a_cached_launch_on_vulkan(monkeypatch, own_stream):
     run()  # begins the command buffer
     python, native = calls_of(run)
     ours = {"__getitem__", "_later", "device", "<lambda>", "_device_key", "_int_key", "pack"}
-    drivers = {"launch", "record", "enter", "_ordered", "_room"}
+    drivers = {"launch", "record", "enter", "_behind", "ordered"}
     assert set(python) - {"<listcomp>"} <= ours | drivers
     assert python.count("launch") == 2 and len(python) <= 16, python
     assert len(native) <= 13, native  # one asks whether a signal handler has interrupted a launch
@@ -169,7 +169,7 @@ def test_calls_of_a_wait_on_vulkan(monkeypatch, own_stream):
         pytest.skip("no device of Vulkan")
     device = vulkan(monkeypatch)
     recorder = device.recorder
-    signal = struct("VkSemaphoreSignalInfo", semaphore=recorder._timeline)
+    signal = struct("VkSemaphoreSignalInfo", semaphore=recorder.submission.timeline)
 
     def submit(command, value, *rest):  # work that takes the device no time
         signal.value = value
@@ -196,7 +196,7 @@ def test_calls_of_a_wait_on_vulkan(monkeypatch, own_stream):
     launch()
     wait()
     python, _ = calls_of(launch)
-    assert "_begun" not in python  # the command buffer was begun while the device worked
+    assert "begin" not in python  # the command buffer was begun while the device worked
     wait()
     python, native = calls_of(lambda: (launch(), wait()))
     assert len(python) <= 41, python

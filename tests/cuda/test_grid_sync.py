@@ -784,11 +784,11 @@ def test_nothing_comes_between_the_parts_of_a_launch(device, own_stream, monkeyp
         told.append("parts")
 
     def late(own, bounds):
-        def launch(recorder, on, bound, *rest):
-            if bound in bounds:
+        def launch(recorder, on, prepared, *rest):
+            if any(prepared in bound._prepared.values() for bound in bounds):
                 about.set()
                 begun.wait(0.2)
-            own(recorder, on, bound, *rest)
+            own(recorder, on, prepared, *rest)
 
         return launch
 

@@ -224,7 +224,7 @@ class ReportingDevice(HostDrivenDevice):
 
     def _is_past(self, point: int) -> bool:
         """Whether the submitted work with a number is done."""
-        return point < self.context.progress and self.recorder.is_done(point)
+        return point < self.context.progress and self.recorder.poll(point)
 
     # --- memory ---
 

@@ -157,11 +157,11 @@ class HostDrivenBound(Generic[K, R]):
             params = self.artifact.parameter_block(params)
         kernel, grid = self.kernel, (gx // self._coarse, gy, gz)
         if not kernel.reports:
-            stream.recorder.launch(stream, self, prepared, params, grid, shared, None)
+            stream.recorder.launch(stream, prepared, params, grid, shared, None)
             return
         owner = stream.owner
         block = kernel.block_of(owner)
-        stream.recorder.launch(stream, self, prepared, params, grid, shared, block)
+        stream.recorder.launch(stream, prepared, params, grid, shared, block)
         # After the launch, so that it is read after it.
         kernel.device.unread.note(block, Unread(kernel, owner, stream.point))
 

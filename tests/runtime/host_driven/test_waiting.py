@@ -5,8 +5,6 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-import time
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,7 +12,6 @@ from tests.runtime.arrays import params, to_device, words
 from tests.runtime.host_driven import conftest
 from tests.runtime.host_driven.programs import SLOW, kernel
 
-from gridlane.runtime.drivers.webgpu import fences
 from gridlane.runtime.queues import host_driven_context
 from gridlane.runtime.queues.host_driven_context import HostDrivenContext
 
@@ -39,19 +36,22 @@ def native(request, monkeypatch, tmp_path):
     yield from conftest.given(request, request.param, monkeypatch, tmp_path)
 
 
+def only_later(device, patch):
+    """Have the first query of a wait answer no: polls follow."""
+    poll = device.recorder.poll
+    patch.setattr(device.recorder, "poll", lambda n, ns=0: ns > 0 and poll(n, ns))
+
+
 def no_block(device, patch):
     """Fail where the device's driver is asked to block."""
 
     def refuse(*args):
         pytest.fail("the wait blocks")
 
-    if hasattr(device.recorder, "_block"):
-        patch.setattr(device.recorder, "_block", refuse)
-    elif device.engine.target == "webgpu":
-        patch.setattr(fences, "time", SimpleNamespace(sleep=refuse, monotonic=time.monotonic))
-    else:
-        wait = device.engine._wait
-        patch.setattr(device.engine, "_wait", lambda fence, ns: refuse() if ns else wait(fence, ns))
+    recorder, poll = device.recorder, device.recorder.poll
+    patch.setattr(
+        recorder, "poll", lambda n, ns=0: refuse() if ns > recorder.spin_ns else poll(n, ns)
+    )
 
 
 @pytest.mark.parametrize("software", [False, True])
@@ -148,12 +148,11 @@ def test_an_interrupt_while_a_wait_polls(device, polled, step, monkeypatch, rais
     try:
         with monkeypatch.context() as patch:
             patch.setattr(context, "poll", interrupted)
+            only_later(device, patch)
             step(stream, buffer)
             with pytest.raises(raised):
-                # What the device has done already is not polled for.
-                while not asked:
-                    stream.synchronize()
-                    step(stream, buffer)
+                stream.synchronize()
+        assert asked
     finally:
         signal.signal(signal.SIGUSR1, before)
     device.fill(buffer.address, 0, 256)
@@ -176,15 +175,13 @@ def test_other_threads_run_while_a_wait_polls(native, polled, monkeypatch):
     buffer = to_device(device, np.zeros(64, np.uint32))
     device.synchronize()
     context = polled(device).default_stream.context
-    poll, polls = context.poll, []
+    poll = context.poll
 
     def until_it_ran(is_done):
         may_run.release()
 
         def ask():
-            polls.append(True)
-            if hasattr(device.recorder, "_block"):
-                device.recorder._done = 0  # or it asks no more once it knows
+            device.recorder.done = 0  # or it asks no more once it knows
             return is_done() and bool(ran)
 
         return poll(ask)
@@ -194,9 +191,9 @@ def test_other_threads_run_while_a_wait_polls(native, polled, monkeypatch):
     try:
         with monkeypatch.context() as patch:
             patch.setattr(context, "poll", until_it_ran)
-            while not polls:
-                device.default_stream.fill(buffer.address, 1, 256)
-                device.synchronize()
+            only_later(device, patch)
+            device.default_stream.fill(buffer.address, 1, 256)
+            device.synchronize()
     finally:
         sys.setswitchinterval(interval)
     thread.join(60)

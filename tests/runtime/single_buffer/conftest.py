@@ -13,7 +13,7 @@ def ended(request, made):
     yield made
     request.node.funcargs.clear()
     gc.collect()
-    if made.queue.fault is None:
+    if made.context.fault is None:
         made.synchronize()
         assert made.memory.statistics().used == 0
     made.close()

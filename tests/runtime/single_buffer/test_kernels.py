@@ -12,7 +12,7 @@ from tests.runtime.arrays import params, to_device, words
 from tests.runtime.single_buffer.texts import ADD_ONE, kernel
 
 from gridlane.core.errors import DeviceError
-from gridlane.runtime.drivers.single_buffer.queue import LONGEST
+from gridlane.runtime.drivers.single_buffer.recorder import WordRecorder
 
 
 def test_a_launch(device):
@@ -28,9 +28,9 @@ def test_launches_come_one_after_the_other(device):
     artifact = kernel(device, *ADD_ONE)
     data = to_device(device, np.zeros(4096, np.uint32))
     bound = device.load(artifact).bind((64, 1, 1))
-    for _ in range(2 * LONGEST + 44):
+    for _ in range(2 * WordRecorder.longest + 44):
         bound.launch(params(artifact, data, 4096), 64, 1, 1, 0)
-    assert (words(device, data) == 2 * LONGEST + 44).all()
+    assert (words(device, data) == 2 * WordRecorder.longest + 44).all()
 
 
 def test_a_launch_sees_what_the_one_before_wrote_elsewhere(device):
@@ -71,7 +71,7 @@ GRID = """
 
 @pytest.mark.parametrize("most", [(65535, 65535, 65535), (5, 3, 2), (1, 65535, 1)])
 def test_grids_beyond_a_dispatch(device, most):
-    device.queue._most = most
+    device.recorder._most = most
     artifact = kernel(device, "values: ptr", GRID, (1, 1, 1))
     data = to_device(device, np.zeros(11 * 5 * 4, np.uint32))
     device.load(artifact).bind((1, 1, 1)).launch(params(artifact, data), 11, 5, 4, 0)

@@ -441,7 +441,7 @@ def test_a_reopened_device_begins_with_one_buffer(several):
     for _ in range(2):
         launch(np.float32(0), *arrays)
     assert several.several_buffers
-    several.queue.fault = DeviceError("CUDA_ERROR_LAUNCH_FAILURE", 719, "gone")
+    several.context.fault = DeviceError("CUDA_ERROR_LAUNCH_FAILURE", 719, "gone")
     arrays.clear()
     several.reset()
     assert not several.several_buffers and several.memory_info()[1] == several.engine.facts.largest

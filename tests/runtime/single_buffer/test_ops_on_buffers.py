@@ -11,7 +11,7 @@ from gridlane.conformance.cases import Case
 from gridlane.conformance.suite import cases, lack
 from gridlane.core.errors import TargetError
 from gridlane.ir.op import REGISTRY
-from gridlane.runtime.drivers.single_buffer.kernel import SingleBufferBound
+from gridlane.runtime.drivers.single_buffer.kernel import SingleBufferKernel
 
 ROOMS = ("atomic", "copies", "memory")
 REPORTS = ("print", "raise", "report")
@@ -36,13 +36,13 @@ def tried(op: str, target: str) -> list[Case]:
 @pytest.mark.parametrize("op", OPS)
 def test_op(device, op, monkeypatch):
     spread(device, monkeypatch)
-    original, seen = SingleBufferBound.buffers, []
+    original, seen = SingleBufferKernel.buffers, []
 
     def watched(self, params):
         seen.append(original(self, params))
         return seen[-1]
 
-    monkeypatch.setattr(SingleBufferBound, "buffers", watched)
+    monkeypatch.setattr(SingleBufferKernel, "buffers", watched)
     for case in tried(op, device.engine.target):
         launch = case.module, case.grid, case.block, case.arrays, (), case.shared
         if str(case) in REFUSED:

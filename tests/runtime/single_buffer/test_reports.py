@@ -125,9 +125,9 @@ def test_a_lost_device(device, monkeypatch):
             work()
         assert again.value is not caught.value
     del work
-    lost = device.queue
+    lost = device.context
     device.reset()
-    assert device.queue is not lost
+    assert device.context is not lost
     fresh = to_device(device, np.zeros(64, np.uint32))
     bound.launch(params(artifact, fresh, 64), 1, 1, 1, 0)  # the kernel is loaded again
     assert (words(device, fresh) == 1).all()
@@ -139,10 +139,10 @@ def test_a_driver_that_breaks_while_it_is_waited_for(device, monkeypatch):
     data = device.allocate(256)
     device.default_stream.fill(data.address, 0, 256)
 
-    def refuse(fence, poll):
+    def refuse(fence, ns):
         raise RuntimeError("no answer")
 
-    monkeypatch.setattr(device.engine, "wait", refuse)
+    monkeypatch.setattr(device.engine, "poll", refuse)
     with pytest.raises(DeviceError, match=r"719.*no answer"):
         device.synchronize()
     device.reset()

@@ -17,6 +17,7 @@ from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.vulkan import _commands
 from gridlane.runtime.drivers.vulkan.commands import PythonCommands
 from gridlane.runtime.drivers.vulkan.recorder import VulkanRecorder
+from gridlane.runtime.queues.host_driven_recorder import Recorder
 
 STEP = "values: uint64_t, n: uint32_t", "if (i < 64) at(values, i) = at(values, i) * 3 + n;"
 
@@ -24,13 +25,10 @@ STEP = "values: uint64_t, n: uint32_t", "if (i < 64) at(values, i) = at(values, 
 @pytest.fixture(params=["native", "python"])
 def idle(request, device):
     """A device that submits launches at once."""
-    recorder, context = device.recorder, device.context
+    recorder = device.recorder
     assert type(recorder.commands) is _commands.Commands
     if request.param == "python":
-        recorder.commands = PythonCommands(
-            *(context.vk, context.handle, context.queue, context.layout),
-            *(recorder._timeline, recorder._submit, recorder._command, recorder._value),
-        )
+        recorder.commands = PythonCommands(device.context.vk, *recorder.submission.handles)
     recorder.at_once = True
     return device
 
@@ -194,7 +192,7 @@ def test_polls(idle, step):
 def test_polls_of_two_threads(device):
     """The number of a query that has not returned is not another's: until then the validation layer
     holds that the command buffer is in use."""
-    recorder, context, answers = device.recorder, device.context, iter([5, 7])
+    answers = iter([5, 7])
 
     def query(device, timeline, counter):
         counter[0] = number = next(answers)
@@ -202,10 +200,8 @@ def test_polls_of_two_threads(device):
             assert commands.poll(0, 0) == 7  # of the other thread, meanwhile
         return 0
 
-    commands = PythonCommands(
-        *(SimpleNamespace(vkGetSemaphoreCounterValue=query), context.handle, context.queue),
-        *(context.layout, recorder._timeline, recorder._submit, recorder._command, recorder._value),
-    )
+    vk = SimpleNamespace(vkGetSemaphoreCounterValue=query)
+    commands = PythonCommands(vk, *device.recorder.submission.handles)
     assert commands.poll(0, 0) == 5
 
 
@@ -213,6 +209,9 @@ def test_polls_of_two_threads(device):
 def test_arguments_of_another_kind(device, arguments):
     with pytest.raises((TypeError, OverflowError)):
         device.recorder.commands.poll(*arguments)
+
+
+RECORDERS = Recorder.__module__, VulkanRecorder.__module__
 
 
 class Raised(Exception):
@@ -227,7 +226,7 @@ def raising_after(count):
     def look(frame, event, arg):
         nonlocal left
         module = frame.f_globals["__name__"]
-        if module == VulkanRecorder.__module__ and event in ("call", "c_return"):
+        if module in RECORDERS and event in ("call", "c_return"):
             left -= 1
             if left == 0:
                 raise Raised

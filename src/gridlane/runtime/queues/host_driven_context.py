@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from copy import copy
 from threading import get_ident
 from time import monotonic_ns
-from typing import Protocol
 
 from gridlane.core.errors import DeviceError
 from gridlane.core.processors import available_processors
@@ -26,7 +25,7 @@ Poll = Callable[[Callable[[], bool]], bool]
 """``HostDrivenContext.poll``."""
 
 
-class Ordered(Protocol):
+class Ordered:
     """A stream; the default one is ordered with all others.
 
     Attributes:
@@ -34,11 +33,8 @@ class Ordered(Protocol):
         point: the number of the batch with its last command.
     """
 
-    epoch: int
-    point: int
-
-    @property
-    def is_default(self) -> bool: ...
+    epoch = point = 0
+    is_default = False
 
 
 Use = tuple[Ordered, int]

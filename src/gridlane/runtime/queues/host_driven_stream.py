@@ -17,7 +17,7 @@ from gridlane.runtime.protocol import Limits
 from gridlane.runtime.queues.callbacks import callback
 from gridlane.runtime.queues.deferred_queue import DeferredQueue, Work
 from gridlane.runtime.queues.graph import here
-from gridlane.runtime.queues.host_driven_context import HostDrivenContext
+from gridlane.runtime.queues.host_driven_context import HostDrivenContext, Ordered
 from gridlane.runtime.queues.host_driven_transfers import Transfers
 from gridlane.runtime.queues.stream import SoftwareStream
 from gridlane.runtime.reporting import Owner, Owners
@@ -95,13 +95,12 @@ class Recordable(Protocol):
 D = TypeVar("D", bound=StreamDevice)
 
 
-class HostDrivenStream(SoftwareStream[D, Piece], Generic[D]):
+class HostDrivenStream(SoftwareStream[D, Piece], Ordered, Generic[D]):
     """A stream. The default stream's work is ordered after the earlier work of all others, and
     their later work after it.
 
     Attributes:
         context, recorder, transfers: of the device, which all streams share.
-        epoch, point: see host_driven_context.Ordered.
         deferred: the work that is not submitted yet.
     """
 
@@ -109,8 +108,7 @@ class HostDrivenStream(SoftwareStream[D, Piece], Generic[D]):
         super().__init__(device, default)
         self.context: HostDrivenContext = device.context
         self.recorder = device.recorder
-        self.transfers: Transfers[Any] = device.transfers
-        self.epoch = self.point = 0
+        self.transfers: Transfers[Any, Any] = device.transfers
         self.deferred = DeferredQueue(self.context)
         self._owner = Owner(self.handle)
         self._graphs = threading.RLock()

@@ -18,11 +18,16 @@ from gridlane.runtime.queues.host_driven_recorder import Place, Recorder
 PIECE = 64 << 20
 """Bytes of staging memory in flight at once for one copy."""
 
+R = TypeVar("R", bound=Recorder[Any, Any, Any, Any, Any])
 P = TypeVar("P")
 
 
-class Transfers(Generic[P]):
-    """The copies of a device, which refers to its bytes by a place P."""
+class Transfers(Generic[R, P]):
+    """The copies of a device, whose recorder R refers to bytes by places P."""
+
+    def __init__(self, device: Any) -> None:
+        self._device = device
+        self._recorder: R = device.recorder
 
     # --- implemented for each kind of memory ---
 
@@ -38,63 +43,61 @@ class Transfers(Generic[P]):
         """Whether the host does the last step of a copy to its memory."""
         raise NotImplementedError
 
-    def _upload(self, stream: Any, target: P, source: memoryview, keep: object) -> None:
+    def _upload(self, stream: Ordered, target: P, source: memoryview, keep: object) -> None:
         raise NotImplementedError
 
-    def _write(self, stream: Any, target: P, source: memoryview) -> None:
+    def _write(self, stream: Ordered, target: P, source: memoryview) -> None:
         raise NotImplementedError
 
-    def _download(self, stream: Any, target: memoryview, source: P, keep: object) -> None:
+    def _download(self, stream: Ordered, target: memoryview, source: P, keep: object) -> None:
         raise NotImplementedError
 
-    def _read(self, stream: Any, target: memoryview, source: P) -> None:
-        raise NotImplementedError
-
-    def _copy(self, stream: Any, target: P, source: P, size: int) -> None:
-        raise NotImplementedError
-
-    def _copy_through(self, stream: Any, target: P, source: P, size: int) -> None:
-        raise NotImplementedError
-
-    def _fill(self, stream: Any, target: P, size: int, byte: int) -> None:
+    def _read(self, stream: Ordered, target: memoryview, source: P) -> None:
         raise NotImplementedError
 
     # --- common ---
 
-    def upload(self, stream: Any, target: int, source: memoryview, keep: object) -> None:
+    def upload(self, stream: Ordered, target: int, source: memoryview, keep: object) -> None:
         """Append a copy to the device; ``keep`` lives until it is done."""
         if source.nbytes:
             self._upload(stream, self.place(target, source.nbytes), source, keep)
 
-    def write(self, stream: Any, target: int, source: memoryview) -> None:
+    def write(self, stream: Ordered, target: int, source: memoryview) -> None:
         """Copy to the device, after the work so far; the source may change on return."""
         if source.nbytes:
             self._write(stream, self.place(target, source.nbytes), source)
 
-    def download(self, stream: Any, target: memoryview, source: int, keep: object) -> None:
+    def download(self, stream: Ordered, target: memoryview, source: int, keep: object) -> None:
         """Append a copy to pinned memory; copy to other memory when the work so far is done."""
         if target.nbytes:
             self._download(stream, target, self.place(source, target.nbytes), keep)
 
-    def read(self, stream: Any, target: memoryview, source: int) -> None:
+    def read(self, stream: Ordered, target: memoryview, source: int) -> None:
         """Copy to the host; finished on return."""
         if target.nbytes:
             self._read(stream, target, self.place(source, target.nbytes))
 
-    def copy(self, stream: Any, target: int, source: int, size: int) -> None:
+    def copy(self, stream: Ordered, target: int, source: int, size: int) -> None:
         """Append a copy within the device; the bytes may overlap."""
         if not size or target == source:
             return
-        overlap = abs(target - source) < size
-        function = self._copy_through if overlap else self._copy
-        function(stream, self.place(target, size), self.place(source, size), size)
+        goal, origin = self.place(target, size), self.place(source, size)
+        if abs(target - source) < size:
+            between = self._device.allocate(size)
+            middle = self.place(between.address, size)
+            self._recorder.copy(stream, middle, origin, size)
+            origin = middle
+        self._recorder.copy(stream, goal, origin, size)
 
-    def fill(self, stream: Any, target: int, byte: int, size: int) -> None:
+    def fill(self, stream: Ordered, target: int, byte: int, size: int) -> None:
         """Append a fill."""
         if not 0 <= byte <= 255:
             fail(INVALID_VALUE, f"setting bytes to {byte}")
         if size:
             self._fill(stream, self.place(target, size), size, byte)
+
+    def _fill(self, stream: Ordered, target: P, size: int, byte: int) -> None:
+        self._recorder.fill(stream, target, size, byte)
 
 
 def refuse_place(name: str, address: int, size: int) -> NoReturn:
@@ -106,12 +109,12 @@ def refuse_place(name: str, address: int, size: int) -> NoReturn:
     )
 
 
-class ArenaTransfers(Transfers[Place]):
+class ArenaTransfers(Transfers[Recorder[Any, Any, Place, Any, Any], Place]):
     """The copies of a device whose memory is arenas: a ``ReportingDevice``."""
 
     def __init__(self, device: Any) -> None:
-        self._device, self._pool, self._staging = device, device.pool, device.staging_pool
-        self._recorder: Recorder = device.recorder
+        super().__init__(device)
+        self._pool, self._staging = device.pool, device.staging_pool
 
     def place(self, address: int, size: int) -> Place:
         """(arena, offset) of bytes of the device."""
@@ -179,15 +182,6 @@ class ArenaTransfers(Transfers[Place]):
             recorder.copy(stream, goal, (arena, offset + start), len(part))
             recorder.wait(stream.point)
             ctypes.memmove(_pointer(part), block.pointer, len(part))
-
-    def _copy(self, stream: Ordered, target: Place, source: Place, size: int) -> None:
-        self._recorder.copy(stream, target, source, size)
-
-    def _copy_through(self, stream: Ordered, target: Place, source: Place, size: int) -> None:
-        block = self._device.allocate(size)
-        between = block.arena, block.offset
-        self._recorder.copy(stream, between, source, size)
-        self._recorder.copy(stream, target, between, size)
 
     def _fill(self, stream: Ordered, target: Place, size: int, byte: int) -> None:
         """Fill whole steps; copy the bytes at their edges."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from gridlane.core.artifact import Artifact
 from gridlane.core.device_errors import OUT_OF_RESOURCES, fail
-from gridlane.runtime.drivers.metal.pipelines import Pipeline
+from gridlane.runtime.drivers.metal.pipelines import Prepared
 from gridlane.runtime.host_driven_kernel import (
     HostDrivenBound,
     HostDrivenKernel,
@@ -46,13 +46,13 @@ class MetalKernel(HostDrivenKernel):
         return MetalBound(self, block)
 
 
-class MetalBound(HostDrivenBound[MetalKernel, Pipeline]):
+class MetalBound(HostDrivenBound[MetalKernel, Prepared]):
     """A kernel and its block shape."""
 
     def __init__(self, kernel: MetalKernel, block: Block) -> None:
         super().__init__(kernel)
         self.block = block
 
-    def _prepare(self, shared: int) -> Pipeline:
+    def _prepare(self, shared: int) -> Prepared:
         self.kernel.check(self.block, shared)
-        return self.kernel.pipeline
+        return Prepared(self.kernel.pipeline, self.block, self.kernel)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import struct
 
-from gridlane.runtime.drivers.metal.pipelines import Pipeline, Pipelines
+from gridlane.runtime.drivers.metal.pipelines import Pipeline, Pipelines, Prepared
 
 BLOCK, MOST_BLOCKS = 256, 1024
 
@@ -39,6 +39,9 @@ _SET = {
 }
 _MOVE = struct.Struct("<QQQQI4x")
 
+Move = tuple[Prepared, bytes, tuple[int, int, int]]
+"""What is launched, its parameters, and its blocks along each axis."""
+
 
 def _text() -> str:
     parts = [_HEAD]
@@ -57,10 +60,9 @@ class Mover:
         self._made: dict[str, Pipeline] = {}
 
     def launch(
-        self, kind: str, target: int, source: int, size: int, byte: int = 0
-    ) -> tuple[Pipeline, bytes, tuple[int, int, int], tuple[int, int, int]]:
-        """The launch of a ``copy``, of bytes that do not overlap, or a ``fill``: a pipeline,
-        parameters, grid and block."""
+        self, kind: str, target: int, source: int, size: int, byte: int = 0, keep: object = None
+    ) -> Move:
+        """The launch of a ``copy``, of bytes that do not overlap, or of a ``fill``."""
         width = next(each for each in _WIDTHS if not (target | source | size) % each)
         name = f"{kind}{width}"
         pipeline = self._made.get(name)
@@ -69,4 +71,4 @@ class Mover:
         count = size // width
         blocks = min(MOST_BLOCKS, -(-count // BLOCK))
         params = _MOVE.pack(target, source, count, blocks * BLOCK, byte * 0x01010101)
-        return pipeline, params, (blocks, 1, 1), (BLOCK, 1, 1)
+        return Prepared(pipeline, (BLOCK, 1, 1), keep), params, (blocks, 1, 1)

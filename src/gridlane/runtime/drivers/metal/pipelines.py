@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import weakref
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from gridlane.core.device_errors import INVALID_IMAGE, NOT_SUPPORTED, fail
 from gridlane.runtime.drivers.metal.archive import Archive
 from gridlane.runtime.drivers.metal.context import Context
+from gridlane.runtime.protocol import Block
 
 WARP = 32
 
@@ -28,6 +29,14 @@ class Pipeline:
     threads: int
     static_shared: int
     uses_dynamic_shared: bool = False
+
+
+class Prepared(NamedTuple):
+    """A pipeline, for blocks of a shape; launches keep the object ``keep`` alive."""
+
+    pipeline: Pipeline
+    block: Block
+    keep: object
 
 
 class Pipelines:

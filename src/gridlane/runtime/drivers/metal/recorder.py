@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import struct as pack
 import time
-from functools import partial
 from typing import Any
 
+from gridlane.core.errors import DeviceError
 from gridlane.core.shader_abi import METAL_LAUNCH_BYTES
 from gridlane.memory.device_memory import DeviceMemory
 from gridlane.memory.suballocator import Suballocation
@@ -22,19 +22,14 @@ from gridlane.runtime.drivers.metal.context import Context
 from gridlane.runtime.drivers.metal.faults import explained
 from gridlane.runtime.drivers.metal.memory import Residency
 from gridlane.runtime.drivers.metal.moving import Mover
-from gridlane.runtime.drivers.metal.pipelines import Pipeline
+from gridlane.runtime.drivers.metal.pipelines import Pipeline, Prepared
 from gridlane.runtime.queues.host_driven_context import Ordered
-from gridlane.runtime.queues.host_driven_recorder import BatchRecorder, Place
+from gridlane.runtime.queues.host_driven_recorder import Batch, Place, Recorder
 from gridlane.runtime.reporting import ReportBlock
 
-LONGEST = 64
-"""The largest number of launches in a command buffer."""
-LARGEST = 1 << 16
-"""Bytes of parameters beyond which a command buffer is committed."""
 AT_ONCE = 4096
 """The limit of setBytes; larger parameters go through a buffer."""
 _STEP = 16
-_SLICE_MS = 100  # of waiting, between checks for signals of the process and for failures
 _COUNTED = 2**32 - 1  # threads along an axis: Metal's 32-bit limit
 
 # u32 base[3], u32 grid[3], u64 report, u32 bytes of dynamic shared memory: core.shader_abi.
@@ -44,35 +39,25 @@ assert _LAUNCH.size == METAL_LAUNCH_BYTES
 Shape = tuple[int, int, int]
 
 
-class Batch:
-    """A command buffer. ``keep`` is held until it is done.
+class MetalBatch(Batch):
+    """A command buffer.
 
     Attributes:
         told: the version of the residency that is declared to its encoder, where there is no
             residency set.
+        names: the kernels in it.
         end: when it was done, in seconds of the host's monotonic clock; 0 before.
     """
 
-    __slots__ = (
-        "bytes",
-        "command",
-        "commands",
-        "encoder",
-        "end",
-        "keep",
-        "names",
-        "pipeline",
-        "told",
-        "value",
-    )
+    __slots__ = ("command", "encoder", "end", "names", "pipeline", "told")
 
-    def __init__(self, command: Any, encoder: Any, value: int) -> None:
-        self.command, self.encoder, self.value = command, encoder, value
-        self.commands = self.bytes = self.told = 0
+    def __init__(self, command: Any, encoder: Any) -> None:
+        super().__init__()
+        self.command, self.encoder = command, encoder
+        self.told = 0
         self.end = 0.0
-        self.keep: list[Any] = []
         self.names: dict[str, None] = {}
-        self.pipeline: Any = None
+        self.pipeline: Pipeline | None = None
 
 
 class Stamp:
@@ -89,15 +74,17 @@ class Stamp:
 
     def __init__(self) -> None:
         self.time = 0.0
-        self.batch: Batch | None = None
+        self.batch: MetalBatch | None = None
 
     def passed_at(self) -> float:
         """The time at which the device passed it; call it when it has."""
         return max(self.time, self.batch.end if self.batch is not None else 0.0)
 
 
-class MetalRecorder(BatchRecorder[Batch]):
+class MetalRecorder(Recorder[Context, MetalBatch, Place, Prepared, Stamp]):
     """Records, commits and waits. Methods that change it hold the context's lock."""
+
+    room = 1 << 16
 
     def __init__(
         self,
@@ -115,7 +102,7 @@ class MetalRecorder(BatchRecorder[Batch]):
     def begin_again(self) -> None:
         """Begin with a new queue, with nothing recorded or in flight."""
         context, residency = self.context, self._residency
-        self.last = self.default_point = context.progress - 1
+        self.last = self.default_point = self.done = context.progress - 1
         self._fenced = False
         self._open = None
         self._flying.clear()
@@ -129,11 +116,20 @@ class MetalRecorder(BatchRecorder[Batch]):
 
     # --- recording ---
 
+    def begin(self) -> MetalBatch:
+        """A command buffer with its encoder."""
+        self.collect()
+        with self.context.pool():
+            command = self._queue.commandBuffer()
+            encoder = command.computeCommandEncoder()
+            if self._fenced:  # else no encoder updates it
+                encoder.waitForFence_(self._fence)
+        return MetalBatch(command, encoder)
+
     def launch(
         self,
         stream: Ordered,
-        bound: Any,
-        prepared: Pipeline,
+        prepared: Prepared,
         params: bytes,
         grid: Shape,
         shared: int,
@@ -141,32 +137,10 @@ class MetalRecorder(BatchRecorder[Batch]):
         /,
     ) -> None:
         """Record a launch. Hot."""
-        report, keep = block.address if block else 0, (bound.kernel, block)
-        self._put(stream, prepared, params, grid, bound.block, shared, report, keep)
-
-    def _put(
-        self,
-        stream: Ordered,
-        pipeline: Pipeline,
-        params: bytes,
-        grid: Shape,
-        block: Shape,
-        shared: int = 0,
-        report: int = 0,
-        keep: Any = None,
-    ) -> None:
-        """Record a launch. Hot.
-
-        Args:
-            params: the parameter block.
-            grid, block: blocks along each axis, and threads of a block.
-            shared: bytes of dynamic shared memory.
-            report: address of the report block, or 0.
-            keep: is kept alive until the launch is done.
-        """
-        context = self.context
+        pipeline, shape, keep = prepared
+        context, size = self.context, len(params)
         with self.lock, context.pool():
-            batch = self._room(len(params))
+            batch = self.ordered(stream, size)
             encoder = batch.encoder
             if batch.pipeline is not pipeline:
                 encoder.setComputePipelineState_(pipeline.state)
@@ -179,17 +153,12 @@ class MetalRecorder(BatchRecorder[Batch]):
             if residency.set is None and batch.told != residency.version:
                 residency.tell(encoder)
                 batch.told = residency.version
-            self._dispatch(encoder, grid, block, shared, report)
-            if keep is not None:
-                batch.keep.append(keep)
+            self._dispatch(encoder, grid, shape, shared, block.address if block else 0)
+            batch.keep += (keep, block)
             batch.names[pipeline.name] = None
-            batch.commands += 1
-            batch.bytes += len(params)
-            stream.point = self.last = batch.value
-            if stream.is_default:
-                self.default_point = batch.value
+            batch.at += size
 
-    def _bind(self, batch: Batch, params: bytes) -> None:
+    def _bind(self, batch: MetalBatch, params: bytes) -> None:
         room = _whole(len(params))  # the size of a C struct is a multiple of its alignment
         params = params.ljust(room, b"\0")
         if room <= AT_ONCE:
@@ -216,15 +185,16 @@ class MetalRecorder(BatchRecorder[Batch]):
     def copy(
         self, stream: Ordered, target: Place, source: Place, size: int, keep: object = None
     ) -> None:
-        """Record a copy of bytes that do not overlap, by a kernel: it is in order with others, and
-        accepts any address and size."""
+        """Record a copy by a kernel: it is in order with others, and accepts any address and
+        size."""
         (arena, offset), (other, start) = target, source
-        move = self._mover.launch("copy", arena.address + offset, other.address + start, size)
-        self._put(stream, *move, keep=keep)
+        places = arena.address + offset, other.address + start
+        self.launch(stream, *self._mover.launch("copy", *places, size, 0, keep), 0, None)
 
     def fill(self, stream: Ordered, target: Place, size: int, byte: int) -> None:
         """Record a fill, by a kernel."""
-        self._put(stream, *self._mover.launch("fill", target[0].address + target[1], 0, size, byte))
+        address = target[0].address + target[1]
+        self.launch(stream, *self._mover.launch("fill", address, 0, size, byte), 0, None)
 
     def new_stamp(self, owner: object) -> Stamp:
         """Storage for a time."""
@@ -232,7 +202,8 @@ class MetalRecorder(BatchRecorder[Batch]):
 
     def stamp(self, stream: Ordered, stamp: Stamp) -> None:
         """Record the time when all earlier work is done."""
-        stamp.batch = self.flush()
+        self.flush()
+        stamp.batch = self._flying[-1] if self._flying else None
         stamp.time = time.monotonic()
 
     def between_ms(self, first: Stamp, second: Stamp) -> float:
@@ -243,102 +214,68 @@ class MetalRecorder(BatchRecorder[Batch]):
                 self.wait(stamp.batch.value)
         return (second.passed_at() - first.passed_at()) * 1e3
 
-    def _room(self, size: int) -> Batch:
-        """The open batch, with room for a launch with so many bytes of parameters."""
-        batch = self._open
-        if batch is not None:
-            if batch.commands < LONGEST and batch.bytes + size <= LARGEST:
-                return batch
-            self.flush()
-        return self._begin()
-
-    def _begin(self) -> Batch:
-        self.context.raise_fault()  # a fault may have come since the caller entered
-        self.collect()
-        command = self._queue.commandBuffer()
-        encoder = command.computeCommandEncoder()
-        if self._fenced:  # else no encoder updates it
-            encoder.waitForFence_(self._fence)
-        self._open = Batch(command, encoder, self.context.progress)
-        return self._open
-
     # --- committing and waiting ---
 
-    def flush(self) -> Batch | None:
-        """Commit the recorded work; return the last batch that is not known to be done."""
-        with self.lock:
-            batch = self._open
-            if batch is not None:
-                with self.context.pool():
-                    batch.encoder.updateFence_(self._fence)
-                    self._fenced = True
-                    batch.encoder.endEncoding()
-                    batch.command.encodeSignalEvent_value_(self._event, batch.value)
-                    batch.command.commit()
-                self._open = None
-                self.context.progress += 1
-                self._flying.append(batch)
-            return self._flying[-1] if self._flying else None
+    def submit(self, batch: MetalBatch) -> None:
+        """Commit a command buffer."""
+        batch.value = self.context.progress
+        with self.context.pool():
+            batch.encoder.updateFence_(self._fence)
+            self._fenced = True
+            batch.encoder.endEncoding()
+            batch.command.encodeSignalEvent_value_(self._event, batch.value)
+            batch.command.commit()
+        self._open = None
+        self.context.progress += 1
+        self._flying.append(batch)
 
-    def passed(self, number: int, /) -> bool:
-        """Whether a batch is done; recorded work is submitted."""
-        done = super().passed(number)
-        self.context.raise_fault()
-        return done
+    def poll(self, number: int, /, ns: int = 0) -> bool:
+        """Whether a batch is done, by the states of command buffers. A failed one may never set the
+        event that the wait is for."""
+        if self.done >= number:
+            return True
+        with self.lock, self.context.pool():
+            flying = (each for each in self._flying if each.command.status() < self._completed)
+            first = next(flying, None)
+            self.done = (self.context.progress if first is None else first.value) - 1
+            command: Any = None if first is None else first.command
+        if self.done >= number:
+            return True
+        if first is not None and ns > self.spin_ns:
+            with self.context.pool():
+                if self._event.waitUntilSignaledValue_timeoutMS_(first.value, ns // 1_000_000):
+                    command.waitUntilCompleted()
+        return False
 
-    def wait(self, value: int, /) -> None:
+    def wait(self, number: int, /) -> None:
         """Wait until a batch is done.
 
         Raises:
             DeviceError: a batch up to this one failed.
         """
-        if value >= self.context.progress:
-            self.flush()
-        if not self.context.poll(partial(self.is_done, value)):
-            self._block(value)
-        if self.context.retired:
-            self.collect()
+        super().wait(number)
         self.context.raise_fault()
 
-    def is_done(self, number: int, /, ns: int = 0) -> bool:
-        """Whether a committed batch is done; a query takes no time here."""
+    def passed(self, number: int, /) -> bool:
+        """Whether a batch is done; recorded work is submitted."""
+        super().passed(number)
         self.collect()
-        with self.lock:
-            return not self._flying or self._flying[0].value > number
+        self.context.raise_fault()
+        return self.done >= number
 
-    def _block(self, value: int) -> None:
-        """Wait for a committed batch without polling."""
-        while True:
-            with self.lock:
-                first = self._flying[0] if self._flying else None
-                # The next collector of the batch takes the command buffer out of it.
-                command = first.command if first is not None else None
-            if first is None or first.value > value:
-                return
-            self._wait_for(command, first.value)
-            self.collect()
-
-    def _wait_for(self, command: Any, value: int) -> None:
-        """Wait in slices, between which Python handles signals. A failed batch may never set the
-        event."""
-        with self.context.pool():
-            while command.status() < self._completed:
-                if self._event.waitUntilSignaledValue_timeoutMS_(value, _SLICE_MS):
-                    command.waitUntilCompleted()
-
-    def _poll(self, number: int, /) -> bool:
-        with self.context.pool():
-            return self._flying[0].command.status() >= self._completed
-
-    def _release(self, batch: Batch) -> None:
+    def release(self, batch: MetalBatch) -> None:
         """Release its resources, and note how it ended."""
-        context = self.context
+        context, command = self.context, batch.command
         with context.pool():
-            if batch.command.status() != self._completed and context.fault is None:
-                context.fault = explained(batch.command.error(), ", ".join(batch.names))
-            batch.end = float(batch.command.GPUEndTime())
-            batch.keep.clear()
-            batch.command = batch.encoder = batch.pipeline = None
+            if command.status() != self._completed and context.fault is None:
+                context.fault = self.fault(batch)
+            batch.end = float(command.GPUEndTime())
+        batch.keep.clear()
+        batch.command = batch.encoder = batch.pipeline = None
+
+    def fault(self, cause: MetalBatch) -> DeviceError:
+        """The exception of a command buffer's error."""
+        return explained(cause.command.error(), ", ".join(cause.names))
 
     def abandon(self) -> None:
         """Drop recorded work after a failure, and wait for committed work: an encoder must have

@@ -28,6 +28,7 @@ from gridlane.runtime.drivers.opengl.glsl_sources import (
 )
 from gridlane.runtime.drivers.opengl.programs import Compiler, Program
 from gridlane.runtime.drivers.single_buffer.engine import (
+    SPIN_NS,
     Command,
     Dispatch,
     Facts,
@@ -35,10 +36,9 @@ from gridlane.runtime.drivers.single_buffer.engine import (
     Stamp,
     Write,
 )
-from gridlane.runtime.drivers.single_buffer.queue import ARENA
+from gridlane.runtime.drivers.single_buffer.recorder import ARENA
 from gridlane.runtime.drivers.single_buffer.transfers import move_kernel
 from gridlane.runtime.protocol import Limits
-from gridlane.runtime.queues.host_driven_context import Poll
 from gridlane.runtime.queues.reentry import locked_wait
 
 _SLICE_NS = 20_000_000
@@ -247,20 +247,16 @@ class OpenGlEngine:
         weakref.finalize(fence, self._retired.append, (give, fence.sync)).atexit = False
         return fence
 
-    def passed(self, fence: _Fence) -> bool:
-        """Whether the driver reports the fence as passed."""
-        with self._context:
-            return self._wait(fence, 0)
-
-    def wait(self, fence: _Fence, poll: Poll) -> None:
-        """Wait, and lend the context to other threads from time to time."""
+    def poll(self, fence: _Fence, ns: int) -> bool:
+        """Whether the driver reports the fence as passed. A wait lends the context to other threads
+        from time to time."""
         with locked_wait(), self._context:  # entering costs as much as many polls
-            if poll(lambda: self._wait(fence, 0)) or self._wait(fence, _SLICE_NS):
-                return
-        while True:
-            with locked_wait(), self._context:
-                if self._wait(fence, _SLICE_NS):
-                    return
+            if ns > SPIN_NS:
+                return self._wait(fence, min(ns, _SLICE_NS))
+            end = time.monotonic_ns() + ns
+            while not (passed := self._wait(fence, 0)) and time.monotonic_ns() < end:
+                pass
+            return passed
 
     def _wait(self, fence: _Fence, most_ns: int) -> bool:
         state = self._gl.glClientWaitSync(fence.sync, api.FLUSH_FIRST, most_ns)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gridlane.runtime.drivers.single_buffer.transfers import THREADS
+from gridlane.runtime.drivers.single_buffer.recorder import THREADS
 
 DESKTOP = "#version 430 core"
 EMBEDDED = "#version 310 es\nprecision highp float;\nprecision highp int;"

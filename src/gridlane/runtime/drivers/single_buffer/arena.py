@@ -17,7 +17,7 @@ from gridlane.core.errors import DeviceError
 from gridlane.core.shader_abi import OFFSET_BITS, located
 from gridlane.memory.ranges import FreeRanges
 from gridlane.memory.resource import ALIGNMENT, Buffer
-from gridlane.runtime.drivers.single_buffer.queue import Queue
+from gridlane.runtime.drivers.single_buffer.recorder import WordRecorder
 
 FIRST = 256
 """The first offset of a suballocation: 0 is the null pointer."""
@@ -71,8 +71,10 @@ class GrowingArena:
         on_several: is called when a second buffer begins, before an address in it is known.
     """
 
-    def __init__(self, queue: Queue, on_several: Callable[[], object] = lambda: None) -> None:
-        self.queue, self.engine, self.lock = queue, queue.engine, queue.lock
+    def __init__(
+        self, recorder: WordRecorder, on_several: Callable[[], object] = lambda: None
+    ) -> None:
+        self.recorder, self.engine, self.lock = recorder, recorder.engine, recorder.lock
         self.segments = [Segment(0)]
         self._on_several = on_several
         self._returned: deque[tuple[int, int]] = deque()
@@ -183,7 +185,7 @@ class GrowingArena:
         segment.free.give(end, segment.end - end, None)
 
     def _resize(self, segment: Segment, size: int) -> None:
-        self.queue.flush()
+        self.recorder.flush()
         if segment.number:
             self._on_several()
         self.engine.resize(segment.number, size)

@@ -6,6 +6,7 @@ import threading
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
 from gridlane.core.artifact import Artifact
 from gridlane.core.device_errors import NOT_SUPPORTED, KernelStop, fail
@@ -17,7 +18,7 @@ from gridlane.memory.resource import Buffer, HostMemory
 from gridlane.runtime.drivers.single_buffer.arena import FirstBuffer, GrowingArena
 from gridlane.runtime.drivers.single_buffer.engine import Engine
 from gridlane.runtime.drivers.single_buffer.kernel import SingleBufferKernel
-from gridlane.runtime.drivers.single_buffer.queue import Queue
+from gridlane.runtime.drivers.single_buffer.recorder import WordRecorder
 from gridlane.runtime.drivers.single_buffer.report import QueuedReport
 from gridlane.runtime.drivers.single_buffer.transfers import WordTransfers
 from gridlane.runtime.host_driven_device import HostDrivenDevice
@@ -54,22 +55,21 @@ class SingleBufferDevice(HostDrivenDevice):
         engine = self.engine = self._open_engine()
         self.limits = engine.limits
         self.timed_by = "host" if engine.facts.clock == "host" else "device"
-        self.queue = self.context = self.recorder = Queue(engine)
+        recorder = self.recorder = WordRecorder(engine, self._move_program)
+        self.context = recorder.context
         self.several_buffers = False
-        self.arena = GrowingArena(self.queue, self._note_several)
+        self.arena = GrowingArena(recorder, self._note_several)
         self.report_memory = DeviceMemory(FirstBuffer(self.arena), self)
-        self.unread = unread = _Unread()
+        self.unread = _Unread()
         self.stopped: dict[QueuedReport, Unread[SingleBufferKernel]] = {}
         """Those with an error that nobody has taken."""
-        # Not by the device: what ends a stream has the queue, and would keep the device for ever.
-        self.queue.running = lambda: ", ".join(sorted(_names(unread)))
         self.transfers = WordTransfers(self)
         self._begin_streams()
         self.move = SingleBufferKernel(self, engine.move)
         self._between: SingleBufferKernel | None = None
 
     def _note_several(self) -> None:
-        self.several_buffers = self.queue.several_buffers = True
+        self.several_buffers = self.recorder.several_buffers = True
 
     # --- code ---
 
@@ -79,21 +79,21 @@ class SingleBufferDevice(HostDrivenDevice):
 
     def load(self, artifact: Artifact) -> SingleBufferKernel:
         """Compile a text with the driver's compiler."""
-        self.queue.enter()
+        self.context.enter()
         return SingleBufferKernel(self, artifact)
 
-    @property
-    def move_between(self) -> SingleBufferKernel:
-        """The kernel for copies between buffers, which few programs have."""
-        if self._between is None:
+    def _move_program(self, between: bool) -> Any:
+        if not between:
+            return self.move.program(0)
+        if self._between is None:  # few programs have such copies
             self._between = SingleBufferKernel(self, self.engine.move_between)
-        return self._between
+        return self._between.program(0)
 
     # --- memory ---
 
     def allocate(self, size: int) -> Buffer:
         """Suballocate bytes of a buffer, which grows on demand."""
-        self.queue.enter()
+        self.context.enter()
         return self.memory.allocate(size)
 
     def allocate_host(self, size: int, kind: HostMemory) -> Buffer:
@@ -132,7 +132,7 @@ class SingleBufferDevice(HostDrivenDevice):
         """Read the reports of kernels, and write their printed lines; called when work is done."""
         if not self.unread:
             return
-        with self.queue.lock:
+        with self.context.lock:
             for block in tuple(self.unread):
                 launch = self.unread.pop(block)
                 block.collect()
@@ -148,7 +148,7 @@ class SingleBufferDevice(HostDrivenDevice):
         for block, launch in tuple(self.stopped.items()):
             if not (launch.owner is owner if owner else self.owners.is_due(launch.owner, handle)):
                 continue
-            with self.queue.lock:
+            with self.context.lock:
                 stop = block.stopped
                 if stop is None or (late and not stop.late):
                     continue
@@ -161,11 +161,11 @@ class SingleBufferDevice(HostDrivenDevice):
         before the loss are lost."""
         if self.ended:
             return
-        if self.queue.fault is None:
+        if self.context.fault is None:
             with suppress(KernelStop):
                 self.default_stream.drain()
         with self._lock:
-            if self.queue.fault is not None:
+            if self.context.fault is not None:
                 with suppress(Exception):  # the state of a lost device is unknown
                     self.engine.end()
                 self._open()
@@ -176,7 +176,7 @@ class SingleBufferDevice(HostDrivenDevice):
 
     def close(self) -> None:
         """Wait for all work and close the device."""
-        if self._closed or self.queue.fault is not None:
+        if self._closed or self.context.fault is not None:
             return
         with suppress(DeviceError, KernelStop):
             self.default_stream.drain()
@@ -186,7 +186,7 @@ class SingleBufferDevice(HostDrivenDevice):
         if self._closed or not everything:
             return
         self._closed = True
-        with suppress(DeviceError), self.queue.lock:
+        with suppress(DeviceError), self.context.lock:
             self.engine.end()
 
     # --- facts ---
@@ -215,7 +215,3 @@ class _Unread(dict[QueuedReport, Unread[SingleBufferKernel]]):
     """Reports that may be unread, in the order of their first launches since."""
 
     note = dict[QueuedReport, Unread[SingleBufferKernel]].__setitem__
-
-
-def _names(unread: _Unread) -> set[str]:
-    return {launch.kernel.name for launch in tuple(unread.values())}

@@ -12,8 +12,9 @@ from gridlane.core.artifact import Artifact
 from gridlane.core.features import Feature
 from gridlane.core.frozen import frozen
 from gridlane.runtime.protocol import Limits
-from gridlane.runtime.queues.host_driven_context import Poll
 
+SPIN_NS = 100_000
+"""How long ``Engine.poll`` may keep the processor, in nanoseconds."""
 FIRST_ALONE = (0,)
 """The buffers of a launch whose arrays are all in the first one."""
 
@@ -96,7 +97,7 @@ class Facts:
 
 
 class Engine(Protocol):
-    """A device of a shader library. The caller holds the queue's lock, except for ``wait``.
+    """A device of a shader library. The caller holds the recorder's lock, except for ``poll``.
 
     Attributes:
         target, format, features: the compilation target.
@@ -135,12 +136,9 @@ class Engine(Protocol):
         """A point after the work so far."""
         ...
 
-    def passed(self, fence: Any) -> bool:
-        """Whether the work before a fence is done."""
-        ...
-
-    def wait(self, fence: Any, poll: Poll) -> None:
-        """Wait for a fence: call ``poll``, then block."""
+    def poll(self, fence: Any, ns: int) -> bool:
+        """Whether the work before a fence is done, after ``ns`` at most; for more than ``SPIN_NS``
+        without keeping the processor."""
         ...
 
     def new_stamp(self) -> Any:

@@ -14,6 +14,7 @@ from gridlane.core.device_errors import (
 )
 from gridlane.core.shader_abi import PARAMETERS, buffer_places, buffers_reader
 from gridlane.runtime.drivers.single_buffer.engine import Engine
+from gridlane.runtime.drivers.single_buffer.recorder import Prepared
 from gridlane.runtime.drivers.single_buffer.report import QueuedReport
 from gridlane.runtime.host_driven_kernel import (
     HostDrivenBound,
@@ -35,6 +36,7 @@ class SingleBufferKernel(HostDrivenKernel):
         super().__init__(device, artifact)
         self._programs: dict[int, Any] = {}
         self._engine: Engine | None = None
+        self._numbers = buffers_reader(artifact.params)
         if artifact.block is None:
             fail(
                 INVALID_IMAGE, f"{self.name}: the text is for a block shape, and does not say which"
@@ -69,8 +71,8 @@ class SingleBufferKernel(HostDrivenKernel):
         result = self._programs.get(room)
         if result is None:
             self.check_shared(self.artifact.static_shared, shared)
-            with self.device.queue.lock:
-                self.device.queue.raise_fault()  # the process may have begun to exit since
+            with self.device.context.lock:
+                self.device.context.raise_fault()  # the process may have begun to exit since
                 result = self._programs[room] = self.device.engine.program(self.artifact, room // 4)
         return result
 
@@ -86,25 +88,6 @@ class SingleBufferKernel(HostDrivenKernel):
     def _new_block(self) -> QueuedReport:
         return QueuedReport(self.device, self.artifact)
 
-    def bind(self, block: Block) -> SingleBufferBound:
-        """Bind the kernel to the block shape that its text has."""
-        if self.artifact.block != block:
-            fail(INVALID_VALUE, f"{self.name} is compiled for blocks of {self.artifact.block}")
-        return SingleBufferBound(self)
-
-
-class SingleBufferBound(HostDrivenBound[SingleBufferKernel, Any]):
-    """A kernel and its block shape; a program for each size of dynamic shared memory."""
-
-    def __init__(self, kernel: SingleBufferKernel) -> None:
-        super().__init__(kernel)
-        self.of_several = bool(self.artifact.buffers)
-        self._numbers = buffers_reader(self.artifact.params)
-
-    def _prepare(self, shared: int) -> Any:
-        self.kernel.check_shared(self.artifact.static_shared, shared)
-        return self.kernel.program(shared)
-
     def buffers(self, params: bytes) -> tuple[int, ...]:
         """The buffers that a launch binds. The code ignores the upper halves of addresses, so no
         launch may pass without this check.
@@ -113,20 +96,36 @@ class SingleBufferBound(HostDrivenBound[SingleBufferKernel, Any]):
             DeviceError: INVALID_VALUE, the code is for arrays in other buffers; NOT_SUPPORTED.
         """
         artifact, numbers = self.artifact, self._numbers(params)
-        if artifact.untraced and self.kernel.device.has_several_buffers():
+        if artifact.untraced and self.device.has_several_buffers():
             fail(
                 NOT_SUPPORTED,
-                f"kernel {self.kernel.name} makes pointers of numbers or of memory, and the "
+                f"kernel {self.name} makes pointers of numbers or of memory, and the "
                 "device's memory is several buffers, of which any may be meant",
                 "pass arrays as arguments, or use less memory",
             )
-        if not all(map(self.kernel.device.has_buffer, set(numbers))):
-            message = f"kernel {self.kernel.name}: a pointer is in no buffer of the device's memory"
+        if not all(map(self.device.has_buffer, set(numbers))):
+            message = f"kernel {self.name}: a pointer is in no buffer of the device's memory"
             fail(INVALID_VALUE, message)
         if buffer_places(numbers) != artifact.buffers:
             fail(
                 INVALID_VALUE,
-                f"kernel {self.kernel.name}: its pointers are in the buffers {numbers}, and the "
+                f"kernel {self.name}: its pointers are in the buffers {numbers}, and the "
                 f"code is for pointers that share buffers as {artifact.buffers or (0,)} does",
             )
         return (0, *dict.fromkeys([number for number in numbers if number]))
+
+    def bind(self, block: Block) -> SingleBufferBound:
+        """Bind the kernel to the block shape that its text has."""
+        if self.artifact.block != block:
+            fail(INVALID_VALUE, f"{self.name} is compiled for blocks of {self.artifact.block}")
+        return SingleBufferBound(self)
+
+
+class SingleBufferBound(HostDrivenBound[SingleBufferKernel, Prepared]):
+    """A kernel and its block shape; a program for each size of dynamic shared memory."""
+
+    def _prepare(self, shared: int) -> Prepared:
+        kernel, artifact = self.kernel, self.artifact
+        kernel.check_shared(artifact.static_shared, shared)
+        program = kernel.program(shared)
+        return Prepared(program, kernel.name, bool(artifact.buffers), kernel.buffers)

@@ -1,4 +1,4 @@
-"""Report blocks in device memory that the host reads by commands of the queue."""
+"""Report blocks in device memory that the host reads by commands."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gridlane.memory.device_memory import DeviceMemory
 from gridlane.memory.resource import Buffer
 from gridlane.runtime import report
 from gridlane.runtime.drivers.single_buffer.engine import Read, Write
-from gridlane.runtime.drivers.single_buffer.queue import Queue
+from gridlane.runtime.drivers.single_buffer.recorder import WordRecorder
 from gridlane.runtime.reporting import ReportBlock
 
 FEWEST = 1 << 12
@@ -31,7 +31,7 @@ class QueuedReport(ReportBlock):
     """
 
     def __init__(self, device: Any, artifact: Artifact) -> None:
-        self._queue: Queue = device.queue
+        self._recorder: WordRecorder = device.recorder
         # Shader kernels record no positions: the block ends with the records.
         self._host = (ctypes.c_ubyte * report.size(artifact, 0))()
         block = report.Report(artifact, self._host, 0)
@@ -43,26 +43,26 @@ class QueuedReport(ReportBlock):
 
     def _reset(self, records: int) -> None:
         """Clear the report, which may contain so many bytes of records."""
-        queue = self._queue
-        queue.append(Write(self.address, memoryview(self._header)))
+        recorder = self._recorder
+        recorder.append(Write(self.address, memoryview(self._header)))
         if records:
             zeros = memoryview(bytes(records))
-            queue.append(Write(self.address + abi.RECORDS_OFFSET, zeros))
+            recorder.append(Write(self.address + abi.RECORDS_OFFSET, zeros))
 
     def collect(self) -> None:
-        """Read the report after the work so far, and print its lines. The caller holds the queue's
-        lock, so that no launch is submitted in between."""
-        queue, host = self._queue, np.ctypeslib.as_array(self._host).data
+        """Read the report after the work so far, and print its lines. The caller holds the
+        recorder's lock, so that no launch is submitted in between."""
+        recorder, host = self._recorder, np.ctypeslib.as_array(self._host).data
         address = self.address
-        queue.append(Read(address, abi.RECORDS_OFFSET, host[: abi.RECORDS_OFFSET], 0))
-        queue.flush()
+        recorder.append(Read(address, abi.RECORDS_OFFSET, host[: abi.RECORDS_OFFSET], 0))
+        recorder.flush()
         claimed, _ = struct.unpack_from("<II", self._host, abi.CLAIMED_OFFSET)
         (head,) = struct.unpack_from("<I", self._host, abi.PRINT_HEAD_OFFSET)
         records = min(head, self.report.capacity) // 4 * 4
         if records:
             start, end = abi.RECORDS_OFFSET, abi.RECORDS_OFFSET + records
-            queue.append(Read(address + start, records, host[start:end], 0))
-            queue.flush()
+            recorder.append(Read(address + start, records, host[start:end], 0))
+            recorder.flush()
         if claimed or head:
             self._reset(records)
         self.report.flush()

@@ -11,22 +11,16 @@ one buffer. For ``move_between``, ``source`` is an offset in another buffer, whi
 
 from __future__ import annotations
 
-import struct
-from typing import Any
-
 from gridlane.core.artifact import Artifact
 from gridlane.core.dtypes import u32
 from gridlane.core.parameters import lay_out
-from gridlane.core.shader_abi import located
 from gridlane.runtime.drivers.single_buffer.engine import Read, Write
+from gridlane.runtime.drivers.single_buffer.recorder import MOVE, THREADS, WordRecorder
 from gridlane.runtime.queues.host_driven_context import Ordered
 from gridlane.runtime.queues.host_driven_transfers import Transfers, refuse_place
 
-THREADS = 256
-"""Threads of a block of ``move``; each handles one word."""
 SMALL = 4096
 """Copies of up to so many bytes stay in the list; larger ones are submitted at once."""
-_MOVE = struct.Struct("<4I")
 
 
 def move_kernel(
@@ -35,7 +29,7 @@ def move_kernel(
     """The kernel ``move``, or ``move_between``, in the engine's language."""
     names = ("target", "source", "size", "word")
     slots, _ = lay_out((name, u32, n, ()) for n, name in enumerate(names))
-    block, size = (THREADS, 1, 1), _MOVE.size
+    block, size = (THREADS, 1, 1), MOVE.size
     return Artifact(
         target,
         format_,
@@ -49,11 +43,8 @@ def move_kernel(
     )
 
 
-class WordTransfers(Transfers[int]):
+class WordTransfers(Transfers[WordRecorder, int]):
     """The copies of a device whose places are addresses."""
-
-    def __init__(self, device: Any) -> None:
-        self._device, self._queue = device, device.queue
 
     def place(self, address: int, size: int) -> int:
         """The address, if the bytes are the device's."""
@@ -75,46 +66,22 @@ class WordTransfers(Transfers[int]):
                 word = bytearray(4)
                 for n in range(start, end):
                     word[(target + n) % 4] = octets[n]
-                self._move(target + start, 0, end - start, int.from_bytes(word, "little"))
+                filled = int.from_bytes(word, "little")
+                self._recorder.move(stream, target + start, 0, end - start, filled)
         if first < last:
-            self._queue.append(Write(target + first, octets[first:last], keep))
-        self._queue.mark(stream)
+            self._recorder.append(Write(target + first, octets[first:last], keep), stream)
 
     def _write(self, stream: Ordered, target: int, source: memoryview) -> None:
         small = source.nbytes <= SMALL
         self._upload(stream, target, memoryview(bytes(source)) if small else source, None)
         if not small:
-            self._queue.flush()
+            self._recorder.flush()
 
     def _download(self, stream: Ordered, target: memoryview, source: int, keep: object) -> None:
         octets, skip = target.cast("B"), source % 4
         size = -(-(skip + len(octets)) // 4) * 4
-        self._queue.append(Read(source - skip, size, octets, skip, keep))
-        self._queue.mark(stream)
+        self._recorder.append(Read(source - skip, size, octets, skip, keep), stream)
 
     def _read(self, stream: Ordered, target: memoryview, source: int) -> None:
         self._download(stream, target, source, None)
-        self._queue.flush()
-
-    def _copy(self, stream: Ordered, target: int, source: int, size: int) -> None:
-        self._move(target, source, size)
-        self._queue.mark(stream)
-
-    def _copy_through(self, stream: Ordered, target: int, source: int, size: int) -> None:
-        between = self._device.memory.allocate(size)
-        self._move(between.address, source, size)
-        self._move(target, between.address, size)
-        self._queue.mark(stream)
-
-    def _fill(self, stream: Ordered, target: int, size: int, byte: int) -> None:
-        self._move(target, 0, size, byte * 0x01010101)
-        self._queue.mark(stream)
-
-    def _move(self, target: int, source: int, size: int, word: int = 0) -> None:
-        device, count = self._device, (target + size + 3) // 4 - target // 4
-        (to, target), (of, source) = located(target), located(source)
-        apart = source != 0 and to != of
-        program = (device.move_between if apart else device.move).program(0)
-        params = _MOVE.pack(target, source, size, word)
-        buffers = (to, of) if apart else (to,)
-        self._queue.dispatch(program, params, (-(-count // THREADS), 1, 1), 0, 0, buffers)
+        self._recorder.flush()

@@ -8,6 +8,7 @@ from gridlane.memory.device_memory import DeviceMemory
 from gridlane.memory.suballocator import Suballocation
 from gridlane.runtime.drivers.vulkan.api import constant, new, null, number, struct
 from gridlane.runtime.drivers.vulkan.context import Context
+from gridlane.runtime.queues.host_driven_recorder import Batch
 
 ARENA = 1 << 17
 """The size of a submission's parameter arena, in bytes."""
@@ -29,36 +30,21 @@ class Launch(NamedTuple):
     follows: bool
 
 
-class Batch:
+class VulkanBatch(Batch):
     """A command buffer with an arena for parameters.
 
     Attributes:
-        keep: kept alive until it is done.
         launch: the only one in it, if it may be submitted again.
-        value: the number of its submission.
         pipeline: the number of the one that is bound, or 0.
     """
 
-    __slots__ = (
-        "address",
-        "arena",
-        "at",
-        "command",
-        "commands",
-        "keep",
-        "launch",
-        "number",
-        "pipeline",
-        "pointer",
-        "value",
-    )
+    __slots__ = ("address", "arena", "command", "launch", "number", "pipeline", "pointer")
 
     def __init__(self, command: Any, arena: Suballocation) -> None:
+        super().__init__()
         self.command, self.number = command, number(command)
         self.arena = arena
         self.address, self.pointer = arena.address, arena.pointer
-        self.keep: list[Any] = []
-        self.at = self.commands = self.value = 0
         self.pipeline = 0
         self.launch: Launch | None = None
 
@@ -84,13 +70,13 @@ class Batches:
         once = constant("VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT")
         self._once = struct("VkCommandBufferBeginInfo", flags=once)
         self._again = struct("VkCommandBufferBeginInfo")
-        self._all: list[Batch] = []
-        self.spare: list[Batch] = []
-        self._kept: dict[Launch, Batch] = {}
+        self._all: list[VulkanBatch] = []
+        self.spare: list[VulkanBatch] = []
+        self._kept: dict[Launch, VulkanBatch] = {}
         """Those not in flight, the last used one last."""
         context.forget = self._forget
 
-    def begin(self, launch: Launch | None = None) -> Batch:
+    def begin(self, launch: Launch | None = None) -> VulkanBatch:
         """A batch with a command buffer in the recording state, to be submitted once; of a
         ``launch`` as often as you like."""
         batch = self.spare.pop() if self.spare else self._new()
@@ -101,7 +87,7 @@ class Batches:
         batch.launch = launch
         return batch
 
-    def _new(self) -> Batch:
+    def _new(self) -> VulkanBatch:
         info = struct(
             "VkCommandBufferAllocateInfo",
             commandPool=self._pool,
@@ -110,15 +96,15 @@ class Batches:
         )
         command = new("VkCommandBuffer *")
         self._context.call("vkAllocateCommandBuffers", info, command)
-        batch = Batch(command[0], self._memory.allocate(ARENA))
+        batch = VulkanBatch(command[0], self._memory.allocate(ARENA))
         self._all.append(batch)
         return batch
 
-    def take(self, launch: Launch) -> Batch | None:
+    def take(self, launch: Launch) -> VulkanBatch | None:
         """The command buffer of a launch that is kept and not in flight, if there is one."""
         return self._kept.pop(launch, None)
 
-    def release(self, batch: Batch) -> None:
+    def release(self, batch: VulkanBatch) -> None:
         """Take back a batch that is done."""
         launch, kept = batch.launch, self._kept
         if launch is None:

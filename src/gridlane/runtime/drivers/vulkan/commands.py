@@ -6,49 +6,83 @@ of the driver, some 0.5 us each; ``_commands.c`` makes them in one.
 
 from __future__ import annotations
 
-import struct as pack
 from importlib import import_module
+from struct import Struct
 from time import monotonic_ns
 from typing import Any
 
 from gridlane.core.config import config
-from gridlane.runtime.drivers.vulkan.api import LOST, bindings, constant, null, number
+from gridlane.runtime.drivers.vulkan.api import LOST, bindings, constant, new, null, number, struct
 from gridlane.runtime.drivers.vulkan.context import PUSH_BYTES, Context
 
 # u64 parameters, u32 base[3], u32 grid[3], u64 report, u64 zero; see codegen/spirv/gridops.py.
-WORDS = pack.Struct("<Q6IQQ")
+WORDS = Struct("<Q6IQQ")
 assert WORDS.size == PUSH_BYTES
 
 
-def commands_of(
-    context: Context, timeline: Any, info: Any, command: Any, value: Any
-) -> PythonCommands:
-    """The commands of a device.
+class Submission:
+    """What all submissions of a device share.
 
-    Args:
-        info: the VkSubmitInfo of all submissions, with the timeline to signal.
+    Attributes:
+        timeline: the VkSemaphore that each sets to its number.
+        info: the VkSubmitInfo.
         command, value: the command buffer and the number that it points to.
     """
-    vk = context.vk
-    handles = context.handle, context.queue, context.layout, timeline, info, command, value
-    if config().native:
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        kind = struct(
+            "VkSemaphoreTypeCreateInfo", semaphoreType=constant("VK_SEMAPHORE_TYPE_TIMELINE")
+        )
+        made = struct("VkSemaphoreCreateInfo", pNext=kind)
+        self.timeline = context.create("vkCreateSemaphore", "VkSemaphore", made)
+        self.value, self.command = new("uint64_t *"), new("VkCommandBuffer *")
+        signalled = struct(
+            "VkTimelineSemaphoreSubmitInfo",
+            signalSemaphoreValueCount=1,
+            pSignalSemaphoreValues=self.value,
+        )
+        self.info = struct(
+            "VkSubmitInfo",
+            pNext=signalled,
+            commandBufferCount=1,
+            pCommandBuffers=self.command,
+            signalSemaphoreCount=1,
+            pSignalSemaphores=new("VkSemaphore *", self.timeline),
+        )
+
+    @property
+    def handles(self) -> tuple[Any, ...]:
+        """The arguments of ``PythonCommands`` after the first."""
+        context = self._context
+        own = self.timeline, self.info, self.command, self.value
+        return context.handle, context.queue, context.layout, *own
+
+    def commands(self) -> PythonCommands:
+        """The commands of the device."""
+        vk = self._context.vk
+        if not config().native:
+            return PythonCommands(vk, *self.handles)
         try:
             # import-linter takes an extension for the package that it is in.
-            native: Any = import_module("gridlane.runtime.drivers.vulkan._commands")
+            native: Any = import_module("._commands", __package__)
         except ImportError:  # not built
-            pass
-        else:
-            functions = (
-                vk.vkCmdBindPipeline,
-                vk.vkCmdPushConstants,
-                vk.vkCmdDispatch,
-                vk.vkCmdPipelineBarrier,
-                vk.vkEndCommandBuffer,
-                vk.vkQueueSubmit,
-                vk.vkGetSemaphoreCounterValue,
-            )
-            return native.Commands(*map(number, (*functions, *handles)))
-    return PythonCommands(vk, *handles)
+            return PythonCommands(vk, *self.handles)
+        functions = (
+            vk.vkCmdBindPipeline,
+            vk.vkCmdPushConstants,
+            vk.vkCmdDispatch,
+            vk.vkCmdPipelineBarrier,
+            vk.vkEndCommandBuffer,
+            vk.vkQueueSubmit,
+            vk.vkGetSemaphoreCounterValue,
+        )
+        return native.Commands(*map(number, (*functions, *self.handles)))
+
+    def end(self) -> None:
+        """Destroy the semaphore; nothing may be in flight."""
+        context = self._context
+        context.vk.vkDestroySemaphore(context.handle, self.timeline, null())
 
 
 class PythonCommands:

@@ -10,7 +10,6 @@ from copy import copy
 from functools import partial
 from typing import Any, NoReturn
 
-from gridlane.core.device_errors import lost_device
 from gridlane.core.endings import at_its_end
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.vulkan import features
@@ -49,8 +48,8 @@ class Context(HostDrivenContext):
         """Bytes that the pools hold of each heap."""
         self._owned: dict[int, tuple[str, Any]] = {}
         self._keys = itertools.count()
-        self.running: Callable[[], str] = str
-        """The names of kernels that may be in flight, for the message of a fault."""
+        self.explain: Callable[[str], DeviceError] = partial(failure, LOST)
+        """Makes the fault of a lost device, from the function that reports it."""
         self.forget: Callable[[int], object] = int
         """Called with the number of a pipeline before that is destroyed."""
         self.handle = self._create()
@@ -120,7 +119,7 @@ class Context(HostDrivenContext):
         if result is None or result >= SUCCESS:
             return result or SUCCESS
         if result == LOST:
-            self.fault = self.fault or self._lost(name)
+            self.fault = self.fault or self.explain(name)
             raise copy(self.fault)
         raise failure(result, f"{name}: {what}" if what else name)
 
@@ -129,10 +128,6 @@ class Context(HostDrivenContext):
         out = new(f"{kind} *")
         self.call(name, info, null(), out, what=what)
         return out[0]
-
-    def _lost(self, name: str) -> DeviceError:
-        message = f"the device is lost (VK_ERROR_DEVICE_LOST, told by {name})"
-        return lost_device(message, self.running())
 
     # --- deferred frees ---
 

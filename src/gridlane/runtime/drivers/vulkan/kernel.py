@@ -10,6 +10,7 @@ from gridlane.core.device_errors import INVALID_VALUE, fail
 from gridlane.runtime.drivers.vulkan import spirv
 from gridlane.runtime.drivers.vulkan.api import bindings, constant, new, null, number, struct
 from gridlane.runtime.drivers.vulkan.context import Context
+from gridlane.runtime.drivers.vulkan.recorder import Prepared
 from gridlane.runtime.host_driven_kernel import (
     HostDrivenBound,
     HostDrivenKernel,
@@ -138,12 +139,12 @@ class VulkanKernel(HostDrivenKernel):
         return VulkanBound(self, block)
 
 
-class VulkanBound(HostDrivenBound[VulkanKernel, int]):
+class VulkanBound(HostDrivenBound[VulkanKernel, Prepared]):
     """A kernel and its block shape; a VkPipeline for each size of dynamic shared memory."""
 
     def __init__(self, kernel: VulkanKernel, block: Block) -> None:
         super().__init__(kernel)
         self.block = block
 
-    def _prepare(self, shared: int) -> int:
-        return number(self.kernel.pipeline(self.block, shared))
+    def _prepare(self, shared: int) -> Prepared:
+        return number(self.kernel.pipeline(self.block, shared)), self.name

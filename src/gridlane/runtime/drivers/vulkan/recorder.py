@@ -13,38 +13,28 @@ again. Other work is submitted when a thread waits or when the command buffer is
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
-from gridlane.core.device_errors import INVALID_VALUE, fail
+from gridlane.core.device_errors import lost_device
+from gridlane.core.errors import DeviceError
 from gridlane.memory.device_memory import DeviceMemory
 from gridlane.memory.suballocator import Suballocation
-from gridlane.runtime.drivers.vulkan.api import (
-    LOST,
-    TIMEOUT,
-    bindings,
-    constant,
-    new,
-    null,
-    number,
-    struct,
-)
-from gridlane.runtime.drivers.vulkan.batches import ARENA, Batch, Batches, Launch
+from gridlane.runtime.drivers.vulkan.api import LOST, bindings, constant, new, number, struct
+from gridlane.runtime.drivers.vulkan.batches import ARENA, Batches, Launch, VulkanBatch
 from gridlane.runtime.drivers.vulkan.clock import Clock, Slot
-from gridlane.runtime.drivers.vulkan.commands import WORDS, commands_of
+from gridlane.runtime.drivers.vulkan.commands import WORDS, Submission
 from gridlane.runtime.drivers.vulkan.context import PUSH_BYTES, Context
 from gridlane.runtime.queues.host_driven_context import Ordered
-from gridlane.runtime.queues.host_driven_recorder import BatchRecorder, Mark, Place
+from gridlane.runtime.queues.host_driven_recorder import Mark, Place, Recorder
 from gridlane.runtime.reporting import ReportBlock
 
-LONGEST = 64
-"""The largest number of commands in a submission."""
 _ALIGNMENT = 16
-_SLICE_NS = 100_000_000  # of waiting, between checks for signals of the process
-_POLL_NS = 5_000  # of polling, likewise
+
+Prepared = tuple[int, str]
+"""The number of a pipeline, and the name of its kernel."""
 
 
-class VulkanRecorder(BatchRecorder[Batch]):
+class VulkanRecorder(Recorder[Context, VulkanBatch, Place, Prepared, Slot]):
     """Records, submits and waits. Methods that change it hold the context's lock.
 
     Args:
@@ -57,32 +47,29 @@ class VulkanRecorder(BatchRecorder[Batch]):
 
     always_at_once = False
     """For tests."""
+    room = most = ARENA
+    ahead = True
     fill_step = 4
 
     def __init__(self, context: Context, memory: DeviceMemory[Suballocation]) -> None:
         super().__init__(context)
         self.vk = context.vk
-        self._null = null()
         self.at_once = self.always_at_once or not context.software
         self.clock = Clock(context)
-        context.running = lambda: ", ".join(sorted(self.suspects))
+        context.explain = self.fault
         self._batches = Batches(context, memory)
-        self._release = self._batches.release
+        self.release = self._batches.release
+        self.submission = Submission(context)
+        self.commands = self.submission.commands()
         self._epoch: int = 1
         self._default_epoch = 0
         self._fresh = False
         """Whether nothing is recorded in this epoch."""
-        self._next: Batch | None = None
-        """The next batch, begun while the device works, which shortens the next launch."""
         self._ended = False
         self._most = tuple(context.adapter.properties.properties.limits.maxComputeWorkGroupCount)
         self._whole = min(self._most)
         self._words = new(f"unsigned char[{PUSH_BYTES}]")
         self._words_view = bindings().ffi.buffer(self._words)
-        self._make_constants()
-        self._make_objects()
-
-    def _make_constants(self) -> None:
         self._compute = constant("VK_SHADER_STAGE_COMPUTE_BIT")
         compute = constant("VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT")
         self._stages = compute | constant("VK_PIPELINE_STAGE_TRANSFER_BIT")
@@ -97,51 +84,32 @@ class VulkanRecorder(BatchRecorder[Batch]):
         ]
         self._between, self._to_host, self._to_all = map(number, self._barriers)
 
-    def _make_objects(self) -> None:
-        context = self.context
-        kind = struct(
-            "VkSemaphoreTypeCreateInfo", semaphoreType=constant("VK_SEMAPHORE_TYPE_TIMELINE")
-        )
-        info = struct("VkSemaphoreCreateInfo", pNext=kind)
-        self._timeline = context.create("vkCreateSemaphore", "VkSemaphore", info)
-        self._value, self._command = new("uint64_t *"), new("VkCommandBuffer *")
-        timeline = struct(
-            "VkTimelineSemaphoreSubmitInfo",
-            signalSemaphoreValueCount=1,
-            pSignalSemaphoreValues=self._value,
-        )
-        self._submit = struct(
-            "VkSubmitInfo",
-            pNext=timeline,
-            commandBufferCount=1,
-            pCommandBuffers=self._command,
-            signalSemaphoreCount=1,
-            pSignalSemaphores=new("VkSemaphore *", self._timeline),
-        )
-        self.commands = commands_of(
-            context, self._timeline, self._submit, self._command, self._value
-        )
-
     # --- recording ---
+
+    def begin(self, launch: Launch | None = None) -> VulkanBatch:
+        """A command buffer that is submitted once, or as often as you like if of one launch."""
+        if not self._batches.spare:
+            self.collect()
+        return self._batches.begin(launch)
 
     def launch(
         self,
         stream: Ordered,
-        bound: Any,
-        pipeline: int,
+        prepared: Prepared,
         params: bytes,
         grid: tuple[int, int, int],
         shared: int,
         block: ReportBlock | None,
         /,
     ) -> None:
-        """Record a launch of a pipeline, by its number: see commands.py. Hot."""
+        """Record a launch of a pipeline: see commands.py. Hot."""
+        pipeline, name = prepared
         with self.lock:
-            size, name, report = len(params), bound.name, 0 if block is None else block.address
+            size, report = len(params), 0 if block is None else block.address
             if self.at_once and self._open is None and not self._flying and size <= ARENA:
                 self._launch_alone(stream, name, pipeline, params, grid, report)
                 return
-            batch = self._ordered(stream, size)
+            batch = self._behind(stream, size)
             bind, batch.pipeline = 0 if batch.pipeline == pipeline else pipeline, pipeline
             start = batch.at
             batch.at = start + size + _ALIGNMENT - 1 & -_ALIGNMENT
@@ -179,14 +147,14 @@ class VulkanRecorder(BatchRecorder[Batch]):
             self._default_epoch, self.default_point = epoch, self.last
         self._epoch, self._fresh = epoch + 1, True
         context.progress += 1
-        self._flying += (batch,)  # see flush
+        self._flying += (batch,)  # see submit
         result = self.commands.submit_again(batch.number, batch.value, batch.pointer, params)
         if result:
             context.check(result, "vkQueueSubmit")
 
-    def _recorded(self, launch: Launch) -> Batch:
+    def _recorded(self, launch: Launch) -> VulkanBatch:
         """A command buffer of one launch, for any parameters."""
-        batch, stages = self._begun(launch), self._stages
+        batch, stages = self.begin(launch), self._stages
         number, (x, y, z) = batch.number, launch.grid
         if launch.follows:
             self.commands.barrier(number, stages, stages, self._between)
@@ -220,7 +188,7 @@ class VulkanRecorder(BatchRecorder[Batch]):
         """Record a copy of bytes that do not overlap."""
         (goal, to), (origin, start) = target, source
         with self.lock:
-            batch = self._ordered(stream)
+            batch = self._behind(stream)
             places = {"srcOffset": origin.skip + start, "dstOffset": goal.skip + to}
             region = new("VkBufferCopy *", {**places, "size": size})
             self.vk.vkCmdCopyBuffer(batch.command, origin.buffer, goal.buffer, 1, region)
@@ -231,7 +199,7 @@ class VulkanRecorder(BatchRecorder[Batch]):
         """Record a fill of words."""
         (arena, to), word = target, byte * 0x01010101
         with self.lock:
-            command = self._ordered(stream).command
+            command = self._behind(stream).command
             self.vk.vkCmdFillBuffer(command, arena.buffer, arena.skip + to, size, word)
 
     def new_stamp(self, owner: object) -> Slot:
@@ -246,20 +214,18 @@ class VulkanRecorder(BatchRecorder[Batch]):
         """Record a time stamp after all commands so far are done."""
         with self.lock:
             stage = constant("VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT")
-            batch, self._fresh = self._room(0), False
+            batch, self._fresh = self.ordered(stream), False
             self.vk.vkCmdWriteTimestamp(batch.command, stage, *stamp)
-            batch.commands += 1
-            stream.point = self.last = self.context.progress
 
     def _set(self, stream: Ordered, mark: Mark) -> None:
         super()._set(stream, mark)
         epoch = self._epoch
         mark.epoch = epoch if stream.is_default else max(stream.epoch, self._default_epoch)
 
-    def _ordered(self, stream: Ordered, room: int = 0) -> Batch:
+    def _behind(self, stream: Ordered, size: int = 0) -> VulkanBatch:
         """The batch for a command, after a barrier for its dependencies: for the default stream all
         work, for others their own and the default stream's."""
-        batch = self._room(room)
+        batch = self.ordered(stream, size)
         epoch = self._epoch
         follows = stream.is_default or epoch in (stream.epoch, self._default_epoch)
         if follows and not self._fresh:
@@ -267,103 +233,64 @@ class VulkanRecorder(BatchRecorder[Batch]):
             self.commands.barrier(batch.number, stages, stages, self._between)
             self._epoch = epoch = epoch + 1
         self._fresh = False
-        batch.commands += 1
         stream.epoch = epoch
-        stream.point = self.last = self.context.progress
         if stream.is_default:
             self._default_epoch = epoch
-            self.default_point = self.last
         return batch
-
-    def _room(self, size: int) -> Batch:
-        """The open batch, with ``size`` bytes free in its arena."""
-        batch = self._open
-        if batch is not None:
-            if batch.commands < LONGEST and batch.at + size <= ARENA:
-                return batch
-            self.flush()
-        if size > ARENA:
-            fail(INVALID_VALUE, f"{size} bytes of parameters; the most is {ARENA}")
-        if self.context.fault is not None:  # it may have come since the caller entered
-            self.context.raise_fault()
-        batch, self._next = self._next or self._begun(), None
-        self._open = batch
-        return batch
-
-    def _begun(self, launch: Launch | None = None) -> Batch:
-        """A batch that has begun."""
-        if not self._batches.spare:
-            self.collect()
-        return self._batches.begin(launch)
 
     # --- submitting and waiting ---
 
-    def flush(self) -> None:
-        """Submit the recorded work."""
-        with self.lock:
-            batch = self._open
-            if batch is None:
-                return
-            stages, context = self._stages, self.context
-            until, barrier = self._host, self._to_host
-            if self._default_epoch == self._epoch:  # the next command needs a barrier anyway
-                until, barrier = until | stages, self._to_all
-                self._epoch += 1
-                self._fresh = True
-            self._open = None
-            batch.value = context.progress
-            context.progress += 1
-            # A signal handler may raise after any call: with one here, the number would be waited
-            # for and never submitted.
-            self._flying += (batch,)
-            failed = self.commands.submit(batch.number, batch.value, stages, until, barrier)
-            if failed is not None:
-                context.check(failed[1], failed[0])
+    def submit(self, batch: VulkanBatch) -> None:
+        """Submit the open command buffer."""
+        stages, context = self._stages, self.context
+        until, barrier = self._host, self._to_host
+        if self._default_epoch == self._epoch:  # the next command needs a barrier anyway
+            until, barrier = until | stages, self._to_all
+            self._epoch += 1
+            self._fresh = True
+        self._open = None
+        batch.value = context.progress
+        context.progress += 1
+        # A signal handler may raise after any call: with one here, the number would be waited for
+        # and never submitted.
+        self._flying += (batch,)
+        failed = self.commands.submit(batch.number, batch.value, stages, until, barrier)
+        if failed is not None:
+            context.check(failed[1], failed[0])
 
-    def is_done(self, value: int, /, ns: int = 0) -> bool:
+    def poll(self, number: int, /, ns: int = 0) -> bool:
         """Whether a submission is done, after ``ns`` at most. Hot, where a wait polls."""
-        if self._done >= value:
+        if self.done >= number:
             return True
         context = self.context
         if context.closed:
             context.raise_closed()
-        done = self.commands.poll(value, ns)
+        if ns > self.spin_ns:
+            self._block(number, ns)
+            ns = 0
+        done = self.commands.poll(number, ns)
         if done < 0:
             if self._ended:
                 context.raise_closed()
             context.check(done, "vkGetSemaphoreCounterValue")
         if done >= context.progress:  # never submitted: of a lost device some drivers report this
             context.check(LOST, "vkGetSemaphoreCounterValue")
-        self._done = done
-        return done >= value
+        self.done = done
+        return done >= number
 
-    def wait(self, value: int) -> None:
-        """Wait until a submission is done."""
-        if value >= self.context.progress:
-            self.flush()
-            self._begin_next()
-        later = partial(self.is_done, value, _POLL_NS)
-        if not (self.is_done(value) or self.context.poll(later)):
-            self._block(value)
-        self.collect()
-
-    def _begin_next(self) -> None:
-        """Begin the next command buffer while the device works."""
-        with self.lock:
-            if self._open is None and self._next is None:
-                self._next = self._begun()
-
-    def _block(self, value: int) -> None:
+    def _block(self, value: int, ns: int) -> None:
         """Wait without polling."""
         wanted = new("uint64_t *", value)
-        semaphore = new("VkSemaphore *", self._timeline)
+        semaphore = new("VkSemaphore *", self.submission.timeline)
         info = struct(
             "VkSemaphoreWaitInfo", semaphoreCount=1, pSemaphores=semaphore, pValues=wanted
         )
-        while self.context.call("vkWaitSemaphores", info, _SLICE_NS) == TIMEOUT:
-            continue  # Python handles signals in between
+        self.context.call("vkWaitSemaphores", info, ns)
 
-    _poll = is_done
+    def fault(self, cause: str) -> DeviceError:
+        """The exception of a lost device, which a function of the driver reports."""
+        message = f"the device is lost (VK_ERROR_DEVICE_LOST, told by {cause})"
+        return lost_device(message, ", ".join(sorted(self.suspects)))
 
     def end(self) -> None:
         """Destroy the recorder; nothing may be in flight."""
@@ -371,5 +298,4 @@ class VulkanRecorder(BatchRecorder[Batch]):
         self.clock.end()
         self.commands.end()
         self._batches.end()
-        handle = self.context.handle
-        self.vk.vkDestroySemaphore(handle, self._timeline, self._null)
+        self.submission.end()

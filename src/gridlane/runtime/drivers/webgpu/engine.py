@@ -11,7 +11,7 @@ from gridlane.core.device_errors import INVALID_IMAGE, OUT_OF_MEMORY, fail, no_d
 from gridlane.core.shader_abi import PARAMETERS, heap_binding, located
 from gridlane.runtime.driver_workarounds import shader_features
 from gridlane.runtime.drivers.single_buffer.engine import Command, Dispatch, Read, Stamp, Write
-from gridlane.runtime.drivers.single_buffer.queue import ARENA
+from gridlane.runtime.drivers.single_buffer.recorder import ARENA
 from gridlane.runtime.drivers.single_buffer.transfers import move_kernel
 from gridlane.runtime.drivers.webgpu.adapters import (
     TIMESTAMPS,
@@ -22,7 +22,7 @@ from gridlane.runtime.drivers.webgpu.adapters import (
 )
 from gridlane.runtime.drivers.webgpu.fences import Fence
 from gridlane.runtime.drivers.webgpu.wgsl_sources import MOVE, MOVE_BETWEEN, complaint
-from gridlane.runtime.queues.host_driven_context import Poll
+from gridlane.runtime.queues.host_driven_recorder import SLICE_NS
 from gridlane.runtime.queues.reentry import left_a_handler
 
 SLOTS = 256
@@ -199,20 +199,18 @@ class WebGpuEngine:
             end = command.skip + len(command.target)
             command.target[:] = buffer[command.skip : end]
         elif isinstance(command, Stamp):
-            self.fence().wait(lambda _is_done: False)
+            fence = self.fence()
+            while not fence.poll(SLICE_NS):
+                pass
             command.slot.ns = time.perf_counter_ns()
 
     def fence(self) -> Fence:
         """A point after the work so far."""
         return Fence(self._gpu, self._queue)
 
-    def passed(self, fence: Fence) -> bool:
+    def poll(self, fence: Fence, ns: int) -> bool:
         """Whether the work before it is done."""
-        return fence.passed()
-
-    def wait(self, fence: Fence, poll: Poll) -> None:
-        """Wait for the work before it."""
-        fence.wait(poll)
+        return fence.poll(ns)
 
     # --- time ---
 

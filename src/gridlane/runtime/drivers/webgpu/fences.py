@@ -12,8 +12,8 @@ from itertools import count
 from types import TracebackType
 from typing import Any
 
+from gridlane.runtime.drivers.single_buffer.engine import SPIN_NS
 from gridlane.runtime.drivers.webgpu.adapters import bindings
-from gridlane.runtime.queues.host_driven_context import Poll
 
 _NUMBERS = count(1)
 _OPEN: dict[int, Fence] = {}
@@ -21,8 +21,8 @@ _OPEN: dict[int, Fence] = {}
 _INTERRUPTIONS: list[BaseException] = []
 """What signal handlers raised in the callback; wgpu, which called it, cannot pass it on."""
 
-_SHORTEST, _LONGEST = 20e-6, 1e-3
-"""Seconds of sleep between two polls of a long wait."""
+_SHORTEST, _LONGEST = 20_000, 1_000_000
+"""Nanoseconds of sleep between two polls of a long wait."""
 _SHARE = 32
 """Sleeps take this share of the time waited so far."""
 
@@ -93,14 +93,17 @@ class Fence:
             raise RuntimeError(f"the queue's work ends with status {self.status}")
         return self.reached
 
-    def wait(self, poll: Poll) -> None:
-        """Poll, then sleep between polls: wgpu's own wait would keep signal handlers waiting."""
-        if poll(self.passed):
-            return
-        start = time.monotonic()
+    def poll(self, ns: int) -> bool:
+        """Whether the work is done, after ``ns`` at most: by polls, in long waits with sleeps
+        between them. wgpu's own wait would keep signal handlers waiting."""
+        start = time.monotonic_ns()
         while not self.passed():
-            waited = time.monotonic() - start
-            time.sleep(min(max(waited / _SHARE, _SHORTEST), _LONGEST))
+            waited = time.monotonic_ns() - start
+            if waited >= ns:
+                return False
+            if ns > SPIN_NS:
+                time.sleep(min(max(waited / _SHARE, _SHORTEST), _LONGEST) / 1e9)
+        return True
 
 
 def _ask_again() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gridlane.runtime.drivers.single_buffer.transfers import THREADS
+from gridlane.runtime.drivers.single_buffer.recorder import THREADS
 
 _MOVE = f"""
 @group(0) @binding(0) var<storage, read_write> heap: array<u32>;
