@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 from gridlane import cuda
-from gridlane.core.dtypes import i32
+from gridlane.core.dtypes import f32, f64, i16, i32, i64
 from gridlane.core.errors import PtxError
-from gridlane.frontends.ptx.forms.libdevice import KNOWN
+from gridlane.cuda.ufuncs.generated import define
+from gridlane.frontends.ptx.forms.libdevice import OPS, OTHERS
+from gridlane.frontends.python.libdevice_stubs import SIGNATURES as PYTHONS
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
 
@@ -56,11 +58,12 @@ def call(name: str, params: int, suffixes: list[str]) -> str:
         f".extern .func (.param .{suffixes[-1]} r) {name} ({declared});",
         ".visible .entry k(" + ", ".join(f".param .u64 a{n}" for n in range(params + 1)) + ") {",
         ".reg .b64 %rd<20>; .reg .b32 %t; .reg .f32 %f<9>; .reg .f64 %d<9>; .reg .b32 %r<9>;",
+        ".reg .b64 %q<9>; .reg .b16 %h<9>;",
         "mov.u32 %t, %tid.x;",
     ]  # fmt: skip
-    register = {"f32": "%f", "f64": "%d", "b32": "%r"}
+    register = {"f32": "%f", "f64": "%d", "b64": "%q", "b32": "%r", "b16": "%h"}
     for n, kind in enumerate(suffixes):
-        size = 8 if kind == "f64" else 4
+        size = int(kind[1:]) // 8
         lines += [f"ld.param.u64 %rd{n}, [a{n}];", f"mad.wide.u32 %rd{n}, %t, {size}, %rd{n};"]
         if n < params:
             lines.append(f"ld.global.{kind} {register[kind]}{n}, [%rd{n}];")
@@ -95,11 +98,10 @@ def operands(stem: str, kinds: list[np.dtype]) -> list[np.ndarray]:
 
 
 @pytest.mark.parametrize("device", ["interp", "cpu"])
-@pytest.mark.parametrize("name", sorted(KNOWN))
+@pytest.mark.parametrize("name", sorted(OPS))
 def test_a_function(name, device):
     current.choose(get_device(device))
-    params, _ = KNOWN[name]
-    result = params[0]
+    result, params, _ = OPS[name]
     is_single = result.bits == 32
     stem = name.removeprefix("__nv_").removeprefix("fast_").removesuffix("f" if is_single else "")
     types = [*params, result]
@@ -120,6 +122,31 @@ def test_a_function(name, device):
     # glibc's vector functions of f64 are within 4.
     usual = 4 if device == "cpu" and not is_single else 2
     assert worst < max(usual, {"tgamma": 16, "lgamma": 16, "pow": 3}.get(stem, 2))
+
+
+TYPES = {f64: "f64", f32: "f32", i64: "b64", i32: "b32", i16: "b16"}
+NUMPY = {"d": "f8", "f": "f4", "l": "i8", "i": "i4", "h": "i2"}
+
+
+@pytest.mark.parametrize("device", ["interp", "cpu"])
+@pytest.mark.parametrize("name", sorted(name for name in OTHERS if name[5:] in PYTHONS))
+def test_a_function_is_that_of_python(name, device):
+    """``tests/frontends/test_libdevice.py`` compares that with mpmath and numpy."""
+    current.choose(get_device(device))
+    result, params, _ = OTHERS[name]
+    signature = PYTHONS[name[5:]]
+    given = operands(name[5:], [np.dtype(NUMPY[letter]) for letter in signature[2:]])
+    if name[5:].rstrip("f") in ("jn", "yn", "ldexp", "scalbn", "powi"):
+        given = [abs(each) if each.dtype.kind == "i" else each for each in given]
+    made, wanted = (np.zeros(COUNT, NUMPY[signature[0]]) for _ in range(2))
+    types = [TYPES[each] for each in (*params, result)]
+    cuda.RawKernel(call(name, len(given), types), "k")(1, COUNT, (*given, made))
+    letters = ", ".join("abc"[: len(given)])
+    items = ", ".join(f"{each}[i]" for each in "abc"[: len(given)])
+    text = f"def k({letters}, out):\n    i = cuda.grid(1)\n    out[i] = f({items})\n"
+    function = getattr(cuda.libdevice, name[5:])
+    cuda.jit(define("k", text, {"cuda": cuda, "f": function}))[1, COUNT](*given, wanted)
+    assert made.tobytes() == wanted.tobytes()
 
 
 def test_a_function_that_is_declared_else():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from gridlane.core.config import config
@@ -67,6 +67,7 @@ class _Translation:
     Attributes:
         numbering: the spaces whose addresses are numbers in this attempt.
         found: the results for the next attempt: spaces whose addresses become numbers, and more.
+        joined: functions of other frontends, by their keys.
         is_explicit: whether the launch or the kernel says how many blocks a cluster has.
     """
 
@@ -90,6 +91,7 @@ class _Translation:
             cycles=set(numbering.cycles),
         )
         self.segments = Segments(config().stack if numbering.frames else 0)
+        self.joined: dict[Hashable, Function] = {}
         self._waiting: list[str] = []
         self._parts: dict[str, FunctionTranslation] = {}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import NoReturn, Protocol
 
 from gridlane.core.dtypes import DType, i64, u32, u64
@@ -21,7 +21,7 @@ from gridlane.ir.builder import Builder
 from gridlane.ir.ops import arith, control, memory
 from gridlane.ir.ops.shared_matrix import ALIGN
 from gridlane.ir.types import Space, pointer
-from gridlane.ir.values import ErrorSite, Global, Module, Value, Var
+from gridlane.ir.values import ErrorSite, Function, Global, Module, Value, Var
 
 SEGMENT = "shared.segment."
 """The array of shared memory whose addresses are numbers."""
@@ -46,6 +46,7 @@ class Whole(Protocol):
     root: Root
     cluster: tuple[int, int, int]
     is_explicit: bool
+    joined: dict[Hashable, Function]
 
     def addressed_parameters(self) -> Sequence[Declared]:
         """The parameters of the kernel whose address is taken."""

@@ -140,6 +140,10 @@ def remquo(x, y):
     return math.copysign(1.0, x) * ax, int32(count)
 
 
+def remainder(x, y):
+    return math.remainder(x, y)
+
+
 # ---- elementary functions
 
 
@@ -575,7 +579,7 @@ def rnorm4df(a, b, c, d):
     return float32(1.0) / lengthf(a, b, c, d)
 
 
-OWN = fdim, ilogb, logb, remquo, rcbrt
+OWN = fdim, ilogb, logb, remquo, remainder, rcbrt
 """Functions that compute in the type of their argument."""
 HALF_TURNS = sinpi, cospi, sincospi, sinpif, cospif, sincospif
 LENGTHS = (

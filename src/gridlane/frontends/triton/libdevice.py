@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from types import FunctionType, SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
-from gridlane.core.argtypes import ArgType, scalar_of
-from gridlane.core.dtypes import DType, b1, f32, f64, i32
-from gridlane.core.options import KernelOptions
-from gridlane.frontends.foreign.libdevice import SIGNATURES
+from gridlane.core.dtypes import b1, i32
+from gridlane.frontends.foreign.libdevice import NORMS, ORDERS_OF_I, SIGNATURES, build_of
 from gridlane.frontends.triton.context import Build, builtin
 from gridlane.frontends.triton.elementwise import apply
 from gridlane.frontends.triton.importing import imported
@@ -23,13 +20,8 @@ from gridlane.frontends.triton.shapes import matched
 from gridlane.frontends.triton.types import int1
 from gridlane.frontends.triton.values import tensor
 from gridlane.ir.builder import Builder
-from gridlane.ir.ops.control import Call
-from gridlane.ir.values import Function, Module, Value
+from gridlane.ir.values import Value
 
-_WIDTHS = (("f", "f"), ("", "d"))
-_ORDERS_OF_I = ("cyl_bessel_i0", "cyl_bessel_i1")
-_NORMS = {"rhypot": 2, "norm3d": 3, "rnorm3d": 3, "norm4d": 4, "rnorm4d": 4}
-"""Functions of so many coordinates."""
 _KINDS = {"f": "fp32", "d": "fp64", "i": "int32", "l": "int64", "h": "int16"}
 _WAYS = ("rn", "rz", "rd", "ru")
 
@@ -137,8 +129,8 @@ _FLOATING = [
     "logb",
     "jn",
     "yn",
-    *_ORDERS_OF_I,
-    *_NORMS,
+    *ORDERS_OF_I,
+    *NORMS,
 ]
 _CONVERSIONS = [
     *[
@@ -156,18 +148,6 @@ _CONVERSIONS = [
     *[f"double2float_{way}" for way in _WAYS],
 ]
 _UNAVAILABLE = ["rcp64h"]
-_SIGNATURES = SIGNATURES | {
-    **{f"{name}{kind}": f"{of}:{of}" for name in _ORDERS_OF_I for kind, of in _WIDTHS},
-    **{
-        f"{name}{kind}": f"{of}:{of * count}"
-        for name, count in _NORMS.items()
-        for kind, of in _WIDTHS
-    },
-    "uint_as_float": "f:i",
-    "float_as_uint": "i:f",
-}
-"""Those of ``cuda.libdevice``, and of functions that it has not."""
-_SAME = {"uint_as_float": "int_as_float", "float_as_uint": "float_as_int"}
 
 
 def _forms(name: str) -> tuple[str, ...]:
@@ -176,67 +156,15 @@ def _forms(name: str) -> tuple[str, ...]:
 
 def _parameters(form: str) -> tuple[str, ...]:
     """The names of the types that a function takes."""
-    letters = _SIGNATURES.get(form, _DOUBLE_SUM).partition(":")[2]
+    letters = SIGNATURES.get(form, _DOUBLE_SUM).partition(":")[2]
     sign = "u" if form in _UNSIGNED else ""
     return tuple([sign + _KINDS[each] if each in "ilh" else _KINDS[each] for each in letters])
 
 
 def _build(form: str) -> Build:
     """The IR of a function on values of its parameters' types."""
-    from gridlane.frontends.foreign.dialect import BUILDS, TYPES
-
-    results, _, params = _SIGNATURES.get(form, _DOUBLE_SUM).partition(":")
-    emit = BUILDS.get(_SAME.get(form, form)) or _of_dialect(form)
-
-    def build(b: Builder, *values: Value) -> Value:
-        given = [b.cast(value, TYPES[letter]) for value, letter in zip(values, params, strict=True)]
-        made: tuple[Value, ...] = emit(cast("Any", SimpleNamespace(b=b)), *given)
-        return made[0] if made[0].type is b1 else b.cast(made[0], TYPES[results[0]])
-
-    return build
-
-
-def _of_dialect(form: str) -> Callable[..., tuple[Value, ...]]:
-    """A function that is written in the Python dialect."""
-    from gridlane.frontends.foreign.dialect import libdevice_functions as written
-
-    plain = form.removesuffix("f")
-    functions: dict[str, FunctionType] = {
-        each.__name__: each
-        for each in (
-            *(*written.OWN, *written.HALF_TURNS, *written.LENGTHS),
-            *(*written.WIDE, *written.OTHERS),
-        )
-    }
-    function = functions.get(form) or functions.get(plain)
-    if function is None:
-        raise NotImplementedError(f"libdevice.{form} is not supported")
-    own = form not in functions and function in written.OWN
-    wide = function in written.WIDE
-    floats = "float32" if own else "float64"
-
-    def emit(t: Any, *values: Value) -> tuple[Value, ...]:
-        b: Builder = t.b
-        given = [b.cast(x, f64) if wide and x.type is f32 else x for x in values]
-        types = tuple([scalar_of(cast("DType", x.type)) for x in given])
-        return b.call(_imported(function, types, floats), tuple(given))
-
-    return emit
-
-
-def _imported(function: FunctionType, types: tuple[ArgType, ...], floats: str) -> Function:
-    """A device function of the Python dialect, in the program's module."""
-
-    def make() -> tuple[Module, Function]:
-        from gridlane.frontends.foreign.dialect import translate_device
-
-        module, _ = translate_device(function, types, KernelOptions(floats=floats))
-        bodies = [each.body for each in module.functions.values()]
-        called = {op.callee for body in bodies for op in body.walk() if isinstance(op, Call)}
-        (root,) = [each for name, each in module.functions.items() if name not in called]
-        return module, root
-
-    return imported(("dialect", function.__name__, types, floats), "libdevice", make)
+    build = build_of(form, imported)
+    return lambda b, *values: build(b, *values)[0]
 
 
 def _define(name: str) -> Callable[..., tensor]:

@@ -8,7 +8,7 @@ from gridlane.core.dtypes import DType, b1, f16, f32, f64, i16, i32, i64, u16, u
 from gridlane.frontends.python import libdevice_functions
 from gridlane.frontends.python.calls.device import call_device
 from gridlane.frontends.python.calls.mathematics import is_finite, is_infinite, is_nan
-from gridlane.frontends.python.calls.registry import HANDLERS, register
+from gridlane.frontends.python.calls.registry import register
 from gridlane.frontends.python.conversion import cast_scalar, scalar
 from gridlane.frontends.python.device_function import DeviceFunction
 from gridlane.frontends.python.libdevice_stubs import SIGNATURES, libdevice
@@ -354,8 +354,6 @@ def _register() -> None:
         own = DeviceFunction(function, floats="float64")
         for suffix in ("", "f"):
             emits.setdefault(function.__name__ + suffix, _calling(own, True))
-    emits["remainder"] = HANDLERS[libdevice_functions.math.remainder].emit
-    emits["remainderf"] = emits["remainder"]
     for name, signature in SIGNATURES.items():
         stub = getattr(libdevice, name)
         register((stub,), stub.name, _typed(signature, emits[name]), stub.params)

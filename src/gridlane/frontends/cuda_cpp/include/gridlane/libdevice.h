@@ -21,3 +21,25 @@ GRIDLANE_TWO(pow) GRIDLANE_TWO(atan2) GRIDLANE_TWO(hypot) GRIDLANE_TWO(fmod)
 GRIDLANE_TWO(nextafter)
 GRIDLANE_EXTERN float __nv_ldexpf(float, int);
 GRIDLANE_EXTERN double __nv_ldexp(double, int);
+
+// Written in the Python dialect.
+GRIDLANE_ONE(sinpi) GRIDLANE_ONE(cospi)
+GRIDLANE_ONE(erfinv) GRIDLANE_ONE(erfcinv) GRIDLANE_ONE(erfcx)
+GRIDLANE_ONE(normcdf) GRIDLANE_ONE(normcdfinv)
+GRIDLANE_ONE(j0) GRIDLANE_ONE(j1) GRIDLANE_ONE(y0) GRIDLANE_ONE(y1)
+GRIDLANE_ONE(cyl_bessel_i0) GRIDLANE_ONE(cyl_bessel_i1)
+GRIDLANE_ONE(logb) GRIDLANE_TWO(rhypot) GRIDLANE_TWO(remainder)
+GRIDLANE_EXTERN int __nv_ilogbf(float);
+GRIDLANE_EXTERN int __nv_ilogb(double);
+GRIDLANE_EXTERN float __nv_jnf(int, float);
+GRIDLANE_EXTERN double __nv_jn(int, double);
+GRIDLANE_EXTERN float __nv_ynf(int, float);
+GRIDLANE_EXTERN double __nv_yn(int, double);
+GRIDLANE_EXTERN float __nv_norm3df(float, float, float);
+GRIDLANE_EXTERN double __nv_norm3d(double, double, double);
+GRIDLANE_EXTERN float __nv_rnorm3df(float, float, float);
+GRIDLANE_EXTERN double __nv_rnorm3d(double, double, double);
+GRIDLANE_EXTERN float __nv_norm4df(float, float, float, float);
+GRIDLANE_EXTERN double __nv_norm4d(double, double, double, double);
+GRIDLANE_EXTERN float __nv_rnorm4df(float, float, float, float);
+GRIDLANE_EXTERN double __nv_rnorm4d(double, double, double, double);

@@ -58,88 +58,57 @@ GRIDLANE_CONST double rsqrt(double x) { return __nv_rsqrt(x); }
 GRIDLANE_CONST float rsqrt(float x) { return __nv_rsqrtf(x); }
 GRIDLANE_CONST float rcbrtf(float x) { return (float)(1.0 / __nv_cbrt((double)x)); }
 GRIDLANE_CONST double rcbrt(double x) { return 1.0 / __nv_cbrt(x); }
+GRIDLANE_CONST float rcbrt(float x) { return rcbrtf(x); }
 GRIDLANE_CONST float exp10f(float x) { return __nv_exp10f(x); }
 GRIDLANE_CONST double exp10(double x) { return __nv_exp10(x); }
 GRIDLANE_CONST float exp10(float x) { return __nv_exp10f(x); }
 
-// The sine of half turns: the angle is reduced exactly before it is multiplied by pi.
-GRIDLANE_CONST double sinpi(double x)
-{
-    double r = x - 2.0 * __builtin_rint(x * 0.5), m = __builtin_fabs(r);
-    double y = m > 0.5 ? 1.0 - m : m;
-    double s = y > 0.25 ? __nv_cos((0.5 - y) * 3.14159265358979323846)
-                        : __nv_sin(y * 3.14159265358979323846);
-    return r == 0.0 ? __builtin_copysign(0.0, x) : __builtin_copysign(s, r);
-}
-GRIDLANE_CONST double cospi(double x)
-{
-    double m = __builtin_fabs(x - 2.0 * __builtin_rint(x * 0.5));
-    double y = 0.5 - m, a = __builtin_fabs(y);
-    double s = a > 0.25 ? __nv_cos((0.5 - a) * 3.14159265358979323846)
-                        : __nv_sin(a * 3.14159265358979323846);
-    return y < 0.0 ? -s : s;
-}
-GRIDLANE_CONST float sinpif(float x)
-{
-    float r = x - 2.0f * __builtin_rintf(x * 0.5f), m = __builtin_fabsf(r);
-    float y = m > 0.5f ? 1.0f - m : m;
-    float s = y > 0.25f ? __nv_cosf((0.5f - y) * 3.14159265f) : __nv_sinf(y * 3.14159265f);
-    return r == 0.0f ? __builtin_copysignf(0.0f, x) : __builtin_copysignf(s, r);
-}
-GRIDLANE_CONST float cospif(float x)
-{
-    float m = __builtin_fabsf(x - 2.0f * __builtin_rintf(x * 0.5f));
-    float y = 0.5f - m, a = __builtin_fabsf(y);
-    float s = a > 0.25f ? __nv_cosf((0.5f - a) * 3.14159265f) : __nv_sinf(a * 3.14159265f);
-    return y < 0.0f ? -s : s;
-}
-
-GRIDLANE_CONST float normcdff(float x)
-{
-    return (float)(0.5 * __nv_erfc((double)x * -0.70710678118654752440));
-}
-// Far from 0 the function takes the rounding of its argument many times; its slope there is -2 t
-// times itself.
-GRIDLANE_CONST double normcdf(double x)
-{
-    double t = x * -0.70710678118654752440;
-    double rest = __builtin_fma(x, -0.70710678118654752440, -t) + x * 4.8336466567264567e-17;
-    double y = __nv_erfc(t);
-    return 0.5 * (t > 1.0 && y > 0.0 ? __builtin_fma(-2.0 * t * rest, y, y) : y);
-}
+#define GRIDLANE_OF_ONE(name)                                              \
+    GRIDLANE_CONST double name(double x) { return __nv_##name(x); }        \
+    GRIDLANE_CONST float name(float x) { return __nv_##name##f(x); }       \
+    GRIDLANE_CONST float name##f(float x) { return __nv_##name##f(x); }
+GRIDLANE_OF_ONE(sinpi) GRIDLANE_OF_ONE(cospi)
+GRIDLANE_OF_ONE(erfinv) GRIDLANE_OF_ONE(erfcinv) GRIDLANE_OF_ONE(erfcx)
+GRIDLANE_OF_ONE(normcdf) GRIDLANE_OF_ONE(normcdfinv)
+GRIDLANE_OF_ONE(j0) GRIDLANE_OF_ONE(j1) GRIDLANE_OF_ONE(y0) GRIDLANE_OF_ONE(y1)
+GRIDLANE_OF_ONE(cyl_bessel_i0) GRIDLANE_OF_ONE(cyl_bessel_i1)
+#undef GRIDLANE_OF_ONE
+GRIDLANE_CONST double jn(int n, double x) { return __nv_jn(n, x); }
+GRIDLANE_CONST float jn(int n, float x) { return __nv_jnf(n, x); }
+GRIDLANE_CONST float jnf(int n, float x) { return __nv_jnf(n, x); }
+GRIDLANE_CONST double yn(int n, double x) { return __nv_yn(n, x); }
+GRIDLANE_CONST float yn(int n, float x) { return __nv_ynf(n, x); }
+GRIDLANE_CONST float ynf(int n, float x) { return __nv_ynf(n, x); }
 
 // --- one number of several
 
 GRIDLANE_CONST float fdividef(float x, float y) { return x / y; }
 GRIDLANE_CONST double fdivide(double x, double y) { return x / y; }
-GRIDLANE_CONST float rhypotf(float x, float y) { return 1.0f / __nv_hypotf(x, y); }
-GRIDLANE_CONST double rhypot(double x, double y) { return 1.0 / __nv_hypot(x, y); }
-GRIDLANE_CONST float norm3df(float x, float y, float z)
+#define GRIDLANE_LENGTHS(T, F)                                                                     \
+    GRIDLANE_CONST T rhypot##F(T x, T y) { return __nv_rhypot##F(x, y); }                          \
+    GRIDLANE_CONST T norm3d##F(T x, T y, T z) { return __nv_norm3d##F(x, y, z); }                  \
+    GRIDLANE_CONST T rnorm3d##F(T x, T y, T z) { return __nv_rnorm3d##F(x, y, z); }                \
+    GRIDLANE_CONST T norm4d##F(T x, T y, T z, T w) { return __nv_norm4d##F(x, y, z, w); }          \
+    GRIDLANE_CONST T rnorm4d##F(T x, T y, T z, T w) { return __nv_rnorm4d##F(x, y, z, w); }
+GRIDLANE_LENGTHS(float, f)
+GRIDLANE_LENGTHS(double, )
+#undef GRIDLANE_LENGTHS
+GRIDLANE_DEVICE double norm(int n, const double *p)
 {
-    return __nv_hypotf(__nv_hypotf(x, y), z);
+    double made = 0.0;
+    for (int k = 0; k < n; k++)
+        made = __nv_hypot(made, p[k]);
+    return made;
 }
-GRIDLANE_CONST double norm3d(double x, double y, double z)
+GRIDLANE_DEVICE float normf(int n, const float *p)
 {
-    return __nv_hypot(__nv_hypot(x, y), z);
+    double made = 0.0;
+    for (int k = 0; k < n; k++)
+        made = __nv_hypot(made, (double)p[k]);
+    return (float)made;
 }
-GRIDLANE_CONST float norm4df(float x, float y, float z, float w)
-{
-    return __nv_hypotf(__nv_hypotf(x, y), __nv_hypotf(z, w));
-}
-GRIDLANE_CONST double norm4d(double x, double y, double z, double w)
-{
-    return __nv_hypot(__nv_hypot(x, y), __nv_hypot(z, w));
-}
-GRIDLANE_CONST float rnorm3df(float x, float y, float z) { return 1.0f / norm3df(x, y, z); }
-GRIDLANE_CONST double rnorm3d(double x, double y, double z) { return 1.0 / norm3d(x, y, z); }
-GRIDLANE_CONST float rnorm4df(float x, float y, float z, float w)
-{
-    return 1.0f / norm4df(x, y, z, w);
-}
-GRIDLANE_CONST double rnorm4d(double x, double y, double z, double w)
-{
-    return 1.0 / norm4d(x, y, z, w);
-}
+GRIDLANE_DEVICE double rnorm(int n, const double *p) { return 1.0 / norm(n, p); }
+GRIDLANE_DEVICE float rnormf(int n, const float *p) { return 1.0f / normf(n, p); }
 
 GRIDLANE_CONST double nan(const char *) { return __builtin_nan(""); }
 GRIDLANE_CONST float nanf(const char *) { return __builtin_nanf(""); }
@@ -150,46 +119,6 @@ GRIDLANE_DEVICE void sincos(float x, float *s, float *c) { sincosf(x, s, c); }
 GRIDLANE_DEVICE void sincospif(float x, float *s, float *c) { *s = sinpif(x), *c = cospif(x); }
 GRIDLANE_DEVICE void sincospi(double x, double *s, double *c) { *s = sinpi(x), *c = cospi(x); }
 GRIDLANE_DEVICE void sincospi(float x, float *s, float *c) { sincospif(x, s, c); }
-
-// --- inverse error functions: a first guess, then steps of Halley
-
-GRIDLANE_DEVICE double gridlane_small_erfinv(double y)
-{
-    double a = __builtin_fabs(y), x = a * 0.88622692545275801;
-    for (int i = 0; i < 4; i++) {
-        double error = (__nv_erf(x) - a) * 0.88622692545275801 * __nv_exp(x * x);
-        x -= error / (1.0 + x * error);
-    }
-    return __builtin_copysign(x, y);
-}
-GRIDLANE_DEVICE double erfcinv(double y)
-{
-    if (y >= 0.5 && y <= 1.5)
-        return gridlane_small_erfinv(1.0 - y);  // exact
-    if (!(y >= 0.0 && y <= 2.0))
-        return __builtin_nan("");
-    if (y == 0.0 || y == 2.0)
-        return y == 0.0 ? __builtin_inf() : -__builtin_inf();
-    double z = y < 1.0 ? y : 2.0 - y;
-    double t = __nvvm_sqrt_rn_d(-2.0 * __nv_log(0.5 * z));
-    double x = 0.70710678118654752 * (t - (2.30753 + t * 0.27061) / (1.0 + t * (0.99229 + t * 0.04481)));
-    for (int i = 0; i < 4; i++) {
-        double error = (__nv_erfc(x) - z) * 0.88622692545275801 * __nv_exp(x * x);
-        x += error / (1.0 + x * error);
-    }
-    return y < 1.0 ? x : -x;
-}
-GRIDLANE_DEVICE double erfinv(double y)
-{
-    double a = __builtin_fabs(y);
-    if (a > 0.5)
-        return y > 0.0 ? erfcinv(1.0 - y) : -erfcinv(1.0 + y);
-    return a <= 0.5 ? gridlane_small_erfinv(y) : y;
-}
-GRIDLANE_DEVICE float erfinvf(float y) { return (float)erfinv((double)y); }
-GRIDLANE_DEVICE float erfcinvf(float y) { return (float)erfcinv((double)y); }
-GRIDLANE_DEVICE double normcdfinv(double y) { return -1.4142135623730950488 * erfcinv(2.0 * y); }
-GRIDLANE_DEVICE float normcdfinvf(float y) { return (float)normcdfinv((double)y); }
 
 // --- quick ones
 

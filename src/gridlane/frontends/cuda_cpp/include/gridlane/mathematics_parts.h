@@ -40,28 +40,14 @@ GRIDLANE_DEVICE float modf(float x, float *whole)
     return __builtin_copysignf(__builtin_isinf(x) ? 0.0f : x - *whole, x);
 }
 
-GRIDLANE_DEVICE int ilogb(double x)
-{
-    int exponent;
-    if (x == 0.0)
-        return -2147483647 - 1;
-    if (!__builtin_isfinite(x))
-        return __builtin_isnan(x) ? -2147483647 - 1 : 2147483647;
-    frexp(x, &exponent);
-    return exponent - 1;
-}
-GRIDLANE_DEVICE int ilogb(float x) { return ilogb((double)x); }
-GRIDLANE_DEVICE double logb(double x)
-{
-    if (x == 0.0)
-        return -__builtin_inf();
-    return __builtin_isfinite(x) ? (double)ilogb(x) : x * x;
-}
-GRIDLANE_DEVICE float logb(float x) { return (float)logb((double)x); }
+GRIDLANE_CONST int ilogb(float x) { return __nv_ilogbf(x); }
+GRIDLANE_CONST int ilogb(double x) { return __nv_ilogb(x); }
+GRIDLANE_CONST float logb(float x) { return __nv_logbf(x); }
+GRIDLANE_CONST double logb(double x) { return __nv_logb(x); }
 template <typename A, typename gridlane_when<__is_integral(A)>::type = 0>
-GRIDLANE_DEVICE int ilogb(A x) { return ilogb((double)x); }
+GRIDLANE_CONST int ilogb(A x) { return ilogb((double)x); }
 template <typename A, typename gridlane_when<__is_integral(A)>::type = 0>
-GRIDLANE_DEVICE double logb(A x) { return logb((double)x); }
+GRIDLANE_CONST double logb(A x) { return logb((double)x); }
 
 GRIDLANE_CONST float scalbln(float x, long n)
 {
@@ -97,17 +83,13 @@ GRIDLANE_DEVICE double remquo(double x, double y, int *quotient)
     *quotient = __builtin_signbit(x) != __builtin_signbit(y) ? -(count & 7) : count & 7;
     return __builtin_signbit(x) ? -ax : ax;
 }
-GRIDLANE_DEVICE double remainder(double x, double y)
-{
-    int quotient;
-    return remquo(x, y, &quotient);
-}
 GRIDLANE_DEVICE float remquo(float x, float y, int *quotient)
 {
     return (float)remquo((double)x, (double)y, quotient);
 }
-GRIDLANE_DEVICE float remainder(float x, float y) { return (float)remainder((double)x, (double)y); }
+GRIDLANE_CONST float remainder(float x, float y) { return __nv_remainderf(x, y); }
+GRIDLANE_CONST double remainder(double x, double y) { return __nv_remainder(x, y); }
 template <typename A, typename B, typename R = typename gridlane_promoted<A, B>::type>
-GRIDLANE_DEVICE R remainder(A x, B y) { return remainder((R)x, (R)y); }
+GRIDLANE_CONST R remainder(A x, B y) { return remainder((R)x, (R)y); }
 template <typename A, typename B, typename R = typename gridlane_promoted<A, B>::type>
 GRIDLANE_DEVICE R remquo(A x, B y, int *quotient) { return remquo((R)x, (R)y, quotient); }

@@ -54,7 +54,6 @@
 #include "gridlane/vectors.h"
 #include "gridlane/builtins.h"
 #include "gridlane/mathematics_more.h"
-#include "gridlane/bessel.h"
 #include "gridlane/integers.h"
 #include "gridlane/conversions.h"
 #include "gridlane/rounding.h"
