@@ -6,11 +6,13 @@ from __future__ import annotations
 import os
 import threading
 import weakref
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
 import gridlane.runtime.host_driven_seams  # noqa: F401  # pyright: ignore[reportUnusedImport]  # names the seams
 from gridlane.core.device_errors import (
+    INVALID_DEVICE,
     INVALID_HANDLE,
     NOT_PERMITTED,
     OUT_OF_MEMORY,
@@ -22,11 +24,14 @@ from gridlane.core.endings import alone, at_end, at_its_end
 from gridlane.core.errors import DeviceError
 from gridlane.memory.device_memory import DeviceMemory
 from gridlane.memory.resource import Buffer
-from gridlane.memory.suballocator import Suballocation
+from gridlane.memory.suballocator import Suballocation, Suballocator
 from gridlane.runtime.attributes import attributes_of
 from gridlane.runtime.protocol import Limits, Route
+from gridlane.runtime.queues.host_driven_context import HostDrivenContext
 from gridlane.runtime.queues.host_driven_event import HostDrivenEvent
+from gridlane.runtime.queues.host_driven_recorder import AnyRecorder
 from gridlane.runtime.queues.host_driven_stream import HostDrivenStream
+from gridlane.runtime.queues.host_driven_transfers import Transfers
 from gridlane.runtime.reporting import Owner, Owners, Unreads
 
 _APART = {
@@ -40,8 +45,32 @@ _APART = {
 
 Stream = HostDrivenStream[Any]
 
+A = TypeVar("A")
+C = TypeVar("C", bound=HostDrivenContext)
+R = TypeVar("R", bound=AnyRecorder)
+M = TypeVar("M", bound=Suballocator)
 
-class HostDrivenDevice:
+
+def count_of(usable: Callable[[], Sequence[object]]) -> int:
+    """The number of devices of this machine; 0 without a driver."""
+    try:
+        return len(usable())
+    except DeviceError:
+        return 0
+
+
+def chosen(adapters: Sequence[A], ordinal: int, library: str) -> A:
+    """The adapter of a device.
+
+    Raises:
+        DeviceError: INVALID_DEVICE.
+    """
+    if ordinal >= len(adapters):
+        fail(INVALID_DEVICE, f"device {ordinal} of {library}; this machine has {len(adapters)}")
+    return adapters[ordinal]
+
+
+class HostDrivenDevice(Generic[C, R]):
     """Base of the host-driven devices."""
 
     host_visible = False
@@ -54,9 +83,9 @@ class HostDrivenDevice:
     name: str
     ordinal: int
     limits: Limits
-    context: Any
-    recorder: Any
-    transfers: Any
+    context: C
+    recorder: R
+    transfers: Transfers[Any, Any]
     dlpack_kind: int | None = None
     """DLPack's kind of the memory, of dlpack_abi; None if DLPack has none."""
 
@@ -79,7 +108,7 @@ class HostDrivenDevice:
         held the lock does not exist."""
         context = self.default_stream.context
         context.lock = threading.RLock()
-        context.deferred_queues = set()
+        context.deferred_queues.clear()
         context.fault = context.fault or device_error(
             NOT_PERMITTED,
             f"the process forked, and the device {self.name} stays with the parent",
@@ -204,7 +233,7 @@ class HostDrivenDevice:
         return attributes_of(self.limits, self.compute_capability) | own
 
 
-class ReportingDevice(HostDrivenDevice):
+class ReportingDevice(HostDrivenDevice[C, R], Generic[C, R, M]):
     """Base of devices whose memory is arenas, and whose kernels write reports into memory that the
     host can read.
 
@@ -213,8 +242,8 @@ class ReportingDevice(HostDrivenDevice):
         memory, staging: these with their buffers.
     """
 
-    pool: Any
-    staging_pool: Any
+    pool: M
+    staging_pool: M
     memory: DeviceMemory[Suballocation]
     staging: DeviceMemory[Suballocation]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
 
 from gridlane.runtime.queues.latch import Latch
 from gridlane.runtime.queues.software_queue import SoftwareQueue
@@ -11,36 +10,29 @@ from gridlane.runtime.queues.software_queue import SoftwareQueue
 Work = Callable[[], object]
 
 
-class Owner(Protocol):
-    """The shared state of a device's streams.
-
-    Attributes:
-        deferred_queues: the queues of streams that have had deferred work.
-    """
-
-    deferred_queues: set[DeferredQueue]
-
-
 class DeferredQueue(SoftwareQueue[Work]):
     """The deferred work of a stream, and its error, which the stream takes.
+
+    Args:
+        used: the queues of the device's streams that have had deferred work.
 
     It holds no reference to the stream, so that an unreferenced stream can end the thread.
     """
 
-    def __init__(self, owner: Owner) -> None:
+    def __init__(self, used: set[DeferredQueue]) -> None:
         super().__init__()
-        self._owner = owner
+        self._used = used
 
     def put(self, work: Work) -> None:
         """Append work."""
-        self._owner.deferred_queues.add(self)
+        self._used.add(self)
         self.append(work)
 
     def _do(self, item: Work) -> object:
         return item()
 
     def _ended(self) -> None:
-        self._owner.deferred_queues.discard(self)
+        self._used.discard(self)
 
     def fence(self) -> Work:
         """A fence after the work so far."""

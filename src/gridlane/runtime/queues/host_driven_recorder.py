@@ -260,3 +260,6 @@ class Recorder(Generic[C, B, P, L, S]):
         with self.lock:
             stream.epoch = max(stream.epoch, mark.epoch)
             stream.point = max(stream.point, mark.point)
+
+
+AnyRecorder = Recorder[Any, Any, Any, Any, Any]

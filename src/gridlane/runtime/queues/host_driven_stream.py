@@ -18,6 +18,7 @@ from gridlane.runtime.queues.callbacks import callback
 from gridlane.runtime.queues.deferred_queue import DeferredQueue, Work
 from gridlane.runtime.queues.graph import here
 from gridlane.runtime.queues.host_driven_context import HostDrivenContext, Ordered
+from gridlane.runtime.queues.host_driven_recorder import AnyRecorder
 from gridlane.runtime.queues.host_driven_transfers import Transfers
 from gridlane.runtime.queues.stream import SoftwareStream
 from gridlane.runtime.reporting import Owner, Owners
@@ -54,10 +55,13 @@ class StreamDevice(Protocol):
     name: str
     limits: Limits
     runs_parts: bool
-    context: Any
-    recorder: Any
-    transfers: Any
 
+    @property
+    def context(self) -> HostDrivenContext: ...
+    @property
+    def recorder(self) -> AnyRecorder: ...
+    @property
+    def transfers(self) -> Transfers[Any, Any]: ...
     @property
     def default_stream(self) -> HostDrivenStream[Any]:
         """The stream that is ordered with all others."""
@@ -106,10 +110,9 @@ class HostDrivenStream(SoftwareStream[D, Piece], Ordered, Generic[D]):
 
     def __init__(self, device: D, default: bool = False) -> None:
         super().__init__(device, default)
-        self.context: HostDrivenContext = device.context
-        self.recorder = device.recorder
-        self.transfers: Transfers[Any, Any] = device.transfers
-        self.deferred = DeferredQueue(self.context)
+        self.context, self.recorder = device.context, device.recorder
+        self.transfers = device.transfers
+        self.deferred = DeferredQueue(self.context.deferred_queues)
         self._owner = Owner(self.handle)
         self._graphs = threading.RLock()
         weakref.finalize(self, self.deferred.end).atexit = False

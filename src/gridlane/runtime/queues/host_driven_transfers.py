@@ -13,12 +13,12 @@ import numpy as np
 
 from gridlane.core.device_errors import INVALID_VALUE, fail
 from gridlane.runtime.queues.host_driven_context import Ordered
-from gridlane.runtime.queues.host_driven_recorder import Place, Recorder
+from gridlane.runtime.queues.host_driven_recorder import AnyRecorder, Place, Recorder
 
 PIECE = 64 << 20
 """Bytes of staging memory in flight at once for one copy."""
 
-R = TypeVar("R", bound=Recorder[Any, Any, Any, Any, Any])
+R = TypeVar("R", bound=AnyRecorder)
 P = TypeVar("P")
 
 

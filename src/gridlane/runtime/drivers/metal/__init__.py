@@ -5,20 +5,17 @@ GRIDLANE_METAL=emulated selects a stand-in on the CPU; see provider.py.
 
 from __future__ import annotations
 
-from gridlane.core.device_errors import INVALID_DEVICE, fail, no_device
-from gridlane.core.errors import DeviceError
+from gridlane.core.device_errors import no_device
 from gridlane.runtime.drivers.metal.adapters import all_adapters, usable
 from gridlane.runtime.drivers.metal.device import MetalDevice
+from gridlane.runtime.host_driven_device import chosen, count_of
 
 __all__ = ["MetalDevice", "device_count", "open_device", "open_for_compiling"]
 
 
 def device_count() -> int:
-    """The number of devices of this machine; 0 without Metal."""
-    try:
-        return len(usable())
-    except DeviceError:
-        return 0
+    """The number of devices of this machine."""
+    return count_of(usable)
 
 
 def open_device(ordinal: int = 0) -> MetalDevice:
@@ -27,10 +24,7 @@ def open_device(ordinal: int = 0) -> MetalDevice:
     Raises:
         DeviceError: METAL_NO_DEVICE, without Metal or a usable device; INVALID_DEVICE.
     """
-    adapters = usable()
-    if ordinal >= len(adapters):
-        fail(INVALID_DEVICE, f"device {ordinal} of Metal; this machine has {len(adapters)}")
-    return MetalDevice(adapters[ordinal], ordinal)
+    return MetalDevice(chosen(usable(), ordinal, "Metal"), ordinal)
 
 
 def open_for_compiling() -> MetalDevice:

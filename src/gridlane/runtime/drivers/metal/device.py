@@ -27,12 +27,8 @@ from gridlane.runtime.protocol import Block, Limits
 from gridlane.runtime.queues.host_driven_transfers import ArenaTransfers
 
 
-class MetalDevice(ReportingDevice):
+class MetalDevice(ReportingDevice[Context, MetalRecorder, Pool]):
     """An opened adapter: memory, a queue of work, and kernels."""
-
-    context: Context
-    recorder: MetalRecorder
-    pool: Pool
 
     def __init__(self, adapter: Adapter, ordinal: int) -> None:
         self.adapter, self.ordinal = adapter, ordinal

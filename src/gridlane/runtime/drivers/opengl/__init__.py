@@ -4,21 +4,17 @@ else OpenGL ES 3.1. Needs no window and no display.
 
 from __future__ import annotations
 
-from gridlane.core.device_errors import INVALID_DEVICE, fail
-from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.opengl.contexts import usable
 from gridlane.runtime.drivers.opengl.engine import OpenGlEngine
 from gridlane.runtime.drivers.single_buffer.device import SingleBufferDevice
+from gridlane.runtime.host_driven_device import chosen, count_of
 
 __all__ = ["device_count", "open_device"]
 
 
 def device_count() -> int:
-    """The number of devices of this machine; 0 without a driver."""
-    try:
-        return len(usable())
-    except DeviceError:
-        return 0
+    """The number of devices of this machine."""
+    return count_of(usable)
 
 
 def open_device(ordinal: int = 0) -> SingleBufferDevice:
@@ -27,7 +23,5 @@ def open_device(ordinal: int = 0) -> SingleBufferDevice:
     Raises:
         DeviceError: NO_DEVICE, without a driver or a device; INVALID_DEVICE.
     """
-    adapters = usable()
-    if ordinal >= len(adapters):
-        fail(INVALID_DEVICE, f"device {ordinal} of OpenGL; this machine has {len(adapters)}")
-    return SingleBufferDevice("opengl", ordinal, lambda: OpenGlEngine(adapters[ordinal]()))
+    adapter = chosen(usable(), ordinal, "OpenGL")
+    return SingleBufferDevice("opengl", ordinal, lambda: OpenGlEngine(adapter()))

@@ -23,10 +23,11 @@ from gridlane.runtime.drivers.single_buffer.report import QueuedReport
 from gridlane.runtime.drivers.single_buffer.transfers import WordTransfers
 from gridlane.runtime.host_driven_device import HostDrivenDevice
 from gridlane.runtime.protocol import Block
+from gridlane.runtime.queues.host_driven_context import HostDrivenContext
 from gridlane.runtime.reporting import Owner, Unread, raise_stop
 
 
-class SingleBufferDevice(HostDrivenDevice):
+class SingleBufferDevice(HostDrivenDevice[HostDrivenContext, WordRecorder]):
     """A device of a shader library: buffers, a queue, and kernels.
 
     Args:

@@ -5,20 +5,16 @@ Discrete GPUs come first, then integrated ones, then software such as Mesa's lav
 
 from __future__ import annotations
 
-from gridlane.core.device_errors import INVALID_DEVICE, fail
-from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.vulkan.adapters import usable
 from gridlane.runtime.drivers.vulkan.device import VulkanDevice
+from gridlane.runtime.host_driven_device import chosen, count_of
 
 __all__ = ["VulkanDevice", "device_count", "open_device"]
 
 
 def device_count() -> int:
-    """The number of devices of this machine; 0 without a driver."""
-    try:
-        return len(usable())
-    except DeviceError:
-        return 0
+    """The number of devices of this machine."""
+    return count_of(usable)
 
 
 def open_device(ordinal: int = 0) -> VulkanDevice:
@@ -27,7 +23,4 @@ def open_device(ordinal: int = 0) -> VulkanDevice:
     Raises:
         DeviceError: NO_DEVICE, without a driver or a device; INVALID_DEVICE.
     """
-    adapters = usable()
-    if ordinal >= len(adapters):
-        fail(INVALID_DEVICE, f"device {ordinal} of Vulkan; this machine has {len(adapters)}")
-    return VulkanDevice(adapters[ordinal], ordinal)
+    return VulkanDevice(chosen(usable(), ordinal, "Vulkan"), ordinal)

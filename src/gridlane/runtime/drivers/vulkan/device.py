@@ -38,13 +38,8 @@ _LARGE = 64
 """The number of multiprocessors of a large GPU."""
 
 
-class VulkanDevice(ReportingDevice):
+class VulkanDevice(ReportingDevice[Context, VulkanRecorder, Pool]):
     """An opened adapter: memory, a queue of work, and kernels."""
-
-    context: Context
-    recorder: VulkanRecorder
-    pool: Pool
-    staging_pool: Pool
 
     def __init__(self, adapter: Adapter, ordinal: int) -> None:
         self.adapter = adapter

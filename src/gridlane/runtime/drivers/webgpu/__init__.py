@@ -6,21 +6,17 @@ Discrete GPUs come first, then integrated ones, then software.
 from __future__ import annotations
 
 from gridlane.core import dlpack_abi
-from gridlane.core.device_errors import INVALID_DEVICE, fail
-from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.single_buffer.device import SingleBufferDevice
 from gridlane.runtime.drivers.webgpu.adapters import usable
 from gridlane.runtime.drivers.webgpu.engine import WebGpuEngine
+from gridlane.runtime.host_driven_device import chosen, count_of
 
 __all__ = ["device_count", "open_device"]
 
 
 def device_count() -> int:
-    """The number of devices of this machine; 0 without a driver."""
-    try:
-        return len(usable())
-    except DeviceError:
-        return 0
+    """The number of devices of this machine."""
+    return count_of(usable)
 
 
 def open_device(ordinal: int = 0) -> SingleBufferDevice:
@@ -29,9 +25,5 @@ def open_device(ordinal: int = 0) -> SingleBufferDevice:
     Raises:
         DeviceError: NO_DEVICE, without a driver or a device; INVALID_DEVICE.
     """
-    adapters = usable()
-    if ordinal >= len(adapters):
-        fail(INVALID_DEVICE, f"device {ordinal} of WebGPU; this machine has {len(adapters)}")
-    return SingleBufferDevice(
-        "webgpu", ordinal, lambda: WebGpuEngine(usable()[ordinal]), dlpack_abi.WEBGPU
-    )
+    adapter = chosen(usable(), ordinal, "WebGPU")
+    return SingleBufferDevice("webgpu", ordinal, lambda: WebGpuEngine(adapter), dlpack_abi.WEBGPU)
