@@ -29,8 +29,9 @@ BACKEND = Backend(
         # First of the others, as other passes make ops of these.
         passes.FLUSH_BY_MODE.when(Fact.FLUSHES),
         passes.EXPAND_FLUSHING.unless(Fact.FLUSHES),
-        # It emits functions, so it precedes the inlining of calls. The functions of f64 need a
+        # These emit functions, so they precede the inlining of calls. The functions of f64 need a
         # machine that fuses.
+        passes.FUNCTIONS_OF_BITS,
         passes.FUNCTIONS_OF_CPU.when(Fact.FUSES).unless(Fact.VECTOR_LIBRARY),
         passes.FUNCTIONS_OF_CPU.when(Fact.FUSES, Fact.OWN_FUNCTIONS),
         passes.SINGLE_FUNCTIONS_OF_CPU.when(Fact.FUSES, Fact.TILES),

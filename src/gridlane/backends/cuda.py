@@ -45,7 +45,8 @@ BACKEND = Backend(
         passes.EXPAND_WARPGROUPS.unless(Fact.WARPGROUPS),
         passes.EXPAND_MBARRIERS.unless(Fact.MBARRIERS),
         passes.EXPAND_FLUSHING_OF_NVPTX,
-        # It emits functions, so it precedes the inlining of calls.
+        # These emit functions, so they precede the inlining of calls.
+        passes.FUNCTIONS_OF_BITS,
         passes.FUNCTIONS_OF_NVPTX.unless(Fact.LIBDEVICE),
         passes.FUNCTIONS_OF_NVPTX.when(Fact.OWN_FUNCTIONS),
         passes.INLINE,

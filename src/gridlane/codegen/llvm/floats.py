@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gridlane.codegen.llvm import scalars
-from gridlane.codegen.llvm.text import Body, held_as_bits, literal, scalar_name, splat, widen
-from gridlane.core.dtypes import DType, f32, f64
+from gridlane.codegen.llvm.text import Body, literal, splat, widen
+from gridlane.core.dtypes import DType, f64
 
 
 def narrow_fma(body: Body, operands: list[str], own: DType, lanes: int) -> str:
@@ -142,80 +142,3 @@ def sum_to_odd(body: Body, a: str, b: str, lanes: int) -> str:
     change = body.op(f"and {mask} {inexact}, {even}")
     chosen = body.op(f"select {mask} {change}, {whole} {moved}, {whole} {raw}")
     return body.op(f"bitcast {whole} {chosen} to {real}")
-
-
-def split(body: Body, value: str, wide: DType, lanes: int) -> tuple[str, str]:
-    """frexp of an f32 or f64: (fraction, i32 exponent). A subnormal is scaled up first."""
-    name = scalar_name(wide)
-    bits = f"i{wide.bits}"
-    real, whole, mask = widen(name, lanes), widen(bits, lanes), widen("i1", lanes)
-    fraction_bits, bias = (23, 126) if wide is f32 else (52, 1022)
-    zero = splat(literal(0.0, wide), name, lanes)
-    size = body.intrinsic("fabs", name, lanes, [value])
-    tiny = splat(literal(2.0 ** (1 - bias - 1), wide), name, lanes)
-    small = body.op(f"fcmp olt {real} {size}, {tiny}")
-    up = splat(literal(2.0**64, wide), name, lanes)
-    scaled = body.op(f"fmul {real} {value}, {up}")
-    normal = body.op(f"select {mask} {small}, {real} {scaled}, {real} {value}")
-    raw = body.op(f"bitcast {real} {normal} to {whole}")
-    field = body.op(f"lshr {whole} {raw}, {splat(str(fraction_bits), bits, lanes)}")
-    exponent = body.op(f"and {whole} {field}, {splat(str(2 * bias + 3), bits, lanes)}")
-    high, low = splat(str(bias + 64), bits, lanes), splat(str(bias), bits, lanes)
-    shift = body.op(f"select {mask} {small}, {whole} {high}, {whole} {low}")
-    power = body.op(f"sub {whole} {exponent}, {shift}")
-    keep = splat(str(-((2 * bias + 3) << fraction_bits) - 1), bits, lanes)
-    rest = body.op(f"and {whole} {raw}, {keep}")
-    half = body.op(f"or {whole} {rest}, {splat(str(bias << fraction_bits), bits, lanes)}")
-    fraction = body.op(f"bitcast {whole} {half} to {real}")
-    infinite = splat(literal(float("inf"), wide), name, lanes)
-    is_finite = body.op(f"fcmp olt {real} {size}, {infinite}")
-    is_zero = body.op(f"fcmp oeq {real} {value}, {zero}")
-    not_zero = body.op(f"xor {mask} {is_zero}, {splat('true', 'i1', lanes)}")
-    plain = body.op(f"and {mask} {is_finite}, {not_zero}")
-    chosen_fraction = body.op(f"select {mask} {plain}, {real} {fraction}, {real} {value}")
-    power32 = power if wide is f32 else body.op(f"trunc {whole} {power} to {widen('i32', lanes)}")
-    ints = widen("i32", lanes)
-    chosen = body.op(f"select {mask} {plain}, {ints} {power32}, {ints} {splat('0', 'i32', lanes)}")
-    return chosen_fraction, chosen
-
-
-_QUIET_NAN = {"f16": 0x7E00, "bf16": 0x7FC0, "f32": 0x7FC00000, "f64": 0x7FF8000000000000}
-
-
-def neighbour(body: Body, a: str, b: str, own: DType, lanes: int) -> str:
-    """nextafter(a, b): one step on the integers of the bits."""
-    bits = f"i{own.bits}"
-    whole, mask = widen(bits, lanes), widen("i1", lanes)
-    name = scalar_name(own)
-
-    def as_bits(value: str) -> str:
-        if name == bits:
-            return value
-        return body.op(f"bitcast {widen(name, lanes)} {value} to {whole}")
-
-    def const(value: int) -> str:
-        return splat(str(value), bits, lanes)
-
-    raw, other = as_bits(a), as_bits(b)
-    compared = f32 if held_as_bits(own) else own
-    x, y = [scalars.convert(body, v, own, compared, lanes) for v in (a, b)]
-    real = widen(scalar_name(compared), lanes)
-    zero = splat(literal(0.0, compared), scalar_name(compared), lanes)
-    up = body.op(f"fcmp olt {real} {x}, {y}")
-    positive = body.op(f"fcmp ogt {real} {x}, {zero}")
-    away = body.op(f"icmp eq {mask} {up}, {positive}")
-    step = body.op(f"select {mask} {away}, {whole} {const(1)}, {whole} {const(-1)}")
-    moved = body.op(f"add {whole} {raw}, {step}")
-    sign = body.op(f"and {whole} {other}, {const(-(1 << (own.bits - 1)))}")
-    least = body.op(f"or {whole} {sign}, {const(1)}")
-    is_zero = body.op(f"fcmp oeq {real} {x}, {zero}")
-    chosen = body.op(f"select {mask} {is_zero}, {whole} {least}, {whole} {moved}")
-    same = body.op(f"fcmp oeq {real} {x}, {y}")
-    chosen = body.op(f"select {mask} {same}, {whole} {other}, {whole} {chosen}")
-    nan = body.op(f"fcmp uno {real} {x}, {y}")
-    quiet = const(_QUIET_NAN[own.name])
-    chosen = body.op(f"select {mask} {nan}, {whole} {quiet}, {whole} {chosen}")
-    result = (
-        chosen if name == bits else body.op(f"bitcast {whole} {chosen} to {widen(name, lanes)}")
-    )
-    return result

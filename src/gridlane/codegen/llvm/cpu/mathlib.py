@@ -196,26 +196,6 @@ def scale(state: Emission, op: math.Ldexp) -> None:
     _give(state, op, 0, scalars.convert(state.body, scaled, wide, own, lanes), lanes)
 
 
-@emits(math.Frexp)
-def split(state: Emission, op: math.Frexp) -> None:
-    """Emit the fraction and the exponent."""
-    operands, wide, own, lanes = _halfway(state, op)
-    fraction, power = floats.split(state.body, operands[0], wide, lanes)
-    _give(state, op, 0, scalars.convert(state.body, fraction, wide, own, lanes), lanes)
-    _give(state, op, 1, power, lanes)
-
-
-@emits(math.Nextafter)
-def neighbour(state: Emission, op: math.Nextafter) -> None:
-    """Emit the next float towards the other operand."""
-    own = op.lhs.type
-    assert isinstance(own, DType)
-    lanes = 0 if state.shapes.of(op.results[0]).uniform else state.lanes
-    held = state.vector if lanes else state.uniform
-    a, b = [held(value) for value in op.operands()]
-    _give(state, op, 0, floats.neighbour(state.body, a, b, own, lanes), lanes)
-
-
 @emits(floating.Flush)
 def flush(state: Emission, op: floating.Flush) -> None:
     """Emit a flush, by the bits."""

@@ -62,19 +62,3 @@ def scale(state: Emission, op: math.Ldexp) -> None:
     arguments = [(name, value), ("i32", exponent)]
     mangled = {"float": "f32", "double": "f64"}[name]
     give(state, op, state.body.call(name, f"llvm.ldexp.{mangled}.i32", arguments))
-
-
-@emits(math.Frexp)
-def split(state: Emission, op: math.Frexp) -> None:
-    """Emit the fraction and the exponent."""
-    (value,) = wide_operands(state, op)
-    fraction, power = floats.split(state.body, value, wide_type(op), 0)
-    give(state, op, fraction)
-    state.set(op.results[1], power)
-
-
-@emits(math.Nextafter)
-def neighbour(state: Emission, op: math.Nextafter) -> None:
-    """Emit the next float towards the other operand."""
-    a, b = state.name(op.lhs), state.name(op.rhs)
-    state.set(op.results[0], floats.neighbour(state.body, a, b, own_type(op), 0))

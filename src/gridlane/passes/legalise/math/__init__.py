@@ -36,7 +36,9 @@ Keep: TypeAlias = Callable[[type[Op], DType], bool]
 def legalize_math(module: Module, keep: Keep) -> None:
     """Lower functions of floats that ``keep`` rejects to gridlane's own."""
     for function in list(module.functions.values()):
-        _Replacement(module, function, keep).region(function.body)
+        replacement = _Replacement(module, function, keep)
+        if any(map(replacement.lacks, function.body.walk())):
+            replacement.region(function.body)
 
 
 class _Replacement(Rewriter):

@@ -31,14 +31,14 @@ class Natives:
         return op in {f32: self.f32, f64: self.f64}.get(dtype, self.narrow)
 
 
-_NVPTX: Ops = frozenset((math.Rsqrt, math.Ldexp, math.Frexp, math.Nextafter))
+_NVPTX: Ops = frozenset((math.Rsqrt, math.Ldexp))
 
 _ROUGH: Ops = frozenset((math.Sin, math.Cos, math.Exp2, math.Log2))
 
 NVPTX = Natives(_NVPTX, _NVPTX, _NVPTX, _ROUGH, fuses=True)
 """An NVIDIA GPU without libdevice. The approximate instructions for sin, cos, exp2 and log2 are
 not accurate enough to count."""
-_CPU: Ops = frozenset((math.Ldexp, math.Frexp, math.Nextafter))
+_CPU: Ops = frozenset((math.Ldexp,))
 
 CPU = Natives(
     *(_CPU, _CPU, _CPU),
@@ -58,5 +58,12 @@ CPU_SINGLE = Natives(
 """A CPU with a vector math library, of which functions of f64 are taken alone: for programs that
 are content with an f32 less than 1 ulp off, where the library's of f64, rounded, takes twice the
 time. Infinities are as quick as other numbers."""
+
+
+def llvm(op: type[Op], dtype: DType) -> bool:
+    """What LLVM, or a library for it, has: all but functions of a float's bits."""
+    return op not in (math.Frexp, math.Nextafter)
+
+
 NOTHING = Natives(frozenset(), frozenset(), frozenset())
 """A target that has only arithmetic, sqrt and the rounding functions."""
