@@ -20,6 +20,11 @@ def lines(name: str) -> Iterator[str]:
             yield line
 
 
+def pairs(row: str) -> list[tuple[str, str]]:
+    """The names and values of a row of an enumeration."""
+    return re.findall(r"(\w+) ([+-]?\d+)", row)
+
+
 def numbers(*tags: str) -> list[dict[str, int]]:
     """The names and values of a few enumerations by their tags, later ones as well."""
     text = _text("enums")
@@ -28,6 +33,5 @@ def numbers(*tags: str) -> list[dict[str, int]]:
         begin = re.search(rf"^enum {tag}\b", text, re.MULTILINE)
         assert begin is not None, tag
         _, *members = text[begin.start() : text.find("\nenum ", begin.end())].split("\n")
-        pairs = (member.split() for member in members if member)
-        values.append({name: int(value) for name, value in pairs})
+        values.append({name: int(value) for row in members for name, value in pairs(row)})
     return values

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from gridlane.core.cuda_text import lines
+from gridlane.core.cuda_text import lines, pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,8 @@ def enums() -> Mapping[str, Enum]:
     later: dict[str, int] = {}
     for line in lines("enums"):
         if line.startswith("  "):
-            name, value = line.split()
-            (later if value.startswith("+") else values)[name] = int(value)
+            for name, value in pairs(line):
+                (later if value.startswith("+") else values)[name] = int(value)
         else:
             values, later = {}, {}
             enum = Enum(tuple(line.split()[1:]), values, later)
