@@ -21,7 +21,11 @@ class Node:
 def nodes() -> Mapping[str, tuple[Node, tuple[str, ...]]]:
     """The structures by each of their names, with all names that one has."""
     nodes_by_name: dict[str, tuple[Node, tuple[str, ...]]] = {}
-    rows = [(len(line) - len(line.lstrip()), line.strip()) for line in lines("structs")]
+    rows = [
+        (len(line) - len(line.lstrip()), member.strip())
+        for line in lines("structs")
+        for member in line.split(";")
+    ]
     place = 0
     while place < len(rows):
         node, place = _node(rows, place)
