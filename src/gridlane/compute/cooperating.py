@@ -9,43 +9,24 @@ itself; the sums of all are added in one order, so that results are the same at 
 from __future__ import annotations
 
 import re
+from collections.abc import Generator
+from contextlib import contextmanager
 
 import islpy as isl
-import numpy as np
 
+from gridlane.compute.combining import WARP, Combiner, Way, joined, neutral
 from gridlane.compute.expressions import FOR, USER
 from gridlane.compute.model import Statement
 from gridlane.compute.sharing import Scope, Sharing, loops_in, parts_of
 from gridlane.compute.threads import Body, Context, Lines, in_place, target_of
 from gridlane.compute.tree import Loop, users
-from gridlane.compute.typing import NAMES
 from gridlane.core.dtypes import DType
 from gridlane.core.frozen import frozen
 
-WARP = 32
 _AT_ONCE = 8
 """Iterations of a divided loop of one statement that a thread loads at once."""
 _ROOMY, _WORD = 512, 4
 """Threads of a block that have registers for iterations of wider elements, in bytes."""
-
-
-@frozen
-class Way:
-    """How threads divide the sums of an iteration.
-
-    Attributes:
-        is_lanes: they are along x, else along y.
-        threads: how many share an iteration.
-        across: iterations of a block.
-        is_apart: blocks divide the loops too, and another kernel adds what each has.
-        order: of tiles in shared memory, which loops are x, y and z.
-    """
-
-    is_lanes: bool
-    threads: int
-    across: int
-    is_apart: bool = False
-    order: tuple[int, ...] = ()
 
 
 @frozen
@@ -71,7 +52,6 @@ class Shared(Body):
         arrays: the types of the arrays of what blocks have, in order.
         divided: the loops that are divided.
         scopes: the loops of sums that are.
-        head: texts of arrays in shared memory, by their names.
         guard: the text of what iterations are the loops', where threads along x differ in it.
     """
 
@@ -82,12 +62,11 @@ class Shared(Body):
         super().__init__(emitter, inside, lines)
         self.sharing, self.way, self.prefix, self.is_second = sharing, way, prefix, is_second
         self.arrays: list[DType] = []
-        self.head: dict[str, str] = {}
+        self.combiner = Combiner(lines, way, prefix)
         self.around = 0
         self.divided: list[Divided] = []
         self.scopes: list[Divided] = []
         self.guard = ""
-        self.where = "threadIdx.x" if way.is_lanes else "threadIdx.y"
         self.replaced: dict[str, str] = {}
         self.scope: Scope | None = None
 
@@ -110,10 +89,8 @@ class Shared(Body):
             self.around -= not node.for_is_degenerate()
 
     def _in_turn(self, node: isl.AstNode, loop: Loop) -> None:
-        self.lines.add(f"for {loop.name} in {loop.range}:")
-        self.lines.depth += 1
-        self.walk(node.for_get_body())
-        self.lines.depth -= 1
+        with self.lines.block(f"for {loop.name} in {loop.range}:"):
+            self.walk(node.for_get_body())
 
     def _loop(self, node: isl.AstNode, loop: Loop) -> None:
         if self.scope is None:
@@ -125,22 +102,15 @@ class Shared(Body):
 
     def _statement(self, call: isl.AstExpr) -> None:
         name = str(call.get_op_arg(0).get_id().get_name())
-        statement, lines, depth = self.emitter.statements[name], self.lines, self.lines.depth
+        statement = self.emitter.statements[name]
         is_sum = self.scope is not None and statement in self.scope.sums
         is_tensor = statement.write.name in self.emitter.nest.tensors
-        is_one = is_tensor or is_sum
-        if self.is_dividing or not is_one:
+        if self.is_dividing or not (is_tensor or is_sum):
             super()._statement(call)
             return
         is_met = is_tensor and self.scope is None and not self.guard and self._is_met(statement)
-        if is_met:
-            self._add_sync()
-        lines.add(f"if cuda.{self.where} == 0:")
-        lines.depth += 1
-        super()._statement(call)
-        lines.depth = depth
-        if is_met:
-            self._add_sync()
+        with self._synced(is_met), self.lines.block(f"if {self.way.thread} == 0:"):
+            super()._statement(call)
 
     is_dividing = False
 
@@ -151,7 +121,7 @@ class Shared(Body):
         self.divided.append(Divided(loop, frozenset(users(node))))
         before, self.is_dividing = self.is_dividing, True
         threads, name, lines = self.way.threads, loop.name, self.lines
-        first = f"cuda.{self.where}"
+        first = self.way.thread
         step = f"{threads * loop.step}"
         if blocks:
             first = f"({first} + cuda.blockIdx.z * {threads})"
@@ -165,17 +135,13 @@ class Shared(Body):
             whole, last = f"{times} * {step}", f"{loop.end} - {times - 1} * {step}"
             count = f"max(0, ({last} - {start} + {whole} - 1) // ({whole}))"
             lines.add(f"{rest} = {start} + {count} * ({whole})")
-            lines.add(f"for {name}_many in range({start}, {rest}, {whole}):")
-            lines.depth += 1
-            for number in range(times):
-                lines.add(f"{name} = {name}_many" + (f" + {number} * {step}" if number else ""))
-                self.walk_inside(node.for_get_body())
-            lines.depth -= 1
+            with lines.block(f"for {name}_many in range({start}, {rest}, {whole}):"):
+                for number in range(times):
+                    lines.add(f"{name} = {name}_many" + (f" + {number} * {step}" if number else ""))
+                    self.walk_inside(node.for_get_body())
             start = rest
-        lines.add(f"for {name} in range({start}, {loop.end}, {step}):")
-        lines.depth += 1
-        self.walk_inside(node.for_get_body())
-        lines.depth -= 1
+        with lines.block(f"for {name} in range({start}, {loop.end}, {step}):"):
+            self.walk_inside(node.for_get_body())
         self.is_dividing = before
 
     def _times(self, names: list[str]) -> int:
@@ -199,53 +165,43 @@ class Shared(Body):
 
     def _divide(self, node: isl.AstNode, loop: Loop, scope: Scope) -> None:
         """Emit a scope: each thread's sums, then those of all."""
-        lines, depth = self.lines, self.lines.depth
+        lines = self.lines
         self.scopes.append(Divided(loop, frozenset(users(node))))
-        number = len(self.scopes)
-        sums = self._targets(scope)
+        number, sums = len(self.scopes), self._targets(scope)
         names = {text: f"{self.prefix}_{number}_{place}" for place, text in enumerate(sums)}
+        guards = [f"if {self.guard}:"] if self.guard else []
         for text, (_, kind, operator) in sums.items():
             lines.add(f"{names[text]}_all = {neutral(operator, kind)}")
-        if self.guard:
-            lines.add(f"if {self.guard}:")
-            lines.depth += 1
-        if self.is_second:
-            self._add_arrays(sums, names)
-        else:
-            self._add_own(node, loop, scope, sums, names)
-        lines.depth = depth
+        with lines.block(*guards):
+            if self.is_second:
+                self._add_arrays(sums, names)
+            else:
+                self._add_own(node, loop, scope, sums, names)
         for text, (_, kind, operator) in sums.items():
             if not self.is_second or self.way.is_lanes:
-                self._combine(f"{names[text]}_all", kind, operator)
-        if self.guard:
-            lines.add(f"if {self.guard}:")
-            lines.depth += 1
-        for text, (statement, kind, operator) in sums.items():
-            total = f"{names[text]}_all"
-            if self.way.is_apart and not self.is_second:
-                place = f"cuda.blockIdx.z, {self._place()}"
-                lines.add(f"if cuda.{self.where} == 0:")
-                lines.add(f"    {self.prefix}_blocks_{len(self.arrays)}[{place}] = {total}")
-                self.arrays.append(kind)
-                continue
-            is_tensor = statement.write.name in self.emitter.nest.tensors
-            is_met = is_tensor and not self.guard and self._is_met(statement)
-            if is_met:
-                self._add_sync()
+                self.combiner.add(f"{names[text]}_all", kind, operator)
+        with lines.block(*guards):
+            for text, (statement, kind, operator) in sums.items():
+                total = f"{names[text]}_all"
+                if self.way.is_apart and not self.is_second:
+                    place = f"cuda.blockIdx.z, {self._place()}"
+                    with lines.block(f"if {self.way.thread} == 0:"):
+                        lines.add(f"{self.prefix}_blocks_{len(self.arrays)}[{place}] = {total}")
+                    self.arrays.append(kind)
+                else:
+                    self._add_total(node, statement, text, joined(operator, text, total, kind))
+
+    def _add_total(self, node: isl.AstNode, statement: Statement, target: str, value: str) -> None:
+        """Emit the sum of all, which one thread writes to a tensor."""
+        is_tensor = statement.write.name in self.emitter.nest.tensors
+        heads = [f"if {self.way.thread} == 0:"] if is_tensor else []
+        with self._synced(is_tensor and not self.guard and self._is_met(statement)):
             self._set_outer(statement, node)
-            indent = ""
-            if is_tensor:
-                lines.add(f"if cuda.{self.where} == 0:")
-                indent = "    "
-            lines.add(f"{indent}{text} = {joined(operator, text, total, kind)}")
-            if is_met:
-                self._add_sync()
-        lines.depth = depth
+            with self.lines.block(*heads):
+                self.lines.add(f"{target} = {value}")
 
     def _place(self) -> str:
-        across = self.way.across
-        first = "cuda.threadIdx.y" if self.way.is_lanes else "cuda.threadIdx.x"
-        return f"cuda.blockIdx.y, cuda.blockIdx.x * {across} + {first}"
+        return f"cuda.blockIdx.y, cuda.blockIdx.x * {self.way.across} + {self.way.iteration}"
 
     def _targets(self, scope: Scope) -> dict[str, tuple[Statement, DType, str]]:
         """What the sums of a scope add to."""
@@ -276,10 +232,8 @@ class Shared(Body):
         elif is_apart:
             step = f"cuda.gridDim.z * {loop.step}"
             start = f"{loop.first} + cuda.blockIdx.z * {loop.step}"
-            lines.add(f"for {loop.name} in range({start}, {loop.end}, {step}):")
-            lines.depth += 1
-            super().walk(node.for_get_body())
-            lines.depth -= 1
+            with lines.block(f"for {loop.name} in range({start}, {loop.end}, {step}):"):
+                super().walk(node.for_get_body())
         else:
             self._loop(node, loop)
         self.scope, self.replaced = None, kept
@@ -300,61 +254,20 @@ class Shared(Body):
             lines.add(f"    {total} = {joined(operator, total, one, kind)}")
             self.arrays.append(kind)
 
-    def _combine(self, name: str, kind: DType, operator: str) -> None:
-        """Emit the sum of what threads have, in one order."""
-        lines, threads = self.lines, self.way.threads
-        if self.way.is_lanes and threads % WARP == 0:
-            steps = [1 << n for n in reversed(range(5))]
-            for step in steps:
-                other = _shuffled(f"cuda.shfl_xor_sync(0xffffffff, {{}}, {step})", name, kind)
-                lines.add(f"{name} = {joined(operator, name, other, kind)}")
-            if threads == WARP:
-                if kind.is_float and operator in ("min", "max"):  # of NaN, lanes could have others
-                    first = _shuffled("cuda.shfl_sync(0xffffffff, {}, 0)", name, kind)
-                    lines.add(f"{name} = {first}")
-                return
-            self._through_memory(
-                name, kind, operator, threads // WARP, f"// {WARP}", f"% {WARP} == 0"
-            )
-            return
-        self._through_memory(name, kind, operator, threads, "", "")
-
-    def _through_memory(
-        self, name: str, kind: DType, operator: str, count: int, place: str, test: str
-    ) -> None:
-        lines, lanes = self.lines, self.way.is_lanes
-        array, where = f"{self.prefix}_shared_{kind}", f"cuda.{self.where} {place}".strip()
-        own = "" if lanes else ", cuda.threadIdx.x"
-        shape = f"({count},)" if lanes else f"({count}, {self.way.across})"
-        self.head[array] = f"{array} = cuda.shared.array({shape}, {NAMES[str(kind)]})"
-        indent = ""
-        if test:
-            lines.add(f"if cuda.{self.where} {test}:")
-            indent = "    "
-        lines.add(f"{indent}{array}[{where}{own}] = {name}")
-        lines.add("cuda.syncthreads()")
-        if not lanes and count & (count - 1) == 0:
-            half = count // 2
-            while half:
-                lines.add(f"if {where} < {half}:")
-                one, other = f"{array}[{where}{own}]", f"{array}[{where} + {half}{own}]"
-                lines.add(f"    {one} = {joined(operator, one, other, kind)}")
-                lines.add("cuda.syncthreads()")
-                half //= 2
-            lines.add(f"{name} = {array}[0{own}]")
-            lines.add("cuda.syncthreads()")
-            return
-        lines.add(f"{name} = {array}[0{own}]")
-        one = f"{array}[{self.prefix}_other{own}]"
-        lines.add(f"for {self.prefix}_other in range(1, {count}):")
-        lines.add(f"    {name} = {joined(operator, name, one, kind)}")
-        lines.add("cuda.syncthreads()")
-
     # ---- memory
 
     def _add_sync(self) -> None:
         is_warp = self.way.threads == WARP and self.way.across > 1
         self.lines.add("cuda.syncwarp()" if is_warp else "cuda.syncthreads()")
+
+    @contextmanager
+    def _synced(self, is_needed: bool) -> Generator[None]:
+        """Synchronise before and after what is added in the ``with``."""
+        if is_needed:
+            self._add_sync()
+        yield
+        if is_needed:
+            self._add_sync()
 
     def _sync(self, node: isl.AstNode) -> None:
         written = [self.emitter.statements[each] for each in set(users(node))]
@@ -402,31 +315,3 @@ def _call_of(node: isl.AstNode, name: str) -> isl.AstExpr:
         return node.user_get_expr()
     inner = [node.for_get_body()] if kind == FOR else parts_of(node)
     return _call_of(next(each for each in inner if name in users(each)), name)
-
-
-def neutral(operator: str, kind: DType) -> str:
-    """The text of the value that changes nothing."""
-    name = NAMES[str(kind)]
-    if operator in ("min", "max"):
-        if kind.is_float:
-            return f"{name}(float('{'' if operator == 'min' else '-'}inf'))"
-        known = np.iinfo(f"{'int' if str(kind)[0] == 'i' else 'uint'}{kind.size * 8}")
-        return f"{name}({known.max if operator == 'min' else known.min})"
-    if operator == "&":
-        return f"{name}({-1 if str(kind)[0] == 'i' else (1 << kind.size * 8) - 1})"
-    return f"{name}({1 if operator == '*' else 0})"
-
-
-def joined(operator: str, one: str, other: str, kind: DType) -> str:
-    """The text of a reduction of two values."""
-    if operator in ("min", "max"):
-        return f"{NAMES[str(kind)]}({operator}({one}, {other}))"
-    return f"{NAMES[str(kind)]}({one} {operator} {other})"
-
-
-def _shuffled(call: str, name: str, kind: DType) -> str:
-    """The text of another lane's value; warps shuffle 32 and 64 bits."""
-    if kind.size >= 4:
-        return call.format(name)
-    wide = NAMES["f32"] if kind.is_float else NAMES["i32"]
-    return f"{NAMES[str(kind)]}({call.format(f'{wide}({name})')})"

@@ -45,7 +45,7 @@ class _Outline(Emitter):
 
     def _show_loop(self, node: isl.AstNode, depth: int, on_host: bool) -> None:
         band = self._band(node) if on_host and not self._is_thread_code(node) else []
-        walk = self.walk_of(band) if band else None
+        walk = self.costs.walk_of(band) if band else None
         if walk is not None:
             self._show_walk(walk[1], depth)
             return
@@ -62,11 +62,11 @@ class _Outline(Emitter):
 
     def _show_threads(self, band: list[isl.AstNode], depth: int) -> None:
         inside = set(users(band[-1]))
-        order = self._x_first(band, inside)
+        order = self.x_first(band, inside)
         for number, node in enumerate(band):
             axis = _AXES[order.index(number)]
             loop = Loop(node)
-            found = self.strides.strides(self._dimension(loop.name), loop.step, inside)
+            found = self.strides.strides(self.dimension(loop.name), loop.step, inside)
             ones, many = found.count(Stride.ONE), found.count(Stride.MANY)
             steps = f"; of {len(found)} accesses {ones} step by one, {many} by more"
             reason = "no dependence" + (steps if found else "")
@@ -86,7 +86,7 @@ class _Outline(Emitter):
 
     def _loop_line(self, node: isl.AstNode, inside: set[str], depth: int, reason: str) -> None:
         loop = Loop(node)
-        dimension = self._dimension(loop.name)
+        dimension = self.dimension(loop.name)
         name = self._name(dimension, loop, inside) or "no loop"
         name = "strips" if dimension in self.order.strips else name
         name = "tiles" if dimension < self.order.tiles else name
@@ -103,7 +103,7 @@ class _Outline(Emitter):
         """What a loop carries, or why it is no thread without that."""
         if node.for_is_degenerate():
             return "it has one iteration"
-        dimension = self._dimension(Loop(node).name)
+        dimension = self.dimension(Loop(node).name)
         found = self.polyhedra.carried(inside, dimension, self.order.map, self.order.count)
         if found is None:
             return "it carries no dependence, but stands inside of threads or is short"

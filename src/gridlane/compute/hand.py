@@ -87,14 +87,7 @@ def schedule_of(
     names = {each.text for s in polyhedra.nest.statements for each in s.loops}
     items = [_item(each, names) for each in order]
     for name in sorted(names):
-        mine = [each.tile for each in items if each.loop == name]
-        if not mine or mine[-1] != 0 or mine.count(0) != 1:
-            raise ArgumentError(f"the order {order} has not the loop {name} once, behind its tiles")
-        if sorted(mine[:-1], reverse=True) != mine[:-1] or len({*mine}) != len(mine):
-            raise ArgumentError(f"tiles of {name} are within each other, from large to small")
-        for outer, inner in pairwise(mine):
-            if inner and outer % inner:
-                raise ArgumentError(f"tiles of {inner} of {name} do not divide those of {outer}")
+        _check_tiles(name, [each.tile for each in items if each.loop == name], order)
     parallel = tuple([_item(each, names) for each in threads])
     for each in parallel:
         if each not in items:
@@ -119,6 +112,17 @@ def schedule_of(
     if parts is not None and (staged or workgroup):
         raise ArgumentError("split has the shape of blocks, and stage or workgroup too")
     return Schedule(tuple(items), parallel, vector, dict(unroll), tuple(staged), (x, y, z), parts)
+
+
+def _check_tiles(name: str, tiles: list[int], order: tuple[str, ...]) -> None:
+    """Require that a loop's tiles stand in each other, and the loop in them once."""
+    if not tiles or tiles[-1] != 0 or tiles.count(0) != 1:
+        raise ArgumentError(f"the order {order} has not the loop {name} once, behind its tiles")
+    if sorted(tiles[:-1], reverse=True) != tiles[:-1] or len({*tiles}) != len(tiles):
+        raise ArgumentError(f"tiles of {name} are within each other, from large to small")
+    for outer, inner in pairwise(tiles):
+        if inner and outer % inner:
+            raise ArgumentError(f"tiles of {inner} of {name} do not divide those of {outer}")
 
 
 def _split_of(

@@ -23,12 +23,12 @@ class HintedEmitter(ShapedEmitter):
     """An emitter that finds threads by itself, but not among unrolled dimensions."""
 
     def _is_parallel(self, node: isl.AstNode) -> bool:
-        if node.for_is_degenerate() or self._dimension(Loop(node).name) in self.unrolled:
+        if node.for_is_degenerate() or self.dimension(Loop(node).name) in self.unrolled:
             return False
         return Emitter._is_parallel(self, node)
 
-    def _x_first(self, band: list[isl.AstNode], inside: set[str]) -> list[int]:
-        return Emitter._x_first(self, band, inside)
+    def x_first(self, band: list[isl.AstNode], inside: set[str]) -> list[int]:
+        return Emitter.x_first(self, band, inside)
 
 
 class _Looker(Emitter):
@@ -37,18 +37,18 @@ class _Looker(Emitter):
     def across(self) -> set[int]:
         """The dimensions that are threads along x."""
         kernels = self.emitted().kernels
-        return {self._dimension(each.spans[0].name) for each in kernels if each.spans}
+        return {self.dimension(each.spans[0].name) for each in kernels if each.spans}
 
     def inmost(self) -> set[int]:
         """The dimensions that are innermost loops of threads."""
-        return {self._dimension(Loop(each).name) for each in self._loops(self._tree())}
+        return {self.dimension(Loop(each).name) for each in self._loops(self._tree())}
 
     def strided(self) -> str | None:
         """A statement whose accesses step along x by more than an element."""
         for kernel in self.emitted().kernels:
             for statement in self.nest.statements if kernel.spans else ():
                 span = kernel.spans[0]
-                dimension = self._dimension(span.name)
+                dimension = self.dimension(span.name)
                 found = self.strides.strides(dimension, span.step, {statement.name})
                 if Stride.MANY in found:
                     return statement.name

@@ -15,7 +15,7 @@ import islpy as isl
 from gridlane.compiler.cache import default_cache, make_key
 from gridlane.compiler.cache_key import source_digest
 from gridlane.compute.choosing import choose
-from gridlane.compute.cooperating import Way
+from gridlane.compute.combining import Way
 from gridlane.compute.emitted import Emitted, KernelText, Span
 from gridlane.compute.polyhedra import Polyhedra
 from gridlane.compute.schedules import Order

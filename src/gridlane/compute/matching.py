@@ -175,26 +175,10 @@ class _Matcher:
     ) -> Iterator[_Names]:
         """All names with which two expressions correspond."""
         b = self._plain(b)
+        if isinstance(a, ast.Name):
+            yield from self._unify_name(names, a.id, b)
+            return
         match a, b:
-            case ast.Name(id=name), _ if name in self.known.scalars:
-                if self._is_number(b):
-                    names = names.copy()
-                    known = names.scalars.setdefault(name, b)
-                    if ast.dump(known) == ast.dump(b):
-                        yield names
-            case ast.Name(id=name), _ if name == LOW:
-                value = self._number(b)
-                if value is not None and value <= _LOWEST:
-                    yield names
-            case ast.Name(id=x), ast.Name(id=y):
-                if x in names.texts:
-                    if names.texts[x] == y:
-                        yield names
-                elif x in self.known.variables and y in self.nest.variables:
-                    names = names.copy()
-                    is_same = names.variables.setdefault(x, y) == y
-                    if is_same and _is_injective(names.variables):
-                        yield names
             case ast.Subscript(), ast.Subscript():
                 yield from self._elements(names, one, other, a, b)
             case ast.Constant(value=x), ast.Constant(value=y):
@@ -222,6 +206,28 @@ class _Matcher:
                     yield from self._all(names, one, other, pairs, is_free)
             case _:
                 return
+
+    def _unify_name(self, names: _Names, x: str, b: ast.expr) -> Iterator[_Names]:
+        """All names with which a scalar, a constant, a loop or a variable corresponds to an
+        expression."""
+        if x in self.known.scalars:
+            if self._is_number(b):
+                names = names.copy()
+                if ast.dump(names.scalars.setdefault(x, b)) == ast.dump(b):
+                    yield names
+        elif x == LOW:
+            value = self._number(b)
+            if value is not None and value <= _LOWEST:
+                yield names
+        elif isinstance(b, ast.Name):
+            if x in names.texts:
+                if names.texts[x] == b.id:
+                    yield names
+            elif x in self.known.variables and b.id in self.nest.variables:
+                names = names.copy()
+                is_same = names.variables.setdefault(x, b.id) == b.id
+                if is_same and _is_injective(names.variables):
+                    yield names
 
     def _all(
         self,

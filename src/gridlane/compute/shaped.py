@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import islpy as isl
 
-from gridlane.compute.cooperating import Way
+from gridlane.compute.combining import Way
 from gridlane.compute.emission import Emitter
 from gridlane.compute.model import Statement
 from gridlane.compute.polyhedra import Polyhedra
@@ -62,14 +62,14 @@ class ShapedEmitter(Emitter):
         if self.split is None:
             return Splits()
         number, threads, blocks = self.split
-        inner = {self._dimension(each.name) for node in nodes for each in loops_in(node)}
+        inner = {self.dimension(each.name) for node in nodes for each in loops_in(node)}
         if number not in inner:
             return Splits()
         ways = Way(True, threads, 1, blocks > 1), Way(False, threads, 1024 // threads, blocks > 1)
         ways = ways[0], replace(ways[1], across=min(32, ways[1].across))
         known = [each for each in arguments if not each.endswith("__first")]
         found = Splitter(self, nodes, loops, name, known).splits(ways, blocks)
-        divided = {self._dimension(each.loop.name) for each in found.divided}
+        divided = {self.dimension(each.loop.name) for each in found.divided}
         if found.texts and divided == {number}:
             return found
         inside = {each for node in nodes for each in users(node)}
@@ -81,23 +81,18 @@ class ShapedEmitter(Emitter):
             reason = f"threads would divide {others or 'another loop'}: put that into the split"
         raise UnsupportedError(f"split of {self.names[number]}: {reason}", loc)
 
-    def _tree(self) -> isl.AstNode:
-        order, count = self.order.map, self.order.count
-        build = isl.AstBuild.from_context(self.polyhedra.context)
-        names = isl.IdList.alloc(order.get_ctx(), count)
-        for number in range(count):
-            names = names.add(isl.Id.read_from_str(order.get_ctx(), f"{self.letter}{number}"))
-        dims = ", ".join(f"i{n}'" for n in range(count))
-        if self.unrolled:
-            options = [f"[{dims}] -> unroll[{each}]" for each in self.unrolled]
-            build = build.set_options(isl.UnionMap(f"{{ {'; '.join(options)} }}"))
-        return build.set_iterators(names).node_from_schedule_map(order)
+    def _build(self) -> isl.AstBuild:
+        if not self.unrolled:
+            return super()._build()
+        dims = ", ".join(f"i{n}'" for n in range(self.order.count))
+        options = [f"[{dims}] -> unroll[{each}]" for each in self.unrolled]
+        return super()._build().set_options(isl.UnionMap(f"{{ {'; '.join(options)} }}"))
 
     def _is_parallel(self, node: isl.AstNode) -> bool:
-        return not node.for_is_degenerate() and self._dimension(Loop(node).name) in self.threads
+        return not node.for_is_degenerate() and self.dimension(Loop(node).name) in self.threads
 
-    def _x_first(self, band: list[isl.AstNode], inside: set[str]) -> list[int]:
-        places = [self.threads.index(self._dimension(Loop(each).name)) for each in band]
+    def x_first(self, band: list[isl.AstNode], inside: set[str]) -> list[int]:
+        places = [self.threads.index(self.dimension(Loop(each).name)) for each in band]
         return sorted(range(len(band)), key=lambda n: places[n])
 
     def _threads(
@@ -138,14 +133,14 @@ class ShapedEmitter(Emitter):
         the host. The innermost of tiles decides."""
         found: dict[str, Range] = {}
         for name in self.outer:
-            if self._dimension(name) in self.items:
-                text, count = self.items[self._dimension(name)]
+            if self.dimension(name) in self.items:
+                text, count = self.items[self.dimension(name)]
                 found[text] = Range(name, count)
-        places = [self.threads.index(self._dimension(each.name)) for each in loops]
+        places = [self.threads.index(self.dimension(each.name)) for each in loops]
         threads: dict[str, int] = {}
         for loop, place in zip(loops, places, strict=True):
             axis = sum(each < place for each in places)
-            text, count = self.items[self._dimension(loop.name)]
+            text, count = self.items[self.dimension(loop.name)]
             if text in threads and threads[text] < count:
                 continue
             threads[text] = count

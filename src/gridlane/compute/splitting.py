@@ -12,8 +12,10 @@ from typing import Any, Protocol
 
 import islpy as isl
 
-from gridlane.compute.cooperating import WARP, Divided, Shared, Unshared, Way, neutral
+from gridlane.compute.combining import WARP, Way, neutral
+from gridlane.compute.cooperating import Divided, Shared, Unshared
 from gridlane.compute.expressions import BLOCK, FOR, USER
+from gridlane.compute.lanes import tests_of
 from gridlane.compute.model import Statement
 from gridlane.compute.schedules import Order
 from gridlane.compute.sharing import Scope, Sharing, innermost_loops, parts_of
@@ -116,6 +118,10 @@ class Source(Context, Protocol):
     rates: Rates
     outer: list[str]
 
+    def dimension(self, name: str) -> int:
+        """The dimension of the order that a loop is."""
+        ...
+
 
 class Rewriter:
     """One kernel, and what others may stand in its place.
@@ -158,13 +164,9 @@ class Splitter(Rewriter):
         """
         outer = [scope for each in self.nodes for scope in self._outermost(each)]
         scopes = [node for node, scope in outer if isinstance(scope, Scope)]
-        reasons = [scope for _, scope in outer if isinstance(scope, str)]
-        if not scopes:
-            return Splits(notes=tuple(dict.fromkeys(filter(None, reasons))))
-        if len(self.loops) > _MOST_LOOPS:
-            return Splits(notes=("three loops are threads",))
-        if self._cells():
-            return Splits(notes=(f"other kernels read {', '.join(self._cells())}",))
+        reasons = self._reasons(outer)
+        if reasons or not scopes:
+            return Splits(notes=reasons)
         score_x, score = self._scores(scopes)
         is_lanes = not self.loops or score >= score_x
         flat, is_simple = self._flat()
@@ -174,12 +176,10 @@ class Splitter(Rewriter):
         divided: dict[str, Divided] = {}
         inmost: dict[str, Divided] = {}
         for way in ways or (LANES if is_lanes else PARTS):
-            if not self.loops:
-                way = replace(way, across=1)
             if way.is_lanes != is_lanes or (way.is_apart and not (flat and is_simple)):
                 continue
             try:
-                text, body = self._text(way, flat)
+                text, body = self._text(way if self.loops else replace(way, across=1), flat)
             except Unshared as error:
                 return Splits(notes=(str(error),))
             if not all(set(each) <= {*self.known, *self._extra(text)} for each in text.arguments):
@@ -197,13 +197,23 @@ class Splitter(Rewriter):
             is_lanes and score > score_x, self._cost([*inmost.values()], is_lanes),
         )  # fmt: skip
 
+    def _reasons(self, outer: list[tuple[isl.AstNode, Scope | str]]) -> tuple[str, ...]:
+        """Why threads do not share sums, whatever these are."""
+        if not any(isinstance(scope, Scope) for _, scope in outer):
+            return tuple(dict.fromkeys(each for _, each in outer if each and isinstance(each, str)))
+        if len(self.loops) > _MOST_LOOPS:
+            return ("three loops are threads",)
+        cells = ", ".join(self._cells())
+        return (f"other kernels read {cells}",) if cells else ()
+
     def _cost(self, divided: list[Divided], is_lanes: bool) -> float:
         """The cost of the kernels: the loop that threads divide is one of threads."""
         strides, source = self.source.strides, self.source
         found: list[Stride] = []
         for each in divided:
             loop = each.loop if is_lanes else self.loops[0]
-            found += strides.strides(self._dimension(loop), loop.step, {*each.statements})
+            number = source.dimension(loop.name)
+            found += strides.strides(number, loop.step, {*each.statements})
         inner = max(0, max(map(depth_of, self.nodes)) - 1)
         return cost_of(source.rates, len(source.outer), len(self.loops) + 1, inner, found)
 
@@ -244,17 +254,14 @@ class Splitter(Rewriter):
         for scope in scopes:
             for node in innermost_loops(scope):
                 names, loop = set(users(node)), Loop(node)
-                along += strides.strides(self._dimension(loop), loop.step, names)
+                along += strides.strides(self.source.dimension(loop.name), loop.step, names)
                 if self.loops:
                     x = self.loops[0]
-                    across += strides.strides(self._dimension(x), x.step, names)
+                    across += strides.strides(self.source.dimension(x.name), x.step, names)
         return (
             across.count(Stride.ONE) - across.count(Stride.MANY),
             along.count(Stride.ONE) - along.count(Stride.MANY),
         )
-
-    def _dimension(self, loop: Loop) -> int:
-        return int(loop.name[len(self.source.letter) :])
 
     # ---- flat ones
 
@@ -319,30 +326,19 @@ class Splitter(Rewriter):
         self, way: Way, name: str, flat: list[isl.AstNode] | None, is_second: bool = False
     ) -> tuple[str, tuple[str, ...], Shared]:
         lines, source = Lines(), self.source
-        across = "cuda.threadIdx.y" if way.is_lanes else "cuda.threadIdx.x"
-        places = [f"(cuda.blockIdx.x * {way.across} + {across})", "cuda.blockIdx.y"]
+        places = [f"(cuda.blockIdx.x * {way.across} + {way.iteration})", "cuda.blockIdx.y"]
         for loop, place in zip(self.loops, places):
             lines.add(f"{loop.name} = {loop.name}__first + {place} * {loop.step}")
         body = Shared(source, set(self.inside), lines, self.sharing, way, self.prefix, is_second)
         tests = [each for loop in reversed(self.loops) for each in tests_of(loop)]
         self._start(lines)
-        if flat is None:
-            for each in tests:
-                lines.add(f"if {each}:")
-                lines.depth += 1
-            for node in self.nodes:
-                body.walk(node)
-        else:
-            if way.is_lanes:
-                for each in tests:
-                    lines.add(f"if {each}:")
-                    lines.depth += 1
-            else:
-                body.guard = " and ".join(f"({each})" for each in tests)
-            for node in flat:
-                self._add_flat(body, node)
-        parts = [f"    {each}" for each in body.head.values()] + (lines.lines or ["    pass"])
-        text = "\n".join(parts)
+        if flat is not None and not way.is_lanes:
+            body.guard, tests = " and ".join(f"({each})" for each in tests), []
+        with lines.block(*(f"if {each}:" for each in tests)):
+            for node in self.nodes if flat is None else flat:
+                self._add(body, node)
+        heads = [f"    {each}" for each in body.combiner.head.values()]
+        text = "\n".join(heads + (lines.lines or ["    pass"]))
         words = {*WORD.findall(text)}
         firsts = [f"{loop.name}__first" for loop in self.loops]
         own = [f"{self.prefix}_blocks_{n}" for n in range(len(body.arrays))]
@@ -361,27 +357,16 @@ class Splitter(Rewriter):
             if name in written:
                 lines.add(f"{name} = {neutral('+', self.source.typing.type_of(name))}")
 
-    def _add_flat(self, body: Shared, node: isl.AstNode) -> None:
-        lines, depth = body.lines, body.lines.depth
-        is_scope = node.get_type() == FOR and isinstance(self.sharing.scope(node), Scope)
-        if body.guard and not is_scope:
-            lines.add(f"if {body.guard}:")
-            lines.depth += 1
-            if node.get_type() == FOR:
+    def _add(self, body: Shared, node: isl.AstNode) -> None:
+        is_loop = node.get_type() == FOR
+        if not body.guard or (is_loop and isinstance(self.sharing.scope(node), Scope)):
+            body.walk(node)
+            return
+        with body.lines.block(f"if {body.guard}:"):
+            if is_loop:
                 body.divided_alone(node)
             else:
                 body.walk(node)
-        else:
-            body.walk(node)
-        lines.depth = depth
-
-
-def tests_of(loop: Loop) -> list[str]:
-    """The conditions under which a value is one of a loop's."""
-    found = [f"{loop.name} >= {loop.first} and {loop.condition}"]
-    if loop.step > 1:
-        found.append(f"({loop.name} - {loop.first}) % {loop.step} == 0")
-    return found
 
 
 def pick(

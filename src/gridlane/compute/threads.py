@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -31,6 +33,16 @@ class Lines:
 
     def add(self, line: str) -> None:
         self.lines.append(_INDENT * self.depth + line)
+
+    @contextmanager
+    def block(self, *heads: str) -> Generator[None]:
+        """Add lines in each other; what is added in the ``with`` stands in the last one."""
+        before = self.depth
+        for each in heads:
+            self.add(each)
+            self.depth += 1
+        yield
+        self.depth = before
 
 
 class Context(Protocol):
@@ -99,10 +111,8 @@ class Body:
     def _loop(self, node: isl.AstNode, loop: Loop) -> None:
         if self._sum(node, loop) or self._at_once(node, loop):
             return
-        self.lines.add(f"for {loop.name} in {loop.range}:")
-        self.lines.depth += 1
-        self.walk(node.for_get_body())
-        self.lines.depth -= 1
+        with self.lines.block(f"for {loop.name} in {loop.range}:"):
+            self.walk(node.for_get_body())
 
     def _at_once(self, node: isl.AstNode, loop: Loop) -> bool:
         """Emit a loop some iterations of which run at once: each element of a vector in it has them
@@ -115,22 +125,20 @@ class Body:
             return False
         if tests:
             for line, is_taken in ((f"if {tests[0]}:", True), ("else:", False)):
-                self.lines.add(line)
-                self.lines.depth += 1
                 self.decided[tests[0]] = is_taken
-                self._loop(node, loop)
+                with self.lines.block(line):
+                    self._loop(node, loop)
                 del self.decided[tests[0]]
-                self.lines.depth -= 1
             return True
         first, end, count = f"{loop.name}_from", f"{loop.name}_to", len(_AT_ONCE)
         self.lines.add(f"{first} = {loop.first}")
         self.lines.add(f"{end} = {first} + max({loop.end} - {first}, 0) // {count} * {count}")
-        self.lines.add(f"for {loop.name} in range({first}, {end}, {count}):")
         before, self.row, self.rows = self.row, loop.name, _AT_ONCE
-        self._inside(node)
+        with self.lines.block(f"for {loop.name} in range({first}, {end}, {count}):"):
+            self.walk(node.for_get_body())
         self.row, self.rows = before, rows
-        self.lines.add(f"for {loop.name} in range({end}, {loop.end}):")
-        self._inside(node)
+        with self.lines.block(f"for {loop.name} in range({end}, {loop.end}):"):
+            self.walk(node.for_get_body())
         return True
 
     def _apart(self, node: isl.AstNode, loop: Loop) -> tuple[list[isl.AstNode], list[str]]:
@@ -152,11 +160,6 @@ class Body:
         if self.decided[python(node.if_get_cond())]:
             return node.if_get_then_node()
         return node.if_get_else_node() if node.if_has_else_node() else None
-
-    def _inside(self, node: isl.AstNode) -> None:
-        self.lines.depth += 1
-        self.walk(node.for_get_body())
-        self.lines.depth -= 1
 
     def _loops_of_rows(self, node: isl.AstNode, loop: Loop) -> None:
         """Emit a loop whose bounds differ among the rows: what each has in front, what all have,
@@ -193,15 +196,11 @@ class Body:
             if taken is not None:
                 self.walk(taken)
             return
-        self.lines.add(f"if {test}:")
-        self.lines.depth += 1
-        self.walk(node.if_get_then_node())
-        self.lines.depth -= 1
+        with self.lines.block(f"if {test}:"):
+            self.walk(node.if_get_then_node())
         if node.if_has_else_node():
-            self.lines.add("else:")
-            self.lines.depth += 1
-            self.walk(node.if_get_else_node())
-            self.lines.depth -= 1
+            with self.lines.block("else:"):
+                self.walk(node.if_get_else_node())
 
     def can_have_rows(self, node: isl.AstNode, row: str) -> bool:
         """Whether iterations of a parallel loop run the same inner loops, but for their bounds."""
@@ -224,7 +223,6 @@ class Body:
         lines, emitter = self.lines, self.emitter
         name = str(call.get_op_arg(0).get_id().get_name())
         statement = emitter.statements[name]
-        depth = lines.depth
         target = target_of(emitter.typing, statement)
         if self.rows is _AT_ONCE and self._is_one(call, statement):
             self._one_element(call, statement, target)
@@ -232,11 +230,9 @@ class Body:
         text = self._cells(emitter.typing.assignment(statement, target))
         for row in self.rows:
             self._set_loops(call, statement, row)
-            for test in statement.tests:
-                lines.add(f"if {self._cells(emitter.typing.test(test))}:")
-                lines.depth += 1
-            lines.add(self._of_row(text, row))
-            lines.depth = depth
+            tests = [self._cells(emitter.typing.test(test)) for test in statement.tests]
+            with lines.block(*(f"if {test}:" for test in tests)):
+                lines.add(self._of_row(text, row))
 
     def _is_one(self, call: isl.AstExpr, statement: Statement) -> bool:
         """Whether all rows change one element, and read no other that they change."""
@@ -291,22 +287,18 @@ class Body:
         name = self._register(statement)
         text = in_place(self.emitter.typing.assignment(statement, target), target, name)
         text, lines = self._cells(text), self.lines
-        lines.add(f"if {loop.first} < {loop.end}:")
-        lines.depth += 1
-        lines.add(f"{loop.name} = {loop.first}")
-        for row in self.rows:
-            self._set_loops(call, statement, row)
-            lines.add(f"{name}_{row} = {target}")
-        lines.add(f"for {loop.name} in {loop.range}:")
-        lines.depth += 1
-        for row in self.rows:
-            self._set_loops(call, statement, row)
-            lines.add(self._of_row(re.sub(rf"\b{name}\b", f"{name}_{row}", text), row))
-        lines.depth -= 1
-        for row in self.rows:
-            self._set_loops(call, statement, row)
-            lines.add(f"{target} = {name}_{row}")
-        lines.depth -= 1
+        with lines.block(f"if {loop.first} < {loop.end}:"):
+            lines.add(f"{loop.name} = {loop.first}")
+            for row in self.rows:
+                self._set_loops(call, statement, row)
+                lines.add(f"{name}_{row} = {target}")
+            with lines.block(f"for {loop.name} in {loop.range}:"):
+                for row in self.rows:
+                    self._set_loops(call, statement, row)
+                    lines.add(self._of_row(re.sub(rf"\b{name}\b", f"{name}_{row}", text), row))
+            for row in self.rows:
+                self._set_loops(call, statement, row)
+                lines.add(f"{target} = {name}_{row}")
         return True
 
     def _indices(self, call: isl.AstExpr, statement: Statement) -> dict[LoopName, str]:

@@ -12,9 +12,10 @@ from itertools import permutations
 
 import islpy as isl
 
-from gridlane.compute.cooperating import Way, neutral
+from gridlane.compute.combining import Way, neutral
+from gridlane.compute.lanes import tests_of
 from gridlane.compute.model import Access, Statement
-from gridlane.compute.splitting import Rewriter, Splits, SplitText, tests_of
+from gridlane.compute.splitting import Rewriter, Splits, SplitText
 from gridlane.compute.strides import Stride, cost_of
 from gridlane.compute.threads import WORD, Body, Context, Lines, in_place
 from gridlane.compute.tree import depth_of
