@@ -8,7 +8,7 @@ import pytest
 
 import gridlane
 from gridlane.compute import Tensor, compute, f32, f64, grid, i64
-from gridlane.compute.running import _rates
+from gridlane.compute.scheduled import rates_of
 from gridlane.compute.tuning import CHOSEN, NestSubject, Variants
 from gridlane.core.errors import ArgumentError
 from gridlane.tuning import search, store
@@ -72,7 +72,7 @@ def test_calls_use_the_schedule(name, monkeypatch):
 def test_every_candidate_is_right():
     """As loops say, whichever wins: exact, as sums of integers have any order."""
     nest = compute(sums.function)
-    variants = Variants(nest, _rates(nest), 60.0)
+    variants = Variants(nest, rates_of(nest), 60.0)
     assert len(variants.orders) >= 2 and len(variants.space.candidates) > 20
     for candidate in variants.space.candidates[::17]:
         args = arguments(37, 70)
@@ -144,7 +144,7 @@ def test_subjects():
         for i in range(N):
             y[i] = x[i]
 
-    subject = NestSubject(Variants(copied, _rates(copied), 60.0), (np.zeros(8), np.zeros(8)))
+    subject = NestSubject(Variants(copied, rates_of(copied), 60.0), (np.zeros(8), np.zeros(8)))
     assert subject.outputs == {1} and subject.shapes == "float64[8/8], float64[8/8]"
-    other = NestSubject(Variants(sums, _rates(sums), 60.0), arguments())
+    other = NestSubject(Variants(sums, rates_of(sums), 60.0), arguments())
     assert not other.outputs and other.source != subject.source

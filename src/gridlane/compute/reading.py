@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import ast
 import inspect
-import math
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from types import ModuleType
 from typing import Any
 
 from gridlane.compute.affine import NotAffine, affine, condition, constant_of
 from gridlane.compute.model import Access, LoopName, Nest, Statement
+from gridlane.compute.outside import Outside, outside_of
+from gridlane.compute.parameters import Parameters, require_name
 from gridlane.compute.tensors import TensorType
-from gridlane.core.dtypes import DType, b1, f64, i64
 from gridlane.core.errors import ConstantError, NameLookupError, TypingError, UnsupportedError
 from gridlane.core.source import Loc
 
-_SCALARS: dict[Any, DType] = {int: i64, float: f64, bool: b1}
 _OPERATORS: dict[type[ast.operator], str] = {
     ast.Add: "+", ast.Mult: "*", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^",
 }  # fmt: skip
@@ -78,14 +76,9 @@ class _Reader:
         outside: Mapping[str, Any],
     ) -> None:
         self.function, self.tree, self.loc = function, tree, place.of
-        self.outside = {**outside}
-        self.tensors: dict[str, TensorType] = {}
-        self.scalars: dict[str, DType] = {}
-        self.weak: set[str] = set()
-        self.extents: dict[str, tuple[int, int | None]] = {}
+        self.outside, self.given = Outside(outside), Parameters(function, tree, place.of)
+        self.tensors, self.scalars = self.given.tensors, self.given.scalars
         self.variables: dict[str, None] = {}
-        self.captured: dict[str, int | float | bool] = {}
-        self.conversions: dict[str, DType] = {}
         self.statements: list[Statement] = []
         self.names: dict[str, str] = {}
         self.used: set[str] = set()
@@ -95,16 +88,16 @@ class _Reader:
         self.tests: tuple[ast.expr, ...] = ()
 
     def nest(self) -> Nest:
-        self._arguments()
+        given = self.given
         for each in ast.walk(self.tree):
             if isinstance(each, ast.Call):
-                self._require_meant(each)
-        for name in self.extents:
-            self._require_name(name, self.tree, is_index=True)
-        for name in (*self.extents, *self.signature.parameters):
-            self.outside.pop(name, None)  # an extent's name hides a global one
+                self.outside.require_meant(each, self.loc(each.func))
+        for name in given.extents:
+            require_name(name, self.loc(self.tree), is_index=True)
+        for name in (*given.extents, *given.names):
+            self.outside.names.pop(name, None)  # an extent's name hides a global one
         whole = [name for name, kind in self.scalars.items() if kind.is_integer]
-        self.names = {name: name for name in (*self.extents, *whole)}
+        self.names = {name: name for name in (*given.extents, *whole)}
         self.used = {*self.names, *self.tensors, *self.scalars}
         body = self.tree.body
         if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
@@ -113,93 +106,10 @@ class _Reader:
         if not self.statements:
             raise UnsupportedError("the function assigns to no element", self.loc(self.tree))
         return Nest(
-            self.function.__name__, tuple([*self.signature.parameters]), self.tensors,
-            self.scalars, frozenset(self.weak), self.extents, tuple(self.variables), self.captured,
-            self.conversions,
-            tuple(self.statements), self.loc,
+            self.function.__name__, given.names, self.tensors, self.scalars,
+            frozenset(given.weak), given.extents, tuple(self.variables), self.outside.captured,
+            self.outside.conversions, tuple(self.statements), self.loc,
         )  # fmt: skip
-
-    # ---- arguments
-
-    def _arguments(self) -> None:
-        self.signature = inspect.signature(self.function, follow_wrapped=False)
-        scope = {**self.function.__globals__, **inspect.getclosurevars(self.function).nonlocals}
-        nodes = {each.arg: each for each in self.tree.args.args}
-        for name, parameter in self.signature.parameters.items():
-            node = nodes.get(name)
-            if node is None or parameter.default is not inspect.Parameter.empty:
-                raise UnsupportedError(
-                    "arguments are positional, without defaults", self.loc(node or self.tree)
-                )
-            given = parameter.annotation
-            if isinstance(given, str):
-                try:
-                    given = eval(given, dict(scope))
-                except NameError as error:
-                    raise NameLookupError(str(error), self.loc(node)) from None
-            if given in (int, float):
-                self.weak.add(name)
-            given = _SCALARS.get(given, given)
-            if isinstance(given, TensorType):
-                self.tensors[name] = given
-            elif isinstance(given, DType):
-                self.scalars[name] = given
-            else:
-                raise TypingError(
-                    f"{name} has the type Tensor[dtype, ...], a dtype, int or float, "
-                    f"not {given!r}", self.loc(node),
-                )  # fmt: skip
-            is_index = name in self.scalars and self.scalars[name].is_integer
-            self._require_name(name, node, is_index)
-        for type_ in self.tensors.values():
-            for extent in type_.extents:
-                if not isinstance(extent, int):
-                    low, high = self.extents.get(extent.name, (1, None))
-                    highs = [each for each in (high, extent.high) if each is not None]
-                    self.extents[extent.name] = max(low, extent.low), min(highs, default=None)
-
-    def _require_meant(self, call: ast.Call) -> None:
-        """Require that a word of loop nests is not the user's name of something else.
-
-        Raises:
-            NameLookupError: it is, by an assignment or a definition outside of the loops.
-        """
-        value, word = self._outside_of(call.func), ast.unparse(call.func).rpartition(".")[2]
-        if value is None or word not in _WORDS:
-            return
-        modules = _WORDS[word]
-        if (
-            getattr(value, "__name__", "") != word
-            or getattr(value, "__module__", "") not in modules
-        ):
-            known = str(modules[0]).removesuffix(".running")
-            raise NameLookupError(
-                f"{word} is {value!r} here, and in loop nests it is that of {known}",
-                self.loc(call.func),
-            )
-
-    def _require_name(self, name: str, node: ast.AST, is_index: bool = False) -> None:
-        """Require that the texts of isl and of kernels can have a name.
-
-        Args:
-            is_index: it is that of a loop, an extent or an integer, which isl calculates with.
-
-        Raises:
-            NameLookupError: one of them has another meaning for it, or cannot read it.
-        """
-        if name in _OF_KERNELS or name.endswith(("__first", "__cell")):
-            raise NameLookupError(f"{name} is a word of kernels: take another name", self.loc(node))
-        if not name.isascii() or (is_index and name in _OF_ISL):
-            raise NameLookupError(
-                f"isl, which computes dependences, cannot read the name {name}: take another one",
-                self.loc(node),
-            )
-
-    def _outside_of(self, node: ast.expr) -> Any:
-        """What a name, or an attribute of one, is outside of the function; None if unknown."""
-        if isinstance(node, ast.Attribute):
-            return getattr(self._outside_of(node.value), node.attr, None)
-        return self.outside.get(node.id) if isinstance(node, ast.Name) else None
 
     # ---- statements
 
@@ -254,12 +164,12 @@ class _Reader:
     def _loop(self, target: ast.Name, bounds: list[ast.expr], is_parallel: bool) -> None:
         if not 1 <= len(bounds) <= 3:
             raise TypingError("range() has one to three arguments", self.loc(target))
-        if target.id in self.tensors or target.id in self.scalars or target.id in self.extents:
+        if target.id in self.given or target.id in self.given.extents:
             raise UnsupportedError(f"the loop hides {target.id}", self.loc(target))
-        self._require_name(target.id, target, is_index=True)
+        require_name(target.id, self.loc(target), is_index=True)
         start = bounds[0] if len(bounds) > 1 else ast.Constant(0)
         stop = bounds[1] if len(bounds) > 1 else bounds[0]
-        step = constant_of(bounds[2], self._captured()) if len(bounds) == 3 else 1
+        step = constant_of(bounds[2], self.outside.numbers()) if len(bounds) == 3 else 1
         if not step:
             raise ConstantError("a step is a constant other than 0", self.loc(bounds[-1]))
         name = _fresh(target.id, self.used)
@@ -286,7 +196,7 @@ class _Reader:
 
     def _affine(self, node: ast.expr, what: str) -> str:
         try:
-            return affine(node, self.names, self._captured())
+            return affine(node, self.names, self.outside.numbers())
         except NotAffine as error:
             raise UnsupportedError(
                 f"{what} is not affine in the loops and extents: {error}", self.loc(error.node)
@@ -296,7 +206,8 @@ class _Reader:
         kept = self.domain, self.tests
         try:
             sides = [
-                (condition(node.test, self.names, self._captured(), h), None) for h in (True, False)
+                (condition(node.test, self.names, self.outside.numbers(), h), None)
+                for h in (True, False)
             ]
         except NotAffine:
             test = self._test(node.test)
@@ -346,7 +257,7 @@ class _Reader:
         self.statements.append(
             Statement(
                 f"S{len(self.statements)}", self.loops, self.domain, self.place, node, write,
-                tuple(reads), self.tests, self._operator(node, write), self.loc(node),
+                tuple(reads), self.tests, _operator(node, write.name), self.loc(node),
             )
         )  # fmt: skip
 
@@ -386,9 +297,9 @@ class _Reader:
     def _target(self, node: ast.Name | ast.Subscript) -> Access:
         if isinstance(node, ast.Subscript):
             return self._element(node)
-        if node.id in self.names or node.id in self.scalars or node.id in self.tensors:
+        if node.id in self.names or node.id in self.given:
             raise UnsupportedError(f"{node.id} is not assigned to", self.loc(node))
-        self._require_name(node.id, node)
+        require_name(node.id, self.loc(node))
         self.variables.setdefault(node.id)
         self.used.add(node.id)
         return Access(node.id, (), self.loc(node))
@@ -402,7 +313,7 @@ class _Reader:
         if len(indices) != rank:
             raise TypingError(f"{name} has {rank} axes, and {len(indices)} indices", self.loc(node))
         try:
-            texts = [affine(each, self.names, self._captured()) for each in indices]
+            texts = [affine(each, self.names, self.outside.numbers()) for each in indices]
         except NotAffine:
             return Access(name, None, self.loc(node))
         return Access(name, tuple(texts), self.loc(node))
@@ -420,85 +331,31 @@ class _Reader:
         name = node.id
         if name in self.variables:
             found.append(Access(name, (), self.loc(node)))
-        elif name in self.names or name in self.scalars or name in self.tensors:
+        elif name in self.names or name in self.given:
             return
-        elif self._value(name) is None:
+        elif self.outside.value(name) is None:
             raise NameLookupError(f"{name} is no argument, extent or variable", self.loc(node))
 
-    def _value(self, name: str) -> Any:
-        """What a name outside of the function is."""
-        value = self.outside.get(name, _BUILTINS.get(name))
-        if isinstance(value, int | float | bool):
-            self.captured[name] = value
-        elif isinstance(value, DType):
-            self.conversions[name] = value
-        return value
 
-    def _captured(self) -> Mapping[str, object]:
-        found = {n: v for n, v in self.outside.items() if isinstance(v, int | float)}
-        self.captured |= {n: v for n, v in found.items() if type(v) is int}
-        return found
-
-    def _operator(self, node: ast.Assign | ast.AugAssign, write: Access) -> str:
-        """The operator of a reduction."""
-        if isinstance(node, ast.AugAssign):
-            reads = [each for each in self._reads(node.value) if each.name == write.name]
-            word = _OPERATORS.get(type(node.op), "")
-            if isinstance(node.op, ast.Sub):
-                word = "+"
-            return "" if reads else word
-        target = ast.unparse(node.targets[0])
-        match node.value:
-            case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-                sides, word = [left, right], _OPERATORS[type(op)]
-            case ast.Call(func=ast.Name(id="min" | "max" as word), args=[left, right]):
-                sides = [left, right]
-            case _:
-                return ""
-        others = [each for each in sides if ast.unparse(each) != target]
-        if len(others) != 1 or any(each.name == write.name for each in self._reads(others[0])):
+def _operator(node: ast.Assign | ast.AugAssign, name: str) -> str:
+    """The operator of a reduction into a name."""
+    if isinstance(node, ast.AugAssign):
+        word = "+" if isinstance(node.op, ast.Sub) else _OPERATORS.get(type(node.op), "")
+        return "" if _has_name(node.value, name) else word
+    target = ast.unparse(node.targets[0])
+    match node.value:
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+            sides, word = [left, right], _OPERATORS[type(op)]
+        case ast.Call(func=ast.Name(id="min" | "max" as word), args=[left, right]):
+            sides = [left, right]
+        case _:
             return ""
-        return word
+    others = [each for each in sides if ast.unparse(each) != target]
+    return "" if len(others) != 1 or _has_name(others[0], name) else word
 
 
-def outside_of(function: Callable[..., Any]) -> dict[str, Any]:
-    """What names outside of a function are now, the builtins left out. A module has those of its
-    attributes whose names the function has.
-
-    Raises:
-        UnsupportedError: it is no function.
-    """
-    if not inspect.isfunction(function):
-        raise UnsupportedError(f"compute takes a function of `def`, not {function!r}")
-    closed, names = inspect.getclosurevars(function), function.__code__.co_names
-    return {n: _as_now(v, names) for n, v in {**closed.globals, **closed.nonlocals}.items()}
-
-
-def _as_now(value: Any, names: tuple[str, ...]) -> Any:
-    if not isinstance(value, ModuleType):
-        return value
-    module = ModuleType(value.__name__)
-    vars(module).update({name: getattr(value, name) for name in names if hasattr(value, name)})
-    return module
-
-
-_OF_ISL = frozenset(
-    ("exists", "implies", "min", "max", "mod", "floor", "ceil", "floord", "ceild", "infty",
-     "infinity", "nan", "NaN", "rat", "true", "false")
-)  # fmt: skip
-_OF_KERNELS = frozenset(("cuda", "math"))
-_NUMBERS = "math", "numpy", None, ""
-_WORDS: dict[str, tuple[str | None, ...]] = {
-    **dict.fromkeys(("range", "min", "max", "int", "bool", "float", "round"), ("builtins",)),
-    **dict.fromkeys(("abs", "pow"), ("builtins", *_NUMBERS)),
-    **dict.fromkeys(("grid", "parallel"), ("gridlane.compute.decorator",)),
-    **dict.fromkeys([n for n in dir(math) if callable(getattr(math, n)) and n != "pow"], _NUMBERS),
-}  # fmt: skip
-"""Names that loop nests know, and the modules of what they mean."""
-_BUILTINS: dict[str, Any] = {
-    "abs": abs, "min": min, "max": max, "float": float, "int": int, "bool": bool, "round": round,
-    "pow": pow,
-}  # fmt: skip
+def _has_name(node: ast.expr, name: str) -> bool:
+    return any(isinstance(each, ast.Name) and each.id == name for each in ast.walk(node))
 
 
 def _meet(

@@ -5,28 +5,21 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import nullcontext
-from dataclasses import replace
-from functools import cached_property, partial, update_wrapper
+from functools import partial, update_wrapper
 from typing import Any
 
 import numpy as np
 
 import gridlane
-from gridlane.compute import kinds
 from gridlane.compute.again import calls, keep
 from gridlane.compute.alone import alone
-from gridlane.compute.checking import Bounds, require_numbers, shared_names
+from gridlane.compute.checking import shared_names
 from gridlane.compute.copying import on_device
-from gridlane.compute.elements import without_copies
 from gridlane.compute.emission import Emitter
-from gridlane.compute.emitted import Emitted
 from gridlane.compute.explaining import outline_of
-from gridlane.compute.freedom import Freedom
-from gridlane.compute.hand import HandSchedule, Schedule, schedule_of
+from gridlane.compute.hand import HandSchedule, schedule_of
 from gridlane.compute.heterogeneous import Threshold, copies, fastest
-from gridlane.compute.hinted import hinted
 from gridlane.compute.hints import Hints
-from gridlane.compute.kept import chosen
 from gridlane.compute.known import (
     Known,
     LibraryCall,
@@ -36,24 +29,16 @@ from gridlane.compute.known import (
     on_host,
     run_again,
 )
-from gridlane.compute.libraries import Library, library_of
+from gridlane.compute.libraries import Library
 from gridlane.compute.metadata import Metadata, check_device, metadata_of
-from gridlane.compute.model import Nest
 from gridlane.compute.on_stream import OnStream, refuse_captured
 from gridlane.compute.ordering import in_order
-from gridlane.compute.polyhedra import Polyhedra
-from gridlane.compute.programs import Program
-from gridlane.compute.reading import outside_of, read
 from gridlane.compute.repeating import Repeated
 from gridlane.compute.roofline import default_values, roofline_line, work_of
-from gridlane.compute.strides import GPU, PROCESSOR, Rates
+from gridlane.compute.scheduled import Scheduled, rates_of
 from gridlane.compute.sums import are_ahead, sums_array
-from gridlane.compute.tensors import bind
 from gridlane.compute.tuning import shapes_of, tuned
-from gridlane.compute.typing import Typing
-from gridlane.compute.webs import apart
 from gridlane.core.errors import ArgumentError
-from gridlane.core.source import Loc
 from gridlane.launch import current
 from gridlane.profiler.peaks import peaks
 from gridlane.runtime.protocol import Stream
@@ -66,7 +51,7 @@ _HOST = "cpu"
 _Run = Callable[[dict[str, Any], dict[str, int]], None]
 
 
-class Compute:
+class Compute(Scheduled):
     """A function whose loops run on devices.
 
     Calling it with arrays computes what its loops say; arrays that it assigns to are changed in
@@ -105,141 +90,20 @@ class Compute:
         _like: Compute | None = None,
     ) -> None:
         update_wrapper(self, function)
-        self.metadata = metadata_of(workgroup, launch_bounds, max_registers, shared_bytes)
-        self.function, self.device, self.workgroup = function, device, workgroup
-        self.fastmath, self.hints = fastmath, Hints.of(hints)
+        metadata = metadata_of(workgroup, launch_bounds, max_registers, shared_bytes)
+        super().__init__(function, kernel, metadata, workgroup, fastmath, Hints.of(hints), _like)
+        self.device = device
         if compile_target not in ("device", "heterogeneous"):
             raise ArgumentError(
                 f"compile_target={compile_target!r}; it must be device or heterogeneous"
             )
         self._is_checked = self.metadata != Metadata() or self.hints.async_copy
         self.threshold = Threshold() if compile_target == "heterogeneous" else None
-        self._read(kernel, _like)
-        self._written = {each.write.name for each in self.nest.statements}
-        self._programs: dict[Any, Program] = {}
         self._known, self._calls = Known(), calls()
-        self._orders: dict[Rates, tuple[Emitted, str]] = {}
-        self._schedule: Schedule | None = None
         self._is_repeatable = device == "auto" and self.threshold is None and not self._is_checked
         self._repeated = Repeated(self.nest.arguments, self.nest.tensors)
         self._tuned: dict[tuple[str, str], Compute] = {}
         self._tuned_for: dict[Hashable, Compute] = {}
-
-    @alone
-    def _read(self, kernel: str | None, like: Compute | None) -> None:
-        """Read the loops, or share those of another schedule, and require that they are of a kind.
-        Names outside of the function keep what they are now."""
-        if like is None:
-            outside = outside_of(self.function)
-            self._outside = {**inspect.getclosurevars(self.function).builtins, **outside}
-            self._text: Nest = apart(read(self.function, outside))
-            self.nest: Nest = self._nest_of({})
-        else:
-            self._outside, self._text, self.nest = like._outside, like._text, like.nest
-        if kernel is not None:
-            kinds.require(kinds.named(kernel), self._polyhedra)
-
-    def _nest_of(self, same: Mapping[str, str]) -> Nest:
-        """The loops for arrays some of which are the same."""
-        return without_copies(self._text, lambda nest: self._typing_of(nest).type_of, same)
-
-    @cached_property
-    @alone
-    def kind(self) -> kinds.Kind:
-        """The most special kind that the loops are of."""
-        return kinds.kind_of(self._polyhedra)
-
-    @cached_property
-    @alone
-    def _polyhedra(self) -> Polyhedra:
-        return Polyhedra(self.nest)
-
-    @cached_property
-    @alone
-    def _bounds(self) -> Bounds:
-        return Bounds(self._polyhedra)
-
-    @cached_property
-    def _typing(self) -> Typing:
-        return self._typing_of(self.nest)
-
-    def _typing_of(self, nest: Nest) -> Typing:
-        return Typing(nest, nest.place, self._outside)
-
-    @property
-    def emitted(self) -> Emitted:
-        """The kernels, and the host's function, for devices of the current one's kind."""
-        return self._chosen()[0]
-
-    @alone
-    def _chosen(self) -> tuple[Emitted, str]:
-        rates = _rates(self)
-        if rates not in self._orders and self._schedule is not None:
-            hand = HandSchedule(self._polyhedra, self._schedule)
-            emitted = hand.emitted(self._typing, rates.of_lanes)
-            self._orders[rates] = emitted, f"# {emitted.order.name}\n"
-        elif rates not in self._orders:
-            own = rates.of_lanes if self._has_lanes else rates
-            emitted, text = chosen(self._polyhedra, self._typing, own)
-            emitted = hinted(self._polyhedra, self._typing, own, self.hints, emitted)
-            self._orders[rates] = emitted, text
-        return self._orders[rates]
-
-    @property
-    def _has_lanes(self) -> bool:
-        """Whether the user shapes threads, so that these are lanes of blocks."""
-        hints = self.hints
-        is_shaped = hints.vector_width > 1 or hints.unroll > 1 or hints.coalesced
-        is_bound = self.workgroup is not None or bool(self.metadata.launch_bounds)
-        return is_shaped or is_bound
-
-    @cached_property
-    @alone
-    def _library(self) -> tuple[Library | None, tuple[str, ...]]:
-        """What computes the loops in their place, or the reasons of what does not."""
-        if self._schedule is not None:
-            return None, ("the user's schedule",)
-        types = {name: self._typing.type_of(name) for name in self.nest.variables}
-        any_order = self.fastmath or self.hints.tensor_cores
-        freedom = Freedom(self.fastmath, any_order, self.hints.tensor_cores)
-        return library_of(self._polyhedra, types, freedom)
-
-    @cached_property
-    @alone
-    def _rest(self) -> Program | None:
-        """What reads the sums of the library."""
-        rest = self._library[0].rest if self._library[0] is not None else None
-        if rest is None:
-            return None
-        typing = Typing(rest, rest.place, self._outside)
-        emitted = chosen(Polyhedra(rest), typing, _rates(self))[0]
-        return Program(rest, typing, emitted, {}, self.metadata, self.fastmath)
-
-    def _program(self, same: dict[str, str], plain: bool) -> Program:
-        """The kernels for arrays some of which are the same."""
-        rates = _rates(self)
-        key = tuple(sorted(same.items())), plain, rates
-        if key not in self._programs:
-            self._programs[key] = self._new_program(same, plain, rates)
-        return self._programs[key]
-
-    @alone
-    def _new_program(self, same: dict[str, str], plain: bool, rates: Rates) -> Program:
-        nest, polyhedra, typing = self.nest, self._polyhedra, self._typing
-        if same:
-            nest = self._nest_of(same)
-            polyhedra, typing = Polyhedra(nest, same), self._typing_of(nest)
-        if plain:
-            emitted = Emitter(polyhedra, typing, plain).emitted()
-        elif self._schedule is not None:
-            emitted = HandSchedule(polyhedra, self._schedule).emitted(typing, rates.of_lanes)
-        elif same:
-            own = rates.of_lanes if self._has_lanes else rates
-            emitted = chosen(polyhedra, typing, own)[0]
-            emitted = hinted(polyhedra, typing, own, self.hints, emitted)
-        else:
-            emitted = self.emitted
-        return Program(nest, typing, emitted, same, self.metadata, self.fastmath)
 
     def __reduce__(self) -> str:
         return self.function.__qualname__  # pickle finds it in its module
@@ -373,7 +237,7 @@ class Compute:
             )
         self._bounds.check(self._values(args))
         with nullcontext() if self.device == "auto" else gridlane.device(self.device):
-            tuning, made = tuned(self, _rates(self), args, seconds, most, tolerance)
+            tuning, made = tuned(self, rates_of(self), args, seconds, most, tolerance)
         self._tuned[tuning.device, tuning.shapes] = made
         self._tuned_for.clear()
         self._calls.forget()
@@ -395,21 +259,6 @@ class Compute:
         """Compute by one thread, which runs the loops in the order of the text."""
         refuse_captured(self.nest.name)
         self._run(args, plain=True)
-
-    def _values(self, args: tuple[Any, ...]) -> dict[str, int]:
-        """The extents and integer arguments of a call, by name.
-
-        Raises:
-            ArgumentError: the arguments are not those of the function's types.
-        """
-        nest = self.nest
-        if len(args) != len(nest.arguments):
-            raise ArgumentError(
-                f"{nest.name}() has {len(nest.arguments)} arguments, and {len(args)} are given"
-            )
-        given = dict(zip(nest.arguments, args, strict=True))
-        whole = require_numbers(nest.scalars, given)
-        return {**whole, **bind(nest.tensors, {n: given[n] for n in nest.tensors}, whole)}
 
     def _run(
         self, args: tuple[Any, ...], plain: bool, key: tuple[Hashable, ...] | None = None
@@ -493,12 +342,6 @@ class Compute:
 
         return device if self.threshold.is_device(arrays, seconds) else _HOST
 
-    @property
-    def _loc(self) -> Loc:
-        """The first line of the function, a decorator's."""
-        code = self.function.__code__
-        return Loc(code.co_filename, code.co_firstlineno, function=self.nest.name)
-
     def _by_library(self, library: Library, given: dict[str, Any], extents: dict[str, int]) -> None:
         if self._rest is None:
             library.run(given, None)
@@ -555,7 +398,7 @@ class Compute:
         if split is not None and known.launch_bounds:
             raise ArgumentError("split has the shape of blocks, and launch_bounds too")
         hand = HandSchedule(made._polyhedra, made._schedule)
-        hand.emitted(made._typing, _rates(made).of_lanes)
+        hand.emitted(made._typing, rates_of(made).of_lanes)
         return made
 
     @alone
@@ -566,7 +409,7 @@ class Compute:
         Args:
             args: arguments for whose extents the roofline is; else these are 1024.
         """
-        rates = _rates(self)
+        rates = rates_of(self)
         library, reasons = self._library
         emitted, choice = self._chosen()
         values = self._values(args) if args else default_values(self._polyhedra)
@@ -591,10 +434,3 @@ class Compute:
             text for k in kernels for text in (k.text, *(k.splits[-1].texts if k.splits else ()))
         ]
         return "\n".join(parts)
-
-
-def _rates(compute: Compute) -> Rates:
-    """The costs of the current device."""
-    if not current.device().host_visible:
-        return replace(GPU, sums=compute.fastmath)
-    return replace(PROCESSOR, sums=compute.fastmath)
