@@ -315,24 +315,28 @@ class Autotuner(KernelInterface):
                     "No valid autotuner configs after pruning. `early_config_prune` should return "
                     "at least one config."
                 )
-        if self.perf_model is None:
-            return configs
-        top = self.configs_top_k
-        if isinstance(top, float) and top <= 1.0:
-            count = max(1, int(len(configs) * top))
-        elif isinstance(top, int) and top > 0:
-            count = top
-        else:
-            raise WrongTuning(f"autotune: top_k is a share up to 1.0 or a count, not {top!r}")
-        if count >= len(configs):
-            return configs
         model = self.perf_model
-        times = {
-            config: model(**self.nargs, **keywords, **config.all_kwargs()) for config in configs
-        }
-        return sorted(times, key=lambda config: (times[config] != times[config], times[config]))[
-            :count
-        ]
+        if model is None:
+            return configs
+        return _promising(
+            configs,
+            self.configs_top_k,
+            lambda config: model(**self.nargs, **keywords, **config.all_kwargs()),
+        )
+
+
+def _promising(configs: list[Config], top: float, model: Callable[[Config], Any]) -> list[Config]:
+    """The configurations with the least times of a model: a count of them, or a share."""
+    if isinstance(top, float) and top <= 1.0:
+        count = max(1, int(len(configs) * top))
+    elif isinstance(top, int) and top > 0:
+        count = top
+    else:
+        raise WrongTuning(f"autotune: top_k is a share up to 1.0 or a count, not {top!r}")
+    if count >= len(configs):
+        return configs
+    times = {config: model(config) for config in configs}
+    return sorted(times, key=lambda config: (times[config] != times[config], times[config]))[:count]
 
 
 def _trial(place: int, config: Config, timing: Any) -> Trial:

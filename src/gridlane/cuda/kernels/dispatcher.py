@@ -7,7 +7,6 @@ import inspect
 import math
 import threading
 import warnings
-import weakref
 from collections import Counter
 from collections.abc import Callable, Hashable
 from numbers import Integral
@@ -35,6 +34,7 @@ from gridlane.cuda.kernels.launch import (
     check_convertible,
     current_launch_config,
 )
+from gridlane.cuda.kernels.launch_table import LaunchTable
 from gridlane.cuda.kernels.linkable import links_of
 from gridlane.cuda.kernels.named import Named, object_named
 from gridlane.cuda.kernels.reading import Reading
@@ -42,8 +42,6 @@ from gridlane.cuda.kernels.signatures import Types, as_readonly, parse, resolve,
 from gridlane.cuda.kernels.sources import with_source
 from gridlane.launch.dimensions import MISSING_CONFIGURATION, Dim3, dim3
 
-# Grids that depend on the data would fill the table of configured launches without bound.
-_MOST_CONFIGURED = 1024
 _FEW_BLOCKS = 128
 _STARRED = inspect.Parameter.VAR_POSITIONAL
 _FITTING = 256
@@ -93,8 +91,7 @@ class Dispatcher(Inspection, Named):
         self._earlier = Counter(), Counter()  # the statistics of kernels dropped by recompile()
         self._can_compile = True
         self._specialized = False
-        self._configured: dict[Any, Configured] = {}
-        self._owners: weakref.WeakSet[Stream] = weakref.WeakSet()
+        self._configured = LaunchTable()
         self._plans: dict[Dim3, dict[Hashable, Reading]] = {}
         self._lock = threading.RLock()
         if self.targetoptions.get("cache"):
@@ -110,27 +107,8 @@ class Dispatcher(Inspection, Named):
             return self._configure(item)
         if configured is None:
             configured = self._configure(item)
-            if len(self._configured) >= _MOST_CONFIGURED:
-                self._configured.clear()
-            self._keep(item, configured)
+            self._configured.keep(item, configured)
         return configured
-
-    def _keep(self, item: Any, launch: Configured) -> None:
-        """Keep a configured launch; one on a stream for the lifetime of the user's stream."""
-        owner = item[2] if len(item) > 2 else None
-        if isinstance(owner, Stream):
-            item = (*item[:2], launch.stream, *item[3:])  # equal, but not the user's object
-            if owner not in self._owners:
-                self._owners.add(owner)
-                forget = weakref.WeakMethod(self._forget_stream)
-                weakref.finalize(owner, _call_weakly, forget, launch.stream).atexit = False
-        self._configured[item] = launch
-
-    def _forget_stream(self, stream: Stream) -> None:
-        """Drop the launches on a stream."""
-        table = self._configured
-        for item in [key for key in list(table) if len(key) > 2 and key[2] == stream]:
-            del table[item]
 
     def _configure(self, item: Any) -> Configured:
         if not isinstance(item, tuple) or not 2 <= len(item) <= 4:
@@ -407,13 +385,6 @@ def _cache_problem() -> str:
 
     cache = default_cache()
     return "" if cache is None else cache.problem()
-
-
-def _call_weakly(method: weakref.WeakMethod[Callable[[Any], None]], argument: Any) -> None:
-    """Call a method of an object that may be dead."""
-    function = method()
-    if function is not None:
-        function(argument)
 
 
 def _exception_class(name: str, function: Callable[..., Any]) -> type[Exception] | None:
