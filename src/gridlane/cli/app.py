@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gridlane.backends import names
-from gridlane.cli import actors_commands, library_commands
+from gridlane.cli import actors_commands, library_commands, options
 
 app = typer.Typer(
     name="gridlane",
@@ -46,45 +45,15 @@ def main(
 )
 def run(
     context: typer.Context,
-    program: Annotated[
-        str, typer.Argument(metavar="SCRIPT args... | -m MODULE args...", show_default=False)
-    ],
-    device: Annotated[
-        str | None,
-        typer.Option(
-            help=f"{', '.join(names())}; as GRIDLANE_DEVICE. auto: the best that is verified here.",
-            show_default=False,
-        ),
-    ] = None,
-    floats: Annotated[
-        str | None,
-        typer.Option(
-            metavar="float64|float32",
-            help="What Python's floats are in kernels that do not say it; as GRIDLANE_FLOATS.",
-            show_default=False,
-        ),
-    ] = None,
+    program: options.PROGRAM,
+    device: options.DEVICE = None,
+    floats: options.FLOATS = None,
     timeout: Annotated[str | None, library_commands.TIMEOUT] = None,
-    trace: Annotated[
-        bool, typer.Option("--trace", help="Say on stderr what each launch does.")
-    ] = False,
-    check: Annotated[
-        bool,
-        typer.Option(
-            "--check", help="Check each access of kernels to memory; as GRIDLANE_CHECK=1."
-        ),
-    ] = False,
-    profile: Annotated[
-        bool, typer.Option("--profile", help="Print on stderr what kernels and copies took.")
-    ] = False,
-    trace_file: Annotated[
-        str | None,
-        typer.Option(metavar="OUT.json", help="Write the profile's timeline, for Perfetto."),
-    ] = None,
-    html: Annotated[
-        str | None,
-        typer.Option(metavar="OUT.html", help="Write the profile as a page: timeline, roofline."),
-    ] = None,
+    trace: options.TRACE = False,
+    check: options.CHECK = False,
+    profile: options.PROFILE = False,
+    trace_file: options.TRACE_FILE = None,
+    html: options.HTML = None,
 ) -> None:
     """Run a program; `from numba import cuda` in it finds gridlane.
 
@@ -95,10 +64,10 @@ def run(
 
     request = command.parse([program, *context.args])
     if request is not None:
-        options = {"device": device, "trace": trace, "check": check, "floats": floats}
-        options["timeout"] = None if timeout is None else seconds("run", timeout)
+        settings = {"device": device, "trace": trace, "check": check, "floats": floats}
+        settings["timeout"] = None if timeout is None else seconds("run", timeout)
         files = {"profile": profile, "trace_file": trace_file, "html": html}
-        command.run(replace(request, **options, **files))
+        command.run(replace(request, **settings, **files))
 
 
 @app.command(
@@ -107,39 +76,14 @@ def run(
 )
 def tune(
     context: typer.Context,
-    program: Annotated[
-        str, typer.Argument(metavar="SCRIPT args... | -m MODULE args...", show_default=False)
-    ],
-    seconds: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SECONDS",
-            help="The deadline of each tuning, in place of the program's.",
-            show_default=False,
-        ),
-    ] = None,
-    device: Annotated[
-        str | None, typer.Option(help="The device; as GRIDLANE_DEVICE.", show_default=False)
-    ] = None,
-    again: Annotated[
-        bool, typer.Option("--again", help="Measure also what is known from before.")
-    ] = False,
-    use: Annotated[
-        list[str] | None,
-        typer.Option(metavar="TABLE.json", help="Use a table.", show_default=False),
-    ] = None,
-    export: Annotated[
-        str | None,
-        typer.Option(metavar="OUT.json", help="Write the table.", show_default=False),
-    ] = None,
-    plot: Annotated[
-        str | None,
-        typer.Option(metavar="OUT.svg", help="Draw the candidates.", show_default=False),
-    ] = None,
-    child: Annotated[
-        bool | None,
-        typer.Option("--child/--supervised", hidden=True, help="Whether it runs in this process."),
-    ] = None,
+    program: options.PROGRAM,
+    seconds: options.SECONDS = None,
+    device: options.TUNE_DEVICE = None,
+    again: options.AGAIN = False,
+    use: options.USE = None,
+    export: options.EXPORT = None,
+    plot: options.PLOT = None,
+    child: options.CHILD = None,
 ) -> None:
     """Run a program, and show what its tunings try.
 
@@ -158,109 +102,21 @@ def tune(
 
 @app.command(name="compile")
 def compile_(
-    written_places: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="FILE.{py,cu,ptx,ir}[:KERNEL]...",
-            help="Several of cu and ptx are units of one program.",
-            show_default=False,
-        ),
-    ],
-    sig: Annotated[
-        str | None,
-        typer.Option(
-            "--sig",
-            "--signature",
-            help='Types of the arguments: "f32[:], float32[:, ::1], i32". By default those in the '
-            "file: of @cuda.jit, and of launches.",
-            show_default=False,
-        ),
-    ] = None,
-    target: Annotated[
-        str, typer.Option(metavar="ir|llvm|asm|ptx|cubin|spirv|wgsl|glsl|msl", help="What to make.")
-    ] = "ir",
-    arch: Annotated[
-        str | None,
-        typer.Option(
-            metavar="sm_NN",
-            help="The GPU, for ptx and cubin [default: sm_75], and for llvm [default: the CPU's].",
-            show_default=False,
-        ),
-    ] = None,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FILE|DIR",
-            help="Write here; to a folder a file for each kernel and types.",
-            show_default=False,
-        ),
-    ] = None,
-    block: Annotated[
-        str | None,
-        typer.Option(
-            metavar="X[,Y[,Z]]",
-            help="Threads of a block, for the CPU, wgsl and glsl. [default: 256]",
-            show_default=False,
-        ),
-    ] = None,
-    variant: Annotated[
-        str | None,
-        typer.Option(
-            metavar="any|compact|coarse",
-            help="For which launches of a GPU: any, small ones, or small ones with many blocks "
-            "(docs/nvidia.md). [default: any]",
-            show_default=False,
-        ),
-    ] = None,
-    explain: Annotated[
-        bool,
-        typer.Option("--explain", help="Say instead what became float64, and why."),
-    ] = False,
-    entry: Annotated[
-        str | None,
-        typer.Option(
-            metavar="KERNEL",
-            help='The kernel, as after the colon; of CUDA C++ also "scale<float>".',
-            show_default=False,
-        ),
-    ] = None,
-    lists: Annotated[
-        bool,
-        typer.Option(
-            "--list",
-            help="Show instead the kernels with their parameters, shared memory and callees, and "
-            "what each device refuses.",
-        ),
-    ] = False,
-    level: Annotated[
-        int | None,
-        typer.Option(
-            "-O",
-            metavar="0|1|2|3",
-            help="0: do not optimise. [default: the kernel's own]",
-            min=0,
-            max=3,
-            show_default=False,
-        ),
-    ] = None,
-    saves: Annotated[
-        bool,
-        typer.Option("--save-temps", help="Write the stages in between, beside the result."),
-    ] = False,
-    includes: Annotated[
-        list[str] | None,
-        typer.Option("-I", metavar="DIR", help="Headers of CUDA C++.", show_default=False),
-    ] = None,
-    defines: Annotated[
-        list[str] | None,
-        typer.Option("-D", metavar="NAME[=VALUE]", help="A macro of it.", show_default=False),
-    ] = None,
-    standard: Annotated[
-        str | None,
-        typer.Option("-std", "--std", metavar="c++17", help="Its standard.", show_default=False),
-    ] = None,
+    written_places: options.WRITTEN_PLACES,
+    sig: options.SIG = None,
+    target: options.TARGET = "ir",
+    arch: options.ARCH = None,
+    output: options.OUTPUT = None,
+    block: options.BLOCK = None,
+    variant: options.VARIANT = None,
+    explain: options.EXPLAIN = False,
+    entry: options.ENTRY = None,
+    lists: options.LISTS = False,
+    level: options.LEVEL = None,
+    saves: options.SAVES = False,
+    includes: options.INCLUDES = None,
+    defines: options.DEFINES = None,
+    standard: options.STANDARD = None,
 ) -> None:
     """Show what a kernel, or each of a file, compiles to.
 
@@ -284,27 +140,12 @@ def compile_(
 
 @app.command()
 def opt(
-    place: Annotated[
-        str, typer.Argument(metavar="FILE.ir|-", help="IR; - is stdin.", show_default=False)
-    ] = "",
-    passes: Annotated[
-        str,
-        typer.Option(metavar="A,B,...", help="The passes, in this order.", show_default=False),
-    ] = "",
-    target: Annotated[
-        str | None,
-        typer.Option(help=f"For passes that read its facts: {', '.join(names())}."),
-    ] = None,
-    fp64: Annotated[
-        str, typer.Option(metavar="emulate|exact|narrow|refuse", help="As in @cuda.jit.")
-    ] = "exact",
-    output: Annotated[
-        str | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Write here.", show_default=False),
-    ] = None,
-    lists: Annotated[
-        bool, typer.Option("--list", help="Show every pass and what it does instead.")
-    ] = False,
+    place: options.PLACE = "",
+    passes: options.PASSES = "",
+    target: options.OPT_TARGET = None,
+    fp64: options.FP64 = "exact",
+    output: options.OPT_OUTPUT = None,
+    lists: options.OPT_LISTS = False,
 ) -> None:
     """Run passes of the compiler over IR in text.
 
@@ -321,34 +162,11 @@ def opt(
 
 @app.command()
 def explain(
-    place: Annotated[str, typer.Argument(metavar="FILE.py[:KERNEL]", show_default=False)],
-    sig: Annotated[
-        str | None,
-        typer.Option(
-            "--sig",
-            "--signature",
-            help="Types of the arguments, as for compile. By default those in the file.",
-            show_default=False,
-        ),
-    ] = None,
-    block: Annotated[
-        str | None,
-        typer.Option(
-            metavar="X[,Y[,Z]]", help="Threads of a block. [default: 256]", show_default=False
-        ),
-    ] = None,
-    device: Annotated[
-        str | None,
-        typer.Option(
-            help="The device; as GRIDLANE_DEVICE. It need not be here.", show_default=False
-        ),
-    ] = None,
-    arch: Annotated[
-        str | None,
-        typer.Option(
-            metavar="sm_NN", help="The GPU, for cuda. [default: sm_75]", show_default=False
-        ),
-    ] = None,
+    place: options.EXPLAIN_PLACE,
+    sig: options.EXPLAIN_SIG = None,
+    block: options.EXPLAIN_BLOCK = None,
+    device: options.EXPLAIN_DEVICE = None,
+    arch: options.EXPLAIN_ARCH = None,
 ) -> None:
     """Show what became of each line of a kernel, and what is slow.
 
@@ -364,49 +182,13 @@ def explain(
 
 @app.command()
 def export(
-    written_places: Annotated[
-        list[str], typer.Argument(metavar="FILE.py[:KERNEL]...", show_default=False)
-    ],
-    output: Annotated[
-        str, typer.Option("-o", "--output", metavar="DIR", help="Write here.", show_default=False)
-    ],
-    web: Annotated[
-        bool, typer.Option("--web", help="For browsers: the only form that there is.")
-    ] = False,
-    sig: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--sig",
-            "--signature",
-            metavar="[KERNEL=]TYPES",
-            help="Types of a kernel's arguments, as for compile. By default those in the file.",
-            show_default=False,
-        ),
-    ] = None,
-    block: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="[KERNEL=]X[,Y[,Z]]",
-            help="Threads of a block, of one kernel or of all others. [default: 256]",
-            show_default=False,
-        ),
-    ] = None,
-    fp64: Annotated[
-        str | None,
-        typer.Option(
-            metavar="emulate|exact|narrow|refuse",
-            help="How to compute float64, which browsers have not. [default: the kernel's own]",
-            show_default=False,
-        ),
-    ] = None,
-    page: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE.html",
-            help="The page, in place of one that shows the kernels.",
-            show_default=False,
-        ),
-    ] = None,
+    written_places: options.EXPORT_WRITTEN_PLACES,
+    output: options.EXPORT_OUTPUT,
+    web: options.WEB = False,
+    sig: options.EXPORT_SIG = None,
+    block: options.EXPORT_BLOCK = None,
+    fp64: options.EXPORT_FP64 = None,
+    page: options.PAGE = None,
 ) -> None:
     """Write kernels as a page that runs them in a browser.
 
