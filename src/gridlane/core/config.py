@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from gridlane.core import processors
@@ -168,87 +168,104 @@ def read(environment: Mapping[str, str] = os.environ) -> Config:
     'interp'
     """
     get = environment.get
-    libdevice = get("GRIDLANE_LIBDEVICE")
-    threads = get("GRIDLANE_THREADS", "0")
-    if not threads.isdigit():
-        raise ValueError(f"GRIDLANE_THREADS={threads!r}: a number of threads, or 0 for one a core")
-    cpu = get("GRIDLANE_CPU", "")
+    is_on, checked = partial(_is_on, environment), partial(_checked, environment)
+    cpu, libdevice = get("GRIDLANE_CPU", ""), get("GRIDLANE_LIBDEVICE")
     if cpu:
         try:
             processors.parse(cpu)
         except ValueError as error:
             raise ValueError(f"GRIDLANE_CPU={cpu!r}: {error}") from None
-    fp64 = get("GRIDLANE_FP64", FP64[0])
-    if fp64 not in FP64:
-        raise ValueError(f"GRIDLANE_FP64={fp64!r}: one of {', '.join(FP64)}")
-    floats = get("GRIDLANE_FLOATS", FLOATS[0])
-    if floats not in FLOATS:
-        raise ValueError(f"GRIDLANE_FLOATS={floats!r}: one of {', '.join(FLOATS)}")
-    metal = get("GRIDLANE_METAL", "")
-    if metal not in METAL:
-        raise ValueError(f"GRIDLANE_METAL={metal!r}: emulated, or nothing for the real one")
-    seed = get("GRIDLANE_METAL_SEED", "1")
-    if not seed.isdigit():
-        raise ValueError(f"GRIDLANE_METAL_SEED={seed!r}: a number")
-    limit = get("GRIDLANE_COMPILE_TIMEOUT", "60")
-    if not is_seconds(limit) or not float(limit):
-        raise ValueError(f"GRIDLANE_COMPILE_TIMEOUT={limit!r}: a number of seconds above 0")
-    spin = get("GRIDLANE_SPIN_LIMIT", "10")
-    if not is_seconds(spin):
-        raise ValueError(f"GRIDLANE_SPIN_LIMIT={spin!r}: a number of seconds, or 0 for ever")
-    timeout = get("GRIDLANE_TIMEOUT", "0") or "0"
-    if not is_seconds(timeout):
-        raise ValueError(f"GRIDLANE_TIMEOUT={timeout!r}: a number of seconds, or 0 for any time")
-    stack = get("GRIDLANE_STACK", "16384")
-    if not stack.isdigit() or not 64 <= int(stack) <= 1 << 17:
-        raise ValueError(f"GRIDLANE_STACK={stack!r}: a number of bytes from 64 to 131072")
-    heap = get("GRIDLANE_HEAP", str(8 << 20))
-    if not heap.isdigit() or not 1 << 12 <= int(heap) <= 1 << 30:
-        raise ValueError(f"GRIDLANE_HEAP={heap!r}: a number of bytes from 4096 to 2^30")
-    dump = frozenset(filter(None, get("GRIDLANE_DUMP", "").split(",")))
-    dump_folder = None if dump <= DUMPED else Path(get("GRIDLANE_DUMP", "")).absolute()
-    if dump_folder is not None and (dump & DUMPED or dump_folder.is_file()):
-        raise ValueError(
-            f"GRIDLANE_DUMP={get('GRIDLANE_DUMP')!r}: a folder, or some of ir, llvm and asm with "
-            "commas between"
-        )
-    override = Path(folder).absolute() if (folder := get("GRIDLANE_OVERRIDE")) else None
-    if override is not None and not override.is_dir():
-        raise ValueError(f"GRIDLANE_OVERRIDE={folder!r}: there is no such folder")
+    dump, dump_folder, override = _stages(environment)
     # No cache may have code of a changed stage, nor keep one from being compiled.
     by_files = dump_folder is not None or override is not None
     return Config(
         device=get("GRIDLANE_DEVICE", "cpu"),
         cpu=cpu,
-        trace=get("GRIDLANE_TRACE", "0") not in ("", "0"),
-        check=get("GRIDLANE_CHECK", "0") not in ("", "0"),
-        quiet=get("GRIDLANE_QUIET", "0") not in ("", "0"),
-        threads=int(threads),
-        cache=get("GRIDLANE_CACHE", "1") not in ("", "0") and not by_files,
+        trace=is_on("GRIDLANE_TRACE"),
+        check=is_on("GRIDLANE_CHECK"),
+        quiet=is_on("GRIDLANE_QUIET"),
+        threads=int(checked("GRIDLANE_THREADS")),
+        cache=is_on("GRIDLANE_CACHE", "1") and not by_files,
         cache_dir=_cache_dir(get("GRIDLANE_CACHE_DIR"), get("NUMBA_CACHE_DIR")),
-        verify=get("GRIDLANE_VERIFY", "0") not in ("", "0"),
-        native=get("GRIDLANE_NATIVE", "1") not in ("", "0"),
+        verify=is_on("GRIDLANE_VERIFY"),
+        native=is_on("GRIDLANE_NATIVE", "1"),
         libdevice=Path(libdevice) if libdevice else None,
         toolkits=tuple([Path(home) for name in TOOLKITS if (home := get(name))]),
-        fp64=fp64,
-        floats=floats,
-        metal=metal,
-        metal_seed=int(seed),
+        fp64=checked("GRIDLANE_FP64"),
+        floats=checked("GRIDLANE_FLOATS"),
+        metal=checked("GRIDLANE_METAL"),
+        metal_seed=int(checked("GRIDLANE_METAL_SEED")),
         triton_backend=get("GRIDLANE_TRITON_BACKEND", ""),
-        compile_timeout=float(limit),
-        spin_limit=float(spin),
-        timeout=float(timeout),
-        stack=int(stack),
-        heap=int(heap),
+        compile_timeout=float(checked("GRIDLANE_COMPILE_TIMEOUT")),
+        spin_limit=float(checked("GRIDLANE_SPIN_LIMIT")),
+        timeout=float(checked("GRIDLANE_TIMEOUT") or 0),
+        stack=int(checked("GRIDLANE_STACK")),
+        heap=int(checked("GRIDLANE_HEAP")),
         visible_devices=get("CUDA_VISIBLE_DEVICES"),
-        telemetry=get("GRIDLANE_TELEMETRY", "0") not in ("", "0"),
-        full_tracebacks=get("GRIDLANE_FULL_TRACEBACKS", "0") not in ("", "0"),
-        cuda_ipc=get("GRIDLANE_CUDA_IPC", "0") not in ("", "0"),
+        telemetry=is_on("GRIDLANE_TELEMETRY"),
+        full_tracebacks=is_on("GRIDLANE_FULL_TRACEBACKS"),
+        cuda_ipc=is_on("GRIDLANE_CUDA_IPC"),
         memory_manager=get("NUMBA_CUDA_MEMORY_MANAGER", "").replace("default", ""),
-        dump=dump & DUMPED,
+        dump=dump,
         dump_folder=dump_folder,
         override=override,
     )
+
+
+def _is_bytes(text: str, least: int, most: int) -> bool:
+    return text.isdigit() and least <= int(text) <= most
+
+
+_CHECKED: dict[str, tuple[str, Callable[[str], bool], str]] = {
+    "GRIDLANE_THREADS": ("0", str.isdigit, "a number of threads, or 0 for one a core"),
+    "GRIDLANE_FP64": (FP64[0], FP64.__contains__, f"one of {', '.join(FP64)}"),
+    "GRIDLANE_FLOATS": (FLOATS[0], FLOATS.__contains__, f"one of {', '.join(FLOATS)}"),
+    "GRIDLANE_METAL": ("", METAL.__contains__, "emulated, or nothing for the real one"),
+    "GRIDLANE_METAL_SEED": ("1", str.isdigit, "a number"),
+    "GRIDLANE_COMPILE_TIMEOUT": (
+        "60", lambda text: is_seconds(text) and float(text) > 0, "a number of seconds above 0"
+    ),
+    "GRIDLANE_SPIN_LIMIT": ("10", is_seconds, "a number of seconds, or 0 for ever"),
+    "GRIDLANE_TIMEOUT": (
+        "0", lambda text: not text or is_seconds(text), "a number of seconds, or 0 for any time"
+    ),
+    "GRIDLANE_STACK": (
+        "16384", lambda text: _is_bytes(text, 64, 1 << 17), "a number of bytes from 64 to 131072"
+    ),
+    "GRIDLANE_HEAP": (
+        str(8 << 20), lambda text: _is_bytes(text, 1 << 12, 1 << 30),
+        "a number of bytes from 4096 to 2^30",
+    ),
+}  # fmt: skip
+"""Variables whose values are checked: the default, what is valid, and that in words."""
+
+
+def _checked(environment: Mapping[str, str], name: str) -> str:
+    default, is_valid, what = _CHECKED[name]
+    text = environment.get(name, default)
+    if not is_valid(text):
+        raise ValueError(f"{name}={text!r}: {what}")
+    return text
+
+
+def _is_on(environment: Mapping[str, str], name: str, default: str = "0") -> bool:
+    return environment.get(name, default) not in ("", "0")
+
+
+def _stages(environment: Mapping[str, str]) -> tuple[frozenset[str], Path | None, Path | None]:
+    """The stages of compilations that are printed, and the folders to write them to and to read
+    changed ones from."""
+    text, folder = environment.get("GRIDLANE_DUMP", ""), environment.get("GRIDLANE_OVERRIDE")
+    dump = frozenset(filter(None, text.split(",")))
+    dump_folder = None if dump <= DUMPED else Path(text).absolute()
+    if dump_folder is not None and (dump & DUMPED or dump_folder.is_file()):
+        raise ValueError(
+            f"GRIDLANE_DUMP={text!r}: a folder, or some of ir, llvm and asm with commas between"
+        )
+    override = Path(folder).absolute() if folder else None
+    if override is not None and not override.is_dir():
+        raise ValueError(f"GRIDLANE_OVERRIDE={folder!r}: there is no such folder")
+    return dump & DUMPED, dump_folder, override
 
 
 def _cache_dir(own: str | None, numbas: str | None) -> Path | None:
