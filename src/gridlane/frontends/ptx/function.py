@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import NoReturn, Protocol
+from typing import Protocol
 
 from gridlane.core.dtypes import b1, u32
 from gridlane.core.source import Loc
-from gridlane.frontends.ptx import forms, meetings, pointers
+from gridlane.frontends.ptx import meetings, pointers
 from gridlane.frontends.ptx.addresses import Place, Split
 from gridlane.frontends.ptx.body import parse_body
 from gridlane.frontends.ptx.calls import Calls
 from gridlane.frontends.ptx.declarations import Declared
-from gridlane.frontends.ptx.forms.table import FORMS, Match
+from gridlane.frontends.ptx.flow import Flow
+from gridlane.frontends.ptx.forms.table import Match
 from gridlane.frontends.ptx.instructions import Body, Instruction
 from gridlane.frontends.ptx.module import PtxFunction
-from gridlane.frontends.ptx.operands import Reg, Special, Symbol, Tuple
+from gridlane.frontends.ptx.operands import Reg
 from gridlane.frontends.ptx.parameters import Parameters
 from gridlane.frontends.ptx.registers import registers
 from gridlane.frontends.ptx.roots import Root
@@ -33,15 +34,6 @@ _OF_GRIDS = (
     ", as code of cooperative groups does where the blocks of a grid wait for each other: on this "
     "device only a grid of one block can"
 )
-_CONTROL = {
-    "bra": ((), ("uni",)),
-    "brx": (("idx",), ("idx", "uni")),
-    "ret": ((), ("uni",)),
-    "exit": ((),),
-    "trap": ((),),
-    "call": ((), ("uni",)),
-}
-"""Instructions of control flow, with their modifiers."""
 
 
 class Kernel(Whole, Protocol):
@@ -72,16 +64,19 @@ class FunctionTranslation:
         self.is_root = root is whole.root
         self.result = root.result
         self.body: Body = parse_body(self.module, function)
-        self.edges = self._edges()
+        self.flow = Flow(self.text, function, self.body)
+        self.edges = self.flow.edges()
         if self.module.meets_as_grid and meetings.recognise(self.body, self.edges):
-            self.edges = self._edges()
+            self.edges = self.flow.edges()
         self.tree: Dominators = dominators(self.edges)
         self.reachable = self.tree.order
-        self.matches: dict[int, Match] = {}
-        reads = self._reads()
+        reads = self.flow.reads(self.reachable)
+        self.matches = self.flow.matches
         self.registers = registers(function, self.body, self.matches, self.edges, self.tree)
         types = self._types(reads, root)
-        self.parameters = Parameters(function, types.pointers, self._stored(reads), root.result)
+        self.parameters = Parameters(
+            function, types.pointers, self.flow.stored(reads, self.reachable), root.result
+        )
         self.builder = Builder(whole.made, made)
         addressed = pointers.addressed(reads, function.params)
         self.variables = Variables(
@@ -98,15 +93,6 @@ class FunctionTranslation:
         self.calls = Calls(self)
         self._whole_graph = graph.Graph(Region())
         self._next_label = len(self.body.blocks)
-
-    def _reads(self) -> list[pointers.Read]:
-        """The reachable instructions with their forms, without those of control flow."""
-        return [
-            (each, self._match(each))
-            for number in self.reachable
-            for each in self.body.blocks[number].instructions
-            if each.root not in _CONTROL
-        ]
 
     def _types(self, reads: list[pointers.Read], root: Root) -> pointers.Types:
         """The types of the registers, by their uses."""
@@ -138,87 +124,6 @@ class FunctionTranslation:
     def error(self, site: ErrorSite) -> int:
         """The number of an error in the module's table."""
         return self.whole.error(site)
-
-    # --- the graph
-
-    def _edges(self) -> list[list[int]]:
-        """The successors of each block."""
-        results: list[list[int]] = []
-        for block in self.body.blocks:
-            following: list[int] = []
-            falls = True
-            for each in block.instructions:
-                if each.root not in _CONTROL:
-                    continue
-                is_end = each.root in ("ret", "exit", "trap")
-                if each.modifiers not in _CONTROL[each.root] or (is_end and each.operands):
-                    self._unknown(each)
-                if each.root in ("bra", "brx"):
-                    following += self.targets(each)
-                if each.root != "call" and each.guard is None:
-                    falls = False
-            if falls and block.number + 1 < len(self.body.blocks):  # else the function ends
-                following.append(block.number + 1)
-            results.append(list(dict.fromkeys(following)))
-        return results
-
-    def targets(self, instruction: Instruction) -> list[int]:
-        """The blocks that a branch goes to."""
-        names: tuple[str, ...]
-        if instruction.root == "bra":
-            if len(instruction.operands) != 1 or not isinstance(
-                instruction.operands[0], Symbol | Special
-            ):
-                self.text.fail("bra takes a label", instruction.at, 3)
-            names = (instruction.operands[0].name,)
-        else:
-            table = instruction.operands[1] if len(instruction.operands) == 2 else None
-            if not isinstance(table, Symbol) or table.name not in self.body.tables:
-                self.text.fail(
-                    "brx.idx takes an index and a .branchtargets list", instruction.at, 7
-                )
-            names = self.body.tables[table.name]
-        numbers: list[int] = []
-        for name in names:
-            number = self.body.target(instruction, name)
-            if number is None:
-                self.text.fail(f"no label {name[:60]} in {self.function.name}", instruction.at, 3)
-            numbers.append(number)
-        return numbers
-
-    def _match(self, instruction: Instruction) -> Match:
-        modifiers = instruction.modifiers
-        of_cluster = "shared::cluster" in modifiers
-        if of_cluster:  # the forms say it of the block's own
-            own = {"shared::cluster": "shared::cta"}
-            modifiers = tuple(own.get(each, each) for each in modifiers)
-        match = forms.find(instruction.root, modifiers, len(instruction.operands))
-        if match is None:
-            self._unknown(instruction)
-        if of_cluster:
-            match = replace(match, of_cluster=True)
-        self.matches[instruction.at] = match
-        return match
-
-    def _unknown(self, instruction: Instruction) -> NoReturn:
-        known = FORMS.get(instruction.root)
-        count = len(instruction.operands)
-        if known is None and instruction.root not in _CONTROL:
-            message = f"{instruction.root} is not translated"
-        else:
-            message = f"the form {instruction.spelling} with {count} operands is not translated"
-        self.text.fail(message, instruction.at, len(instruction.spelling))
-
-    def _stored(self, reads: list[tuple[Instruction, Match]]) -> dict[Declared, list[range]]:
-        """The bytes of parameters that instructions and calls write."""
-        result = pointers.stored(reads)
-        for number in self.reachable:
-            for each in self.body.blocks[number].instructions:
-                if each.root == "call" and each.operands and isinstance(each.operands[0], Tuple):
-                    for part in each.operands[0].parts:
-                        if isinstance(part, Symbol) and part.variable is not None:
-                            result[part.variable].append(range(part.variable.size))
-        return result
 
     # --- translation
 
@@ -318,7 +223,7 @@ class FunctionTranslation:
         return self.values.read(guard, b1)
 
     def _branch(self, number: int, instruction: Instruction) -> bool:
-        (target,) = self.targets(instruction)
+        (target,) = self.flow.targets(instruction)
         if instruction.guard is None:
             self.builder.emit(graph.Branch(target))
             return False
@@ -346,7 +251,7 @@ class FunctionTranslation:
                     what += _OF_GRIDS
                 b.emit(control.Raise(self.whole.error(ErrorSite("RuntimeError", what, b.loc))))
             case "brx":
-                targets = self.targets(instruction)
+                targets = self.flow.targets(instruction)
                 index = self.values.read(instruction.operands[0], u32)
                 b.emit(graph.Switch(index, tuple(targets), targets[-1]))
             case "call":

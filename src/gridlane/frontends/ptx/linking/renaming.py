@@ -11,9 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from gridlane.frontends.ptx.body import RANGE, STATEMENT
+from gridlane.frontends.ptx.body import STATEMENT
 from gridlane.frontends.ptx.linking.assembly import Edit
 from gridlane.frontends.ptx.module import Item, PtxFunction, PtxModule
+from gridlane.frontends.ptx.scopes import RANGE
 from gridlane.frontends.ptx.text import Text
 
 _TOKEN = re.compile(
