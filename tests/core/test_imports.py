@@ -24,7 +24,7 @@ NAMES = {
     "gridlane.frontends.python.libdevice_stubs": "a stub has the name of its handlers' module",
     "gridlane.cuda.arrays.devicearray": "methods that are kernels, whose arguments are arrays",
     "gridlane.xp.protocols": "NumPy's functions on arrays, which stand on arrays",
-    "gridlane.compute.reading": "compared with a function's module",
+    "gridlane.compute.outside": "compared with a function's module",
     "gridlane.cuda.numba_compat.installed": "looked up in sys.modules",
 }
 """What may close a circle of imports by naming modules, and why."""

@@ -67,40 +67,23 @@ def attribute(t: Translator, base: Operand, name: str) -> Operand:
         return field_of(t, base, name)
     if isinstance(base, ArrayExpression):
         return _of_expression(t, base, name)
+    operand: Operand | None = None
     if isinstance(base, ArrayView):
-        operand = _ARRAY.get(name)
-        if operand is not None:
-            return operand(t, base)
-        if name in ARRAY_METHODS:
-            return BoundMethod(base, name)
-        if name in ("real", "imag"):
-            return _parts(t, base, name)
-        if isinstance(base.type.element, argtypes.RecordType):
-            return item_of(t, record_place_of_array(t, base, name))
+        operand = _of_array(t, base, name)
+    elif isinstance(base, TupleOperand) and not isinstance(base, Vector):
+        operand = _of_tuple(t, base, name)
+    elif isinstance(base, EnumVariable | EnumMember):
+        operand = enums.attribute(t, base, name)
+    if operand is None and isinstance(base, ComplexNumber | Scalar):
+        operand = _number(t, base, name)
+    if operand is not None:
+        return operand
     if isinstance(base, Chars) and name in CHARS_METHODS:
         return BoundMethod(base, name)
     if isinstance(base, RangeOperand) and name in RANGE_PARTS:
         return getattr(base, name)
     if isinstance(base, Vector):
         return component(t, base, name)
-    if isinstance(base, TupleOperand) and name in base.fields:
-        return base.items[base.fields.index(name)]
-    if isinstance(base, TupleOperand) and name in ("index", "count"):
-        return BoundMethod(base, name)
-    if isinstance(base, TupleOperand):
-        method = method_of(t, base, name)
-        if method is not None:
-            return method
-        if name == "_replace" and _has_own_replace(base.cls):
-            return BoundMethod(base, name)
-    if isinstance(base, EnumVariable | EnumMember):
-        operand = enums.attribute(t, base, name)
-        if operand is not None:
-            return operand
-    if isinstance(base, ComplexNumber | Scalar):
-        operand = _number(t, base, name)
-        if operand is not None:
-            return operand
     known = _attributes_of(base)
     close = did_you_mean(name, known.replace("()", "").split(", "))
     raise t.fail(
@@ -109,6 +92,29 @@ def attribute(t: Translator, base: Operand, name: str) -> Operand:
         + (f"; it has {known}" if known else "")
         + close,
     )
+
+
+def _of_array(t: Translator, base: ArrayView, name: str) -> Operand | None:
+    operand = _ARRAY.get(name)
+    if operand is not None:
+        return operand(t, base)
+    if name in ARRAY_METHODS:
+        return BoundMethod(base, name)
+    if name in ("real", "imag"):
+        return _parts(t, base, name)
+    if isinstance(base.type.element, argtypes.RecordType):
+        return item_of(t, record_place_of_array(t, base, name))
+    return None
+
+
+def _of_tuple(t: Translator, base: TupleOperand, name: str) -> Operand | None:
+    if name in base.fields:
+        return base.items[base.fields.index(name)]
+    if name in ("index", "count"):
+        return BoundMethod(base, name)
+    method = method_of(t, base, name)
+    is_own = method is None and name == "_replace" and _has_own_replace(base.cls)
+    return BoundMethod(base, name) if is_own else method
 
 
 def _of_expression(t: Translator, base: ArrayExpression, name: str) -> Operand:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gridlane.core import argtypes, enums
 from gridlane.core.dtypes import DType, i64
 from gridlane.core.errors import TypingError
@@ -72,29 +74,23 @@ def convert(t: Translator, operand: Operand, spec: Spec) -> Operand:
         chars = convert_chars(t, operand, spec.type)
         assert chars is not None
         return chars
+    if isinstance(spec, PartsSpec):
+        return put_together(spec.shape, _convert_each(t, parts_of(operand), spec.items))
     if isinstance(spec, TupleSpec):
         assert isinstance(operand, TupleOperand)
-        pairs = zip(operand.items, spec.items, strict=True)
-        items = tuple([convert(t, item, wanted) for item, wanted in pairs])
-        return TupleOperand(items, spec.fields, spec.cls)
+        items = _convert_each(t, operand.items, spec.items)
+        return TupleOperand(tuple(items), spec.fields, spec.cls)
     if isinstance(spec, UserSpec):
         assert isinstance(operand, UserValue)
-        pairs = zip(operand.items, spec.items, strict=True)
-        return UserValue(spec.type, tuple([convert(t, item, wanted) for item, wanted in pairs]))
-    if isinstance(spec, PartsSpec):
-        pairs = zip(parts_of(operand), spec.items, strict=True)
-        return put_together(spec.shape, [convert(t, item, wanted) for item, wanted in pairs])
+        return UserValue(spec.type, tuple(_convert_each(t, operand.items, spec.items)))
     if isinstance(spec, FunctionSpec):
         assert isinstance(operand, LocalFunction)
-        pairs = zip(operand.items, spec.items, strict=True)
-        return function_of(spec, [convert(t, item, wanted) for item, wanted in pairs])
+        return function_of(spec, _convert_each(t, operand.items, spec.items))
     if isinstance(spec, ArraySpec):
         assert isinstance(operand, ArrayView)
         return _convert_array(t, operand, spec)
     if isinstance(spec, MemberSpec) and isinstance(operand, Static):
-        place = enums.index_of(operand.object)
-        assert place is not None
-        return EnumVariable(spec.cls, t.b.const(place, i64))
+        return _member(t, operand, spec)
     if isinstance(spec, PointerSpec):
         assert isinstance(operand, Pointer)
         return Pointer(spec.type, t.b.recast(operand.pointer, spec.pointer))
@@ -102,6 +98,18 @@ def convert(t: Translator, operand: Operand, spec: Spec) -> Operand:
         assert isinstance(operand, RecordView)
         return RecordView(spec.type, t.b.recast(operand.pointer, spec.pointer), spec.readonly)
     return operand
+
+
+def _member(t: Translator, operand: Static, spec: MemberSpec) -> EnumVariable:
+    place = enums.index_of(operand.object)
+    assert place is not None
+    return EnumVariable(spec.cls, t.b.const(place, i64))
+
+
+def _convert_each(
+    t: Translator, operands: Sequence[Operand], specs: Sequence[Spec]
+) -> list[Operand]:
+    return [convert(t, each, wanted) for each, wanted in zip(operands, specs, strict=True)]
 
 
 def _optional(t: Translator, operand: Operand, spec: OptionalSpec) -> OptionalOperand:
@@ -307,38 +315,36 @@ def truth(t: Translator, operand: Operand) -> Value:
         return b.or_(b.cast(operand.real, _B1), b.cast(operand.imag, _B1))
     if isinstance(operand, Chars):
         return is_text(t, operand)
-    if isinstance(operand, Vector):
-        raise t.fail(
-            TypingError,
-            f"{operand.type_name} has no truth value; compare its components, as in v.x > 0",
-        )
-    if isinstance(operand, TupleOperand):
+    if isinstance(operand, TupleOperand) and not isinstance(operand, Vector):
         return b.const(bool(operand.items), _B1)
-    if isinstance(operand, Elements):
-        raise t.fail(
-            TypingError,
-            "an array has no truth value; compare an element, or test its size with len()",
-        )
-    if isinstance(operand, UserValue):
-        raise t.fail(
-            TypingError,
-            f"a value of {operand.type} has no truth value; give its types one by @overload(bool)",
-        )
-    if isinstance(operand, RecordView | RecordValue):
-        raise t.fail(TypingError, "a record has no truth value; compare one of its fields")
-    if isinstance(operand, EnumVariable) and enums.has_own_truth(operand.cls):
-        raise t.fail(
-            TypingError,
-            f"members of {operand.cls.__name__} can be false, and which one the variable holds is "
-            "known at run time; compare it with a member",
-        )
     if isinstance(operand, Time):
         return b.not_(equal_zero(t, operand.value))  # of NaT too, as in numpy
     if isinstance(operand, Static):
         return b.const(bool(operand.object), _B1)
-    if isinstance(operand, BoundMethod | LocalFunction | EnumVariable):
+    is_false = isinstance(operand, EnumVariable) and enums.has_own_truth(operand.cls)
+    if isinstance(operand, BoundMethod | LocalFunction | EnumVariable) and not is_false:
         return b.const(True, _B1)
-    raise t.fail(TypingError, f"{operand.type_name} has no truth value; test what it is made of")
+    raise t.fail(TypingError, _without_truth(operand))
+
+
+def _without_truth(operand: Operand) -> str:
+    """Why an operand does not count as true or false, and what does."""
+    if isinstance(operand, Vector):
+        return f"{operand.type_name} has no truth value; compare its components, as in v.x > 0"
+    if isinstance(operand, Elements):
+        return "an array has no truth value; compare an element, or test its size with len()"
+    if isinstance(operand, UserValue):
+        return (
+            f"a value of {operand.type} has no truth value; give its types one by @overload(bool)"
+        )
+    if isinstance(operand, RecordView | RecordValue):
+        return "a record has no truth value; compare one of its fields"
+    if isinstance(operand, EnumVariable):
+        return (
+            f"members of {operand.cls.__name__} can be false, and which one the variable holds is "
+            "known at run time; compare it with a member"
+        )
+    return f"{operand.type_name} has no truth value; test what it is made of"
 
 
 _B1 = argtypes.boolean.dtype

@@ -256,14 +256,13 @@ def spec_of(operand: Operand) -> Spec | None:
         return CharsSpec(operand.type)
     if isinstance(operand, Vector):
         return VectorSpec(operand.type)
-    if isinstance(operand, TupleOperand):
+    if isinstance(operand, TupleOperand | UserValue):
         items = tuple([spec_of(item) for item in operand.items])
         if any(item is None for item in items):
             return None
+        if isinstance(operand, UserValue):
+            return UserSpec(operand.type, items)  # type: ignore[arg-type]  # no None
         return TupleSpec(items, operand.fields, operand.cls)  # type: ignore[arg-type]  # no None
-    if isinstance(operand, UserValue):
-        items = tuple([spec_of(item) for item in operand.items])
-        return None if None in items else UserSpec(operand.type, items)  # type: ignore[arg-type]
     if isinstance(operand, OptionalOperand):
         inner = spec_of(operand.inner)
         return None if inner is None else OptionalSpec((inner,))
@@ -441,18 +440,8 @@ def rebuild(b: Builder, spec: Spec, values: Iterator[Value]) -> Operand:
         return Time(spec.type, next(values))
     if isinstance(spec, CharsSpec):
         return Chars(spec.type, tuple([next(values) for _ in range(spec.type.count)]))
-    if isinstance(spec, TupleSpec):
-        items = tuple([rebuild(b, item, values) for item in spec.items])
-        return TupleOperand(items, spec.fields, spec.cls)
-    if isinstance(spec, UserSpec):
-        return UserValue(spec.type, tuple([rebuild(b, item, values) for item in spec.items]))
-    if isinstance(spec, OptionalSpec):
-        return OptionalOperand(next(values), rebuild(b, spec.items[0], values))
-    if isinstance(spec, FunctionSpec):
-        items = [rebuild(b, item, values) for item in spec.items]
-        return function_of(spec, items)
-    if isinstance(spec, PartsSpec):
-        return put_together(spec.shape, [_part(b, item, values) for item in spec.items])
+    if isinstance(spec, TupleSpec | UserSpec | OptionalSpec | FunctionSpec | PartsSpec):
+        return _rebuild_nested(b, spec, values)
     if isinstance(spec, VectorSpec):
         item = spec.item
         parts = [Scalar(next(values), item.lo, item.hi) for _ in range(spec.type.count)]
@@ -471,6 +460,24 @@ def rebuild(b: Builder, spec: Spec, values: Iterator[Value]) -> Operand:
     if isinstance(spec, LiteralSpec):
         return number(b, spec.value, spec.dtype)
     return NONE if spec.object is None else Static(spec.object)
+
+
+def _rebuild_nested(
+    b: Builder,
+    spec: TupleSpec | UserSpec | OptionalSpec | FunctionSpec | PartsSpec,
+    values: Iterator[Value],
+) -> Operand:
+    """The operand of a spec that has others."""
+    if isinstance(spec, OptionalSpec):
+        return OptionalOperand(next(values), rebuild(b, spec.items[0], values))
+    if isinstance(spec, PartsSpec):
+        return put_together(spec.shape, [_part(b, item, values) for item in spec.items])
+    items = [rebuild(b, item, values) for item in spec.items]
+    if isinstance(spec, TupleSpec):
+        return TupleOperand(tuple(items), spec.fields, spec.cls)
+    if isinstance(spec, UserSpec):
+        return UserValue(spec.type, tuple(items))
+    return function_of(spec, items)
 
 
 def _part(b: Builder, spec: Spec, values: Iterator[Value]) -> Operand:

@@ -104,11 +104,9 @@ class Translator:
         place: Loc | None = None,
         source: FunctionSource | None = None,
     ) -> None:
-        self.unit = unit
-        self.rules = rules
-        self.function = function
+        self.unit, self.rules, self.function = unit, rules, function
         self.source: FunctionSource = source or source_of(function)
-        self.place = place
+        self.place, self.floats = place, floats
         self.b = Builder(unit.module, target)
         self.b.loc = self.locate(self.source.node)
         fast = FastMath.FAST if unit.options.finite else _WITH_NANS
@@ -123,7 +121,6 @@ class Translator:
         self.lessons = 0
         self.compared: dict[ast.AST, list[Operand]] = {}
         self.parameters: dict[Value, int] = {}
-        self.floats = floats
         self.callee = ""
         self.unknown: list[ResultUnknown] = []
         self.shared_used: Var | None = None
@@ -132,11 +129,8 @@ class Translator:
             self.causes = unit.causes[target.name] = []
         code = function.__code__
         self.activation = Activation(frozenset((*code.co_varnames, *code.co_cellvars)))
-        self.contract = (
-            fast
-            if unit.options.fastmath
-            else (FastMath.CONTRACT if unit.options.fma else FastMath.NONE)
-        )
+        contracted = FastMath.CONTRACT if unit.options.fma else FastMath.NONE
+        self.contract = fast if unit.options.fastmath else contracted
 
     # ---- walking
 

@@ -51,16 +51,7 @@ def call(
 ) -> Operand:
     """``function(*arguments, **keywords)``."""
     if isinstance(function, BoundMethod):
-        receiver, own = function.receiver, function.is_own
-        operand = call_extended_method(t, receiver, function.name, arguments, keywords, own)
-        if operand is not None:
-            return operand
-        device = _method(t, function)
-        if device is not None:
-            return call_device(t, device, [function.receiver, *arguments], keywords)
-        if function.name == "_replace":
-            return _replaced(t, receiver, arguments, keywords)
-        return call_method(t, function, *_values(t, arguments, keywords))
+        return _call_bound(t, function, arguments, keywords)
     if isinstance(function, LocalFunction):
         return _call_local(t, function, arguments, keywords)
     if not isinstance(function, Static):
@@ -71,17 +62,7 @@ def call(
     if operand is not None:
         return operand
     if handler is not None:
-        t.callee = handler.name
-        if not handler.optionals:
-            arguments, keywords = _values(t, arguments, keywords)
-        if handler.elementwise and fills_array(handler, arguments, keywords):
-            return elementwise(t, handler, arguments)
-        whole = np.absolute if target is abs else target
-        if isinstance(whole, np.ufunc) and not keywords and are_arrays(arguments):
-            return apply(t, whole, bind(t, handler, arguments, keywords))  # type: ignore[arg-type]  # all given
-        if not handler.unstored:
-            _require_stored(t, handler, [*arguments, *keywords.values()])
-        return handler.emit(t, *bind(t, handler, arguments, keywords))
+        return _call_handler(t, handler, target, arguments, keywords)
     device = device_function_of(target)
     if device is not None:
         return call_device(t, device, arguments, keywords)
@@ -104,6 +85,42 @@ def call(
     if kind is not None:
         return cast_call(t, kind, arguments, keywords)
     raise _not_callable(t, target)
+
+
+def _call_bound(
+    t: Translator, function: BoundMethod, arguments: list[Operand], keywords: dict[str, Operand]
+) -> Operand:
+    receiver, own = function.receiver, function.is_own
+    operand = call_extended_method(t, receiver, function.name, arguments, keywords, own)
+    if operand is not None:
+        return operand
+    device = _method(t, function)
+    if device is not None:
+        return call_device(t, device, [receiver, *arguments], keywords)
+    if function.name == "_replace":
+        return _replaced(t, receiver, arguments, keywords)
+    return call_method(t, function, *_values(t, arguments, keywords))
+
+
+def _call_handler(
+    t: Translator,
+    handler: Handler,
+    target: Any,
+    arguments: list[Operand],
+    keywords: dict[str, Operand],
+) -> Operand:
+    """A function of the table."""
+    t.callee = handler.name
+    if not handler.optionals:
+        arguments, keywords = _values(t, arguments, keywords)
+    if handler.elementwise and fills_array(handler, arguments, keywords):
+        return elementwise(t, handler, arguments)
+    whole = np.absolute if target is abs else target
+    if isinstance(whole, np.ufunc) and not keywords and are_arrays(arguments):
+        return apply(t, whole, bind(t, handler, arguments, keywords))  # type: ignore[arg-type]  # all given
+    if not handler.unstored:
+        _require_stored(t, handler, [*arguments, *keywords.values()])
+    return handler.emit(t, *bind(t, handler, arguments, keywords))
 
 
 def _require_stored(t: Translator, handler: Handler, arguments: list[Operand]) -> None:
