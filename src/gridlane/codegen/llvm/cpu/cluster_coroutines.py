@@ -183,6 +183,21 @@ i32 0, i64 0)
 cluster:
   %number = phi i64 [ %first, %entry ], [ %following, %ended ]
 {started}
+{_asked(count)}
+{_resumed(count)}
+{_released(chunks, blocks)}
+{_reported(count, stuck)}
+ended:
+  %following = add i64 %number, 1
+  %clusters.more = icmp ult i64 %following, %last
+  br i1 %clusters.more, label %cluster, label %return
+return:
+  ret void""".strip("\n").split("\n")
+
+
+def _asked(count: int) -> str:
+    """Code that finds ``%phase.next``, how often all chunks that have not ended have arrived."""
+    return f"""\
 round:
   br label %ask
 ask:
@@ -207,7 +222,12 @@ known:
   %asked.more = icmp ult i64 %asked.next, {count}
   br i1 %asked.more, label %ask, label %asked.all
 asked.all:
-  br i1 %alive.next, label %look, label %ended
+  br i1 %alive.next, label %look, label %ended"""
+
+
+def _resumed(count: int) -> str:
+    """Code that resumes each chunk that need not wait; ``%ran.next`` is whether one ran."""
+    return f"""\
 look:
   %each = phi i64 [ 0, %asked.all ], [ %each.next, %looked ]
   %ran = phi i1 [ false, %asked.all ], [ %ran.next, %looked ]
@@ -234,13 +254,42 @@ looked:
   %ran.next = phi i1 [ %ran, %look ], [ %ran, %runs ], [ %ran, %waiting ], [ true, %turn ]
   %each.next = add i64 %each, 1
   %more = icmp ult i64 %each.next, {count}
-  br i1 %more, label %look, label %gather
+  br i1 %more, label %look, label %gather"""
+
+
+def _released(chunks: int, blocks: int) -> str:
+    """Code that opens the barrier of each block whose chunks all wait there."""
+    return f"""\
 gather:
   %rank = phi i64 [ 0, %looked ], [ %rank.next, %gathered ]
   %goes = phi i1 [ %ran.next, %looked ], [ %goes.next, %gathered ]
   %rank.first = mul i64 %rank, {chunks}
   %rank.end = add i64 %rank.first, {chunks}
   br label %meet
+{_met()}
+met.all:
+  %opens = and i1 %all.next, %some.next
+  br i1 %opens, label %release, label %gathered
+release:
+  %open = phi i64 [ %rank.first, %met.all ], [ %open.next, %release ]
+  %open.record = getelementptr [{RECORD} x i8], ptr %records, i64 %open
+  store i8 0, ptr %open.record
+  %open.next = add i64 %open, 1
+  %open.more = icmp ult i64 %open.next, %rank.end
+  br i1 %open.more, label %release, label %gathered
+gathered:
+  %goes.next = phi i1 [ %goes, %met.all ], [ true, %release ]
+  %rank.next = add i64 %rank, 1
+  %rank.more = icmp ult i64 %rank.next, {blocks}
+  br i1 %rank.more, label %gather, label %gathered.all
+gathered.all:
+  br i1 %goes.next, label %round, label %stuck"""
+
+
+def _met() -> str:
+    """Code that finds ``%all.next``, whether all chunks of a block that have not ended wait at its
+    barrier, and ``%some.next``, whether there are any."""
+    return f"""\
 meet:
   %member = phi i64 [ %rank.first, %gather ], [ %member.next, %met ]
   %all = phi i1 [ true, %gather ], [ %all.next, %met ]
@@ -260,24 +309,12 @@ met:
   %some.next = phi i1 [ %some, %meet ], [ true, %member.runs ]
   %member.next = add i64 %member, 1
   %member.more = icmp ult i64 %member.next, %rank.end
-  br i1 %member.more, label %meet, label %met.all
-met.all:
-  %opens = and i1 %all.next, %some.next
-  br i1 %opens, label %release, label %gathered
-release:
-  %open = phi i64 [ %rank.first, %met.all ], [ %open.next, %release ]
-  %open.record = getelementptr [{RECORD} x i8], ptr %records, i64 %open
-  store i8 0, ptr %open.record
-  %open.next = add i64 %open, 1
-  %open.more = icmp ult i64 %open.next, %rank.end
-  br i1 %open.more, label %release, label %gathered
-gathered:
-  %goes.next = phi i1 [ %goes, %met.all ], [ true, %release ]
-  %rank.next = add i64 %rank, 1
-  %rank.more = icmp ult i64 %rank.next, {blocks}
-  br i1 %rank.more, label %gather, label %gathered.all
-gathered.all:
-  br i1 %goes.next, label %round, label %stuck
+  br i1 %member.more, label %meet, label %met.all"""
+
+
+def _reported(count: int, stuck: str) -> str:
+    """Code that reports the error of a chunk that waits for ever."""
+    return f"""\
 stuck:
   %pair = cmpxchg ptr %error.of, i32 0, i32 {stuck} acq_rel monotonic
   %won = extractvalue {{i32, i1}} %pair, 1
@@ -301,10 +338,4 @@ tell:
   %told.block = getelementptr i8, ptr %context, i64 {abi.ERROR_BLOCK_OFFSET}
   store i32 %stuck.thread, ptr %told.thread
   store i64 %stuck.block, ptr %told.block
-  br label %ended
-ended:
-  %following = add i64 %number, 1
-  %clusters.more = icmp ult i64 %following, %last
-  br i1 %clusters.more, label %cluster, label %return
-return:
-  ret void""".strip("\n").split("\n")
+  br label %ended"""

@@ -19,6 +19,14 @@ from gridlane.ir.ops.control import Loop
 from gridlane.ir.types import PointerType
 
 _MARK = re.compile(rf"{MARK}(-?\d+)$")
+_UNIT = (
+    "distinct !DICompileUnit(language: DW_LANG_C, file: !{file}, isOptimized: true, "
+    "runtimeVersion: 0, emissionKind: LineTablesOnly)"
+)
+_SUBPROGRAM = (
+    'distinct !DISubprogram(name: "{name}", scope: !{file}, file: !{file}, line: 0, '
+    "type: !{type}, spFlags: DISPFlagDefinition | DISPFlagOptimized, unit: !{unit})"
+)
 _REACHES = re.compile(r" (?:load|store|atomicrmw|cmpxchg) |@llvm\.masked\.|@llvm\.mem")
 _BRANCHES = re.compile(r"^  br ")
 _DEFINED = re.compile(r"define .*?@(\"[^\"]*\"|[\w.$]+)\(")
@@ -71,10 +79,7 @@ def with_places(text: str, accesses: int) -> str:
     if not functions:
         return text
     file = node('!DIFile(filename: "kernel", directory: "")')
-    unit = node(
-        f"distinct !DICompileUnit(language: DW_LANG_C, file: !{file}, isOptimized: true, "
-        "runtimeVersion: 0, emissionKind: LineTablesOnly)"
-    )
+    unit = node(_UNIT.format(file=file))
     type_ = node(f"!DISubroutineType(types: !{node('!{}')})")
     scope, known = 0, dict[int, int]()
 
@@ -89,11 +94,7 @@ def with_places(text: str, accesses: int) -> str:
             scope, known = 0, {}
             if defined[1] in functions:
                 name = defined[1].strip('"').replace("\\", "")
-                scope = node(
-                    f'distinct !DISubprogram(name: "{name}", scope: !{file}, file: !{file}, '
-                    f"line: 0, type: !{type_}, spFlags: DISPFlagDefinition | DISPFlagOptimized, "
-                    f"unit: !{unit})"
-                )
+                scope = node(_SUBPROGRAM.format(name=name, file=file, type=type_, unit=unit))
                 lines[index] = f"{line.removesuffix('{')}!dbg !{scope} {{"
         elif scope and (match := _MARK.search(line)):
             number = int(match[1])

@@ -134,39 +134,18 @@ def _emitted(
     block: tuple[int, int, int],
     machine: Machine,
 ) -> KernelCode:
-    kernel = module.kernel
-    chosen = choose(kernel, block, machine.vector_bytes)
-    if module.program_warps:  # its threads are one warp that runs in lockstep
-        chosen = Layout(block, WARP)
-    shapes, exchange = _shapes(kernel, chosen)
-    layout = shapes.layout
-    state = Emission(module, shapes, layout, machine, Body(machine.rounds_to_integers))
-    ops = shapes.places.order
-    loops = sum(isinstance(op, Loop) for op in ops)
-    state.repeats_loops = loops <= MOST_REPEATED_LOOPS
-    clustered = is_clustered(module, ops)
-    state.turns = clustered or takes_turns(ops)
-    state.body.piece = PIECE if len(ops) > LARGE and not state.turns else 0
-    state.exchanges = exchange
-    state.stored = stored_vectors(ops)
-    state.used = {value for op in ops for value in op.operands()}
-    if clustered:
-        _require_turns(ops)
-        state.known["apart"] = "%apart"
+    state = _begun(module, block, machine)
+    layout, ops = state.layout, state.shapes.places.order
     _prologue(state, slots)
     checks.find_ranges(state, ops)
     if not state.turns and not state.body.piece:
         find_scopes(state)
-    planner = Planner(shapes, whole=state.turns)
-    blocks = Blocks(state, planner)
-    if state.turns:
-        _one_block(state, blocks)
-    else:
-        _each_block(state, blocks)
-    entry = f"{kernel.name}.kernel"  # no library has a function of such a name
+    each = _one_block if state.turns else _each_block
+    each(state, Blocks(state, Planner(state.shapes, whole=state.turns)))
+    entry = f"{module.kernel.name}.kernel"  # no library has a function of such a name
     functions = _outlined(state, entry)
     scratch = _round_up(state.scratch, abi.ARENA_ALIGN) + state.shared_spare
-    marked = _module_text(state, entry, functions, scratch, clustered)
+    marked = _module_text(state, entry, functions, scratch)
     blocks_of_cluster = math.prod(module.cluster)
     return KernelCode(
         without_marks(marked),
@@ -186,6 +165,28 @@ def _emitted(
         blocks=blocks_of_cluster,
         align=abi.ARENA_ALIGN + state.shared_spare,
     )
+
+
+def _begun(module: Module, block: tuple[int, int, int], machine: Machine) -> Emission:
+    """The emission of a kernel, of which nothing is emitted yet."""
+    chosen = choose(module.kernel, block, machine.vector_bytes)
+    if module.program_warps:  # its threads are one warp that runs in lockstep
+        chosen = Layout(block, WARP)
+    shapes, exchange = _shapes(module.kernel, chosen)
+    state = Emission(module, shapes, shapes.layout, machine, Body(machine.rounds_to_integers))
+    ops = shapes.places.order
+    loops = sum(isinstance(op, Loop) for op in ops)
+    state.repeats_loops = loops <= MOST_REPEATED_LOOPS
+    clustered = is_clustered(module, ops)
+    if clustered:
+        _require_turns(ops)
+        state.known["apart"] = "%apart"
+    state.turns = clustered or takes_turns(ops)
+    state.body.piece = PIECE if len(ops) > LARGE and not state.turns else 0
+    state.exchanges = exchange
+    state.stored = stored_vectors(ops)
+    state.used = {value for op in ops for value in op.operands()}
+    return state
 
 
 def _require_turns(ops: Sequence[Op]) -> None:
@@ -343,43 +344,18 @@ def _outlined(state: Emission, entry: str) -> list[str]:
     return pieces.functions
 
 
-def _module_text(
-    state: Emission, entry: str, functions: list[str], scratch: int, clustered: bool
-) -> str:
+def _module_text(state: Emission, entry: str, functions: list[str], scratch: int) -> str:
     """The whole LLVM module."""
-    constants = [
-        f"@constant.{item.name} = private unnamed_addr constant [{len(item.data)} x i8] "
-        f'c"{_escaped(item.data)}", align {max(16, item.align)}'
-        for item in state.module.globals.values()
-        if item.data is not None
-    ]
     lines = [line.replace(_SCRATCH, str(scratch)) for line in state.body.lines]
     allocas = state.body.allocas
     lines, accesses = outline_accesses(lines, state.machine)
     if state.turns:
+        taken = warp_coroutines.OF_CLUSTER if "apart" in state.known else warp_coroutines.TAKEN
         turn = warp_coroutines.coroutine_of(entry)
-        chunks, taken = state.layout.chunks, warp_coroutines.TAKEN
-        if clustered:
-            taken = warp_coroutines.OF_CLUSTER
         functions = [*functions, *warp_coroutines.coroutine(turn, allocas, lines, taken)]
-        allocas, lines = [], warp_coroutines.scheduler(turn, chunks)
-        if clustered:
-            lines = cluster_coroutines.scheduler(
-                turn,
-                chunks,
-                math.prod(state.module.cluster),
-                scratch + state.shared_bytes,
-                abi.ARENA_ALIGN + state.shared_spare,
-                state.known.get("stuck", "0"),
-            )
+        allocas, lines = [], _scheduler(state, turn, scratch)
     parameters = ", ".join(f"{type_} {name}" for name, type_ in _PARAMETERS.items())
-    width = state.machine.vector_bytes * 8
-    attributes = (
-        f'nounwind "prefer-vector-width"="{width}" "min-legal-vector-width"="{width}" '
-        '"no-trapping-math"="true"'
-    )
-    if state.layout.lanes == 1:
-        attributes += f" {ONE_LANE}"
+    attributes = _attributes(state)
     head = [f'define void @"{entry}"({parameters}) #0 {{']
     by_mode = any(flushes(op) for op in state.shapes.places.order)
     if by_mode:
@@ -389,7 +365,7 @@ def _module_text(
         head.append(f'define internal void @"{body}"({parameters}) #1 {{')
     return "\n".join(
         [
-            *constants,
+            *_constants(state.module),
             *head,
             "entry:",
             *allocas,
@@ -406,6 +382,39 @@ def _module_text(
             "",
         ]
     )
+
+
+def _scheduler(state: Emission, turn: str, scratch: int) -> list[str]:
+    """The work of an entry that resumes coroutines."""
+    if "apart" not in state.known:  # the kernel has no clusters
+        return warp_coroutines.scheduler(turn, state.layout.chunks)
+    return cluster_coroutines.scheduler(
+        turn,
+        state.layout.chunks,
+        math.prod(state.module.cluster),
+        scratch + state.shared_bytes,
+        abi.ARENA_ALIGN + state.shared_spare,
+        state.known.get("stuck", "0"),
+    )
+
+
+def _attributes(state: Emission) -> str:
+    """The attributes of the entry."""
+    width = state.machine.vector_bytes * 8
+    attributes = (
+        f'nounwind "prefer-vector-width"="{width}" "min-legal-vector-width"="{width}" '
+        '"no-trapping-math"="true"'
+    )
+    return f"{attributes} {ONE_LANE}" if state.layout.lanes == 1 else attributes
+
+
+def _constants(module: Module) -> list[str]:
+    return [
+        f"@constant.{item.name} = private unnamed_addr constant [{len(item.data)} x i8] "
+        f'c"{_escaped(item.data)}", align {max(16, item.align)}'
+        for item in module.globals.values()
+        if item.data is not None
+    ]
 
 
 def _escaped(data: bytes) -> str:

@@ -158,6 +158,30 @@ block:
 {starts(name, chunks, "block", "i8", "ptr %rest, i64 %number, i32 %new")}
 round:
   br label %look
+{_resumed(chunks)}
+looked.all:
+  br i1 %ran.next, label %round, label %all.wait
+all.wait:
+  br i1 %met.next, label %release, label %ended
+release:
+  %open = phi i32 [ 0, %all.wait ], [ %open.next, %release ]
+  %open.wait = getelementptr i8, ptr %records, i32 %open
+  store i8 0, ptr %open.wait
+  %open.next = add i32 %open, 1
+  %open.more = icmp ult i32 %open.next, {chunks}
+  br i1 %open.more, label %release, label %round
+ended:
+  %following = add i64 %number, 1
+  %blocks.more = icmp ult i64 %following, %last
+  br i1 %blocks.more, label %block, label %return
+return:
+  ret void""".strip("\n").split("\n")
+
+
+def _resumed(chunks: int) -> str:
+    """Code that resumes each chunk that does not wait; ``%ran.next`` and ``%met.next`` are whether
+    one ran, and whether one waits."""
+    return f"""\
 look:
   %chunk = phi i32 [ 0, %round ], [ %chunk.next, %looked ]
   %ran = phi i1 [ false, %round ], [ %ran.next, %looked ]
@@ -179,24 +203,7 @@ looked:
   %met.next = phi i1 [ %met, %look ], [ true, %alive ], [ %met, %turn ]
   %chunk.next = add i32 %chunk, 1
   %more = icmp ult i32 %chunk.next, {chunks}
-  br i1 %more, label %look, label %looked.all
-looked.all:
-  br i1 %ran.next, label %round, label %all.wait
-all.wait:
-  br i1 %met.next, label %release, label %ended
-release:
-  %open = phi i32 [ 0, %all.wait ], [ %open.next, %release ]
-  %open.wait = getelementptr i8, ptr %records, i32 %open
-  store i8 0, ptr %open.wait
-  %open.next = add i32 %open, 1
-  %open.more = icmp ult i32 %open.next, {chunks}
-  br i1 %open.more, label %release, label %round
-ended:
-  %following = add i64 %number, 1
-  %blocks.more = icmp ult i64 %following, %last
-  br i1 %blocks.more, label %block, label %return
-return:
-  ret void""".strip("\n").split("\n")
+  br i1 %more, label %look, label %looked.all"""
 
 
 def frame_bytes(optimised: str, name: str, chunks: int) -> int:
