@@ -98,6 +98,7 @@ class HostDrivenDevice(Generic[C, R]):
     def _begin_streams(self) -> None:
         """Start with the default stream alone."""
         self.owners = Owners()
+        self.unread = Unreads(self.owners, self._is_past)
         self._streams: weakref.WeakValueDictionary[int, Stream] = weakref.WeakValueDictionary()
         self.default_stream = Stream(self, default=True)
         forget = weakref.WeakMethod(self._begin_in_child)
@@ -204,7 +205,8 @@ class HostDrivenDevice(Generic[C, R]):
 
     def flush(self) -> None:
         """Write the lines that kernels printed; called when work is done."""
-        raise NotImplementedError
+        if self.unread.launches:
+            self.unread.flush()
 
     def check(
         self, handle: int | None = None, late: bool = False, owner: Owner | None = None
@@ -217,7 +219,12 @@ class HostDrivenDevice(Generic[C, R]):
             late: only errors that are the device's own count.
             owner: whose launches alone count.
         """
-        raise NotImplementedError
+        if self.unread.launches:
+            self.unread.check(handle, late, owner)
+
+    def _is_past(self, point: int) -> bool:
+        """Whether the submitted work with a number is done."""
+        return point < self.context.progress and self.recorder.poll(point)
 
     def activate(self) -> None:
         """Do nothing: these drivers have no current device of a thread."""
@@ -233,9 +240,8 @@ class HostDrivenDevice(Generic[C, R]):
         return attributes_of(self.limits, self.compute_capability) | own
 
 
-class ReportingDevice(HostDrivenDevice[C, R], Generic[C, R, M]):
-    """Base of devices whose memory is arenas, and whose kernels write reports into memory that the
-    host can read.
+class ArenaDevice(HostDrivenDevice[C, R], Generic[C, R, M]):
+    """Base of devices whose memory is arenas, and that share memory with the host.
 
     Attributes:
         pool, staging_pool: its memory, and the host memory that it can access.
@@ -246,14 +252,6 @@ class ReportingDevice(HostDrivenDevice[C, R], Generic[C, R, M]):
     staging_pool: M
     memory: DeviceMemory[Suballocation]
     staging: DeviceMemory[Suballocation]
-
-    def _begin_streams(self) -> None:
-        super()._begin_streams()
-        self.unread = Unreads(self.owners, self._is_past)
-
-    def _is_past(self, point: int) -> bool:
-        """Whether the submitted work with a number is done."""
-        return point < self.context.progress and self.recorder.poll(point)
 
     # --- memory ---
 
@@ -287,17 +285,3 @@ class ReportingDevice(HostDrivenDevice[C, R], Generic[C, R, M]):
     def adopt(self, address: int, size: int) -> Buffer:
         """Borrow memory inside an array of this device; no other library allocates here."""
         return Buffer(address, size, self.transfers.place(address, size)[0])
-
-    # --- reports ---
-
-    def flush(self) -> None:
-        """Write the lines that kernels printed; called when work is done."""
-        if self.unread.launches:
-            self.unread.flush()
-
-    def check(
-        self, handle: int | None = None, late: bool = False, owner: Owner | None = None
-    ) -> None:
-        """Raise the first error that a kernel reported; see ``HostDrivenDevice``."""
-        if self.unread.launches:
-            self.unread.check(handle, late, owner)

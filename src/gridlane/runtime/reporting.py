@@ -80,6 +80,9 @@ class ReportBlock:
     address: int
     memory: object
 
+    def collect(self, launch: object) -> None:
+        """Fetch the report of a launch that is done, where the host cannot read it in place."""
+
 
 class Reporter(Protocol):
     """The interface of a kernel that reports."""
@@ -111,15 +114,18 @@ class Unreads:
     Args:
         owners: of the device.
         is_past: whether the work with a number is done.
+        lock: held while a report is read.
 
     Attributes:
         launches: of each block the last one.
     """
 
-    def __init__(self, owners: Owners, is_past: Callable[[int], bool]) -> None:
+    def __init__(
+        self, owners: Owners, is_past: Callable[[int], bool], lock: threading.RLock | None = None
+    ) -> None:
         self._owners, self._is_past = owners, is_past
         self.launches: dict[ReportBlock, Unread[Any]] = {}
-        self._lock = threading.RLock()
+        self._lock = lock or threading.RLock()
 
     def __len__(self) -> int:
         return len(self.launches)
@@ -147,6 +153,8 @@ class Unreads:
             with self._lock:
                 # Asked before the report is read: what is past by then is in it.
                 past = not late and self._is_past(launch.point)
+                if past:
+                    block.collect(launch)
                 stop = block.report.stop(late)
                 if past and stop is None and self.launches.get(block) is launch:
                     if launch.kernel.artifact.prints:

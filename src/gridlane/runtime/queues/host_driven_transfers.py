@@ -110,7 +110,7 @@ def refuse_place(name: str, address: int, size: int) -> NoReturn:
 
 
 class ArenaTransfers(Transfers[Recorder[Any, Any, Place, Any, Any], Place]):
-    """The copies of a device whose memory is arenas: a ``ReportingDevice``."""
+    """The copies of a device whose memory is arenas: a ``ArenaDevice``."""
 
     def __init__(self, device: Any) -> None:
         super().__init__(device)

@@ -22,12 +22,12 @@ from gridlane.runtime.drivers.metal.moving import Mover
 from gridlane.runtime.drivers.metal.pipelines import Pipelines
 from gridlane.runtime.drivers.metal.provider import LABEL
 from gridlane.runtime.drivers.metal.recorder import MetalRecorder
-from gridlane.runtime.host_driven_device import ReportingDevice
+from gridlane.runtime.host_driven_device import ArenaDevice
 from gridlane.runtime.protocol import Block, Limits
 from gridlane.runtime.queues.host_driven_transfers import ArenaTransfers
 
 
-class MetalDevice(ReportingDevice[Context, MetalRecorder, Pool]):
+class MetalDevice(ArenaDevice[Context, MetalRecorder, Pool]):
     """An opened adapter: memory, a queue of work, and kernels."""
 
     def __init__(self, adapter: Adapter, ordinal: int) -> None:

@@ -19,12 +19,11 @@ from gridlane.runtime.drivers.single_buffer.arena import FirstBuffer, GrowingAre
 from gridlane.runtime.drivers.single_buffer.engine import Engine
 from gridlane.runtime.drivers.single_buffer.kernel import SingleBufferKernel
 from gridlane.runtime.drivers.single_buffer.recorder import WordRecorder
-from gridlane.runtime.drivers.single_buffer.report import QueuedReport
 from gridlane.runtime.drivers.single_buffer.transfers import WordTransfers
 from gridlane.runtime.host_driven_device import HostDrivenDevice
 from gridlane.runtime.protocol import Block
 from gridlane.runtime.queues.host_driven_context import HostDrivenContext
-from gridlane.runtime.reporting import Owner, Unread, raise_stop
+from gridlane.runtime.reporting import Unreads
 
 
 class SingleBufferDevice(HostDrivenDevice[HostDrivenContext, WordRecorder]):
@@ -61,11 +60,9 @@ class SingleBufferDevice(HostDrivenDevice[HostDrivenContext, WordRecorder]):
         self.several_buffers = False
         self.arena = GrowingArena(recorder, self._note_several)
         self.report_memory = DeviceMemory(FirstBuffer(self.arena), self)
-        self.unread = _Unread()
-        self.stopped: dict[QueuedReport, Unread[SingleBufferKernel]] = {}
-        """Those with an error that nobody has taken."""
         self.transfers = WordTransfers(self)
         self._begin_streams()
+        self.unread = Unreads(self.owners, self._is_past, recorder.lock)
         self.move = SingleBufferKernel(self, engine.move)
         self._between: SingleBufferKernel | None = None
 
@@ -131,31 +128,10 @@ class SingleBufferDevice(HostDrivenDevice[HostDrivenContext, WordRecorder]):
 
     def flush(self) -> None:
         """Read the reports of kernels, and write their printed lines; called when work is done."""
-        if not self.unread:
-            return
-        with self.context.lock:
-            for block in tuple(self.unread):
-                launch = self.unread.pop(block)
-                block.collect()
-                if block.stopped is not None:
-                    self.stopped[block] = launch
-
-    def check(
-        self, handle: int | None = None, late: bool = False, owner: Owner | None = None
-    ) -> None:
-        """Raise the first error that a kernel reported; called after ``flush``."""
-        if not self.stopped:
-            return
-        for block, launch in tuple(self.stopped.items()):
-            if not (launch.owner is owner if owner else self.owners.is_due(launch.owner, handle)):
-                continue
-            with self.context.lock:
-                stop = block.stopped
-                if stop is None or (late and not stop.late):
-                    continue
-                self.stopped.pop(block, None)
-                block.stopped = None
-            raise_stop(launch.kernel, stop)
+        if self.unread.launches:
+            with self.recorder.lock:
+                for block, launch in tuple(self.unread.launches.items()):
+                    block.collect(launch)
 
     def reset(self) -> None:
         """Wait for all work and drop the errors of kernels; reopen a lost device. Arrays from
@@ -172,8 +148,7 @@ class SingleBufferDevice(HostDrivenDevice[HostDrivenContext, WordRecorder]):
                 self._open()
                 self.memory = self.memory.renewed(self.arena)
                 return
-        while self.stopped:
-            self.stopped.popitem()[0].stopped = None
+        self.unread.forget()
 
     def close(self) -> None:
         """Wait for all work and close the device."""
@@ -210,9 +185,3 @@ class SingleBufferDevice(HostDrivenDevice[HostDrivenContext, WordRecorder]):
             "clock": f"events have the {facts.clock}'s time",
             "uuid": f"GPU-{uuid.uuid5(uuid.NAMESPACE_OID, identity)}",
         }
-
-
-class _Unread(dict[QueuedReport, Unread[SingleBufferKernel]]):
-    """Reports that may be unread, in the order of their first launches since."""
-
-    note = dict[QueuedReport, Unread[SingleBufferKernel]].__setitem__

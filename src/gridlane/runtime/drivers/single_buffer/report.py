@@ -10,7 +10,7 @@ import numpy as np
 
 from gridlane.core import gpu_abi as abi
 from gridlane.core.artifact import Artifact
-from gridlane.core.device_errors import OUT_OF_MEMORY, KernelStop
+from gridlane.core.device_errors import OUT_OF_MEMORY
 from gridlane.core.errors import DeviceError
 from gridlane.memory.device_memory import DeviceMemory
 from gridlane.memory.resource import Buffer
@@ -27,7 +27,7 @@ class QueuedReport(ReportBlock):
     """A report block.
 
     Attributes:
-        stopped: the error of a thread that is not raised yet.
+        read: the last launch whose report is read.
     """
 
     def __init__(self, device: Any, artifact: Artifact) -> None:
@@ -38,7 +38,7 @@ class QueuedReport(ReportBlock):
         memory = _room_for(device.report_memory, block)
         super().__init__(block, memory.address, memory)
         self._header = bytes(self._host[: abi.RECORDS_OFFSET])
-        self.stopped: KernelStop | None = None
+        self.read: object = None
         self._reset(block.capacity)
 
     def _reset(self, records: int) -> None:
@@ -49,11 +49,13 @@ class QueuedReport(ReportBlock):
             zeros = memoryview(bytes(records))
             recorder.append(Write(self.address + abi.RECORDS_OFFSET, zeros))
 
-    def collect(self) -> None:
-        """Read the report after the work so far, and print its lines. The caller holds the
-        recorder's lock, so that no launch is submitted in between."""
+    def collect(self, launch: object) -> None:
+        """Read the report of a launch after the work so far, and print its lines. The caller holds
+        the recorder's lock, so that no launch is submitted in between."""
+        if launch is self.read:
+            return
         recorder, host = self._recorder, np.ctypeslib.as_array(self._host).data
-        address = self.address
+        address, first = self.address, bytes(host[: abi.PRINT_HEAD_OFFSET])
         recorder.append(Read(address, abi.RECORDS_OFFSET, host[: abi.RECORDS_OFFSET], 0))
         recorder.flush()
         claimed, _ = struct.unpack_from("<II", self._host, abi.CLAIMED_OFFSET)
@@ -66,7 +68,9 @@ class QueuedReport(ReportBlock):
         if claimed or head:
             self._reset(records)
         self.report.flush()
-        self.stopped = self.stopped or self.report.stop()
+        if any(first[: abi.THREAD_OFFSET]):  # an error that nobody has taken
+            host[: abi.PRINT_HEAD_OFFSET] = first
+        self.read = launch
 
 
 def _room_for(memory: DeviceMemory[Buffer], block: report.Report) -> Buffer:

@@ -28,7 +28,7 @@ from gridlane.runtime.drivers.vulkan.memory import (
 )
 from gridlane.runtime.drivers.vulkan.pipelines import PipelineCache
 from gridlane.runtime.drivers.vulkan.recorder import VulkanRecorder
-from gridlane.runtime.host_driven_device import ReportingDevice
+from gridlane.runtime.host_driven_device import ArenaDevice
 from gridlane.runtime.protocol import Block, Limits
 from gridlane.runtime.queues.host_driven_transfers import ArenaTransfers
 
@@ -38,7 +38,7 @@ _LARGE = 64
 """The number of multiprocessors of a large GPU."""
 
 
-class VulkanDevice(ReportingDevice[Context, VulkanRecorder, Pool]):
+class VulkanDevice(ArenaDevice[Context, VulkanRecorder, Pool]):
     """An opened adapter: memory, a queue of work, and kernels."""
 
     def __init__(self, adapter: Adapter, ordinal: int) -> None:
