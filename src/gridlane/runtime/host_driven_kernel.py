@@ -29,8 +29,12 @@ LONGEST_GRID = 2**31 - 1
 Stream = HostDrivenStream[Any]
 
 
-class HostDrivenKernel:
-    """An artifact on a device.
+R = TypeVar("R")
+
+
+class HostDrivenKernel(Generic[R]):
+    """An artifact on a device. Launches with a block shape and a size of dynamic shared memory
+    share an R.
 
     Attributes:
         param_size: bytes of a launch's parameter block.
@@ -44,6 +48,23 @@ class HostDrivenKernel:
         self.reports = bool(artifact.errors or artifact.prints)
         self._blocks: weakref.WeakKeyDictionary[Owner, ReportBlock] = weakref.WeakKeyDictionary()
         self._blocks_lock = threading.RLock()
+
+    def prepare(self, block: Block, shared: int) -> R:
+        """What launches share, after a check.
+
+        Args:
+            shared: bytes of dynamic shared memory.
+
+        Raises:
+            DeviceError: the device cannot run such blocks.
+        """
+        raise NotImplementedError
+
+    def bind(self, block: Block) -> HostDrivenBound[R]:
+        """Bind the kernel to a block shape."""
+        if self.artifact.block not in (None, block):
+            fail(INVALID_VALUE, f"{self.name} is compiled for blocks of {self.artifact.block}")
+        return HostDrivenBound(self, block)
 
     def _new_block(self) -> ReportBlock:
         """A report block, in memory that the host can read."""
@@ -98,18 +119,14 @@ class HostDrivenKernel:
         return 1
 
 
-K = TypeVar("K", bound=HostDrivenKernel)
-R = TypeVar("R")
-
-
-class HostDrivenBound(Generic[K, R]):
-    """A kernel K bound to a block shape, for launches on streams. Launches share an R, which is
-    prepared once for each size of dynamic shared memory."""
+class HostDrivenBound(Generic[R]):
+    """A kernel bound to a block shape, for launches on streams. It is prepared once for each size
+    of dynamic shared memory."""
 
     in_parts = False
 
-    def __init__(self, kernel: K) -> None:
-        self.kernel: K = kernel
+    def __init__(self, kernel: HostDrivenKernel[R], block: Block) -> None:
+        self.kernel, self.block = kernel, block
         self.artifact: Artifact = kernel.artifact
         self.raises = kernel.artifact.raises
         self.name = kernel.name
@@ -117,15 +134,6 @@ class HostDrivenBound(Generic[K, R]):
         self._has_constants = bool(kernel.artifact.constants)
         self._context: HostDrivenContext | None = None
         self._prepared: dict[int, R] = {}
-
-    # --- implemented by each device ---
-
-    def _prepare(self, shared: int) -> R:
-        """The shared state of launches with so many bytes of dynamic shared memory, after a
-        check."""
-        raise NotImplementedError
-
-    # --- launching ---
 
     @property
     def explain(self) -> Explain | None:
@@ -142,20 +150,20 @@ class HostDrivenBound(Generic[K, R]):
 
     def record(self, stream: Stream, params: bytes, gx: int, gy: int, gz: int, shared: int) -> None:
         """Submit a launch to a stream. Hot."""
-        context = stream.context
+        context, kernel = stream.context, self.kernel
         if context is not self._context:
             self._begin_on(stream)
         context.enter()
         prepared = self._prepared.get(shared)
         if prepared is None:
-            prepared = self._prepared[shared] = self._prepare(shared)
+            prepared = self._prepared[shared] = kernel.prepare(self.block, shared)
         if not (0 < gx <= LONGEST_GRID and 0 < gy <= 65535 and 0 < gz <= 65535):
             fail(INVALID_VALUE, f"kernel {self.kernel.name}, grid {(gx, gy, gz)}")
         if len(params) < self._size:
             fail(INVALID_VALUE, f"kernel {self.kernel.name}: {len(params)} bytes of parameters")
         if self._has_constants:
             params = self.artifact.parameter_block(params)
-        kernel, grid = self.kernel, (gx // self._coarse, gy, gz)
+        grid = gx // self._coarse, gy, gz
         if not kernel.reports:
             stream.recorder.launch(stream, prepared, params, grid, shared, None)
             return

@@ -73,7 +73,7 @@ class Recorder(Generic[C, B, P, L, S]):
     """Records, submits and waits. Methods that change it hold the lock.
 
     It has a context C and batches B, refers to bytes of the device by places P, launches what is
-    prepared as L (see ``HostDrivenBound``), and stores times in S.
+    prepared as L (see ``HostDrivenKernel``), and stores times in S.
 
     Attributes:
         lock: the context's.

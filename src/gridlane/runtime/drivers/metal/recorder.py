@@ -225,9 +225,9 @@ class MetalRecorder(Recorder[Context, MetalBatch, Place, Prepared, Stamp]):
             batch.encoder.endEncoding()
             batch.command.encodeSignalEvent_value_(self._event, batch.value)
             batch.command.commit()
-        self._open = None
-        self.context.progress += 1
-        self._flying.append(batch)
+            self._open = None
+            self.context.progress += 1
+            self._flying += (batch,)
 
     def poll(self, number: int, /, ns: int = 0) -> bool:
         """Whether a batch is done, by the states of command buffers. A failed one may never set the

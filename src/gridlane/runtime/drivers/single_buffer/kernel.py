@@ -16,18 +16,14 @@ from gridlane.core.shader_abi import PARAMETERS, buffer_places, buffers_reader
 from gridlane.runtime.drivers.single_buffer.engine import Engine
 from gridlane.runtime.drivers.single_buffer.recorder import Prepared
 from gridlane.runtime.drivers.single_buffer.report import QueuedReport
-from gridlane.runtime.host_driven_kernel import (
-    HostDrivenBound,
-    HostDrivenKernel,
-    accept,
-)
+from gridlane.runtime.host_driven_kernel import HostDrivenKernel, accept
 from gridlane.runtime.protocol import Block
 
 SHARED_STEP = 16
 """The granularity of dynamic shared memory in bytes, as each size is a program of its own."""
 
 
-class SingleBufferKernel(HostDrivenKernel):
+class SingleBufferKernel(HostDrivenKernel[Prepared]):
     """An artifact on a device; reloaded at its next use after the device was lost."""
 
     def __init__(self, device: Any, artifact: Artifact) -> None:
@@ -114,18 +110,7 @@ class SingleBufferKernel(HostDrivenKernel):
             )
         return (0, *dict.fromkeys([number for number in numbers if number]))
 
-    def bind(self, block: Block) -> SingleBufferBound:
-        """Bind the kernel to the block shape that its text has."""
-        if self.artifact.block != block:
-            fail(INVALID_VALUE, f"{self.name} is compiled for blocks of {self.artifact.block}")
-        return SingleBufferBound(self)
-
-
-class SingleBufferBound(HostDrivenBound[SingleBufferKernel, Prepared]):
-    """A kernel and its block shape; a program for each size of dynamic shared memory."""
-
-    def _prepare(self, shared: int) -> Prepared:
-        kernel, artifact = self.kernel, self.artifact
-        kernel.check_shared(artifact.static_shared, shared)
-        program = kernel.program(shared)
-        return Prepared(program, kernel.name, bool(artifact.buffers), kernel.buffers)
+    def prepare(self, block: Block, shared: int) -> Prepared:
+        """The program, and the buffers of launches."""
+        self.check_shared(self.artifact.static_shared, shared)
+        return Prepared(self.program(shared), self.name, bool(self.artifact.buffers), self.buffers)

@@ -11,18 +11,14 @@ from gridlane.runtime.drivers.vulkan import spirv
 from gridlane.runtime.drivers.vulkan.api import bindings, constant, new, null, number, struct
 from gridlane.runtime.drivers.vulkan.context import Context
 from gridlane.runtime.drivers.vulkan.recorder import Prepared
-from gridlane.runtime.host_driven_kernel import (
-    HostDrivenBound,
-    HostDrivenKernel,
-    accept,
-)
+from gridlane.runtime.host_driven_kernel import HostDrivenKernel, accept
 from gridlane.runtime.protocol import Block
 
 WARP = 32
 _FULL_SUBGROUPS = 0x2  # VkPipelineShaderStageCreateFlagBits
 
 
-class VulkanKernel(HostDrivenKernel):
+class VulkanKernel(HostDrivenKernel[Prepared]):
     """An artifact on a device; reloaded at its next use after the device was lost."""
 
     def __init__(self, device: Any, artifact: Artifact) -> None:
@@ -132,19 +128,6 @@ class VulkanKernel(HostDrivenKernel):
         """Whether every 32 consecutive threads are a subgroup: the rows of the block are whole."""
         return "subgroup32" in self.device.adapter.found.names and block[0] % WARP == 0
 
-    def bind(self, block: Block) -> VulkanBound:
-        """Bind the kernel to a block shape."""
-        if self.artifact.block not in (None, block):
-            fail(INVALID_VALUE, f"{self.name} is compiled for blocks of {self.artifact.block}")
-        return VulkanBound(self, block)
-
-
-class VulkanBound(HostDrivenBound[VulkanKernel, Prepared]):
-    """A kernel and its block shape; a VkPipeline for each size of dynamic shared memory."""
-
-    def __init__(self, kernel: VulkanKernel, block: Block) -> None:
-        super().__init__(kernel)
-        self.block = block
-
-    def _prepare(self, shared: int) -> Prepared:
-        return number(self.kernel.pipeline(self.block, shared)), self.name
+    def prepare(self, block: Block, shared: int) -> Prepared:
+        """The pipeline's number."""
+        return number(self.pipeline(block, shared)), self.name
