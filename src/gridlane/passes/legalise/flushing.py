@@ -8,7 +8,7 @@ from gridlane.core.dtypes import DType, f32, u32
 from gridlane.ir.builder import Builder, constant
 from gridlane.ir.op import FastMath, Op, clone_op
 from gridlane.ir.ops import arith, floating, math
-from gridlane.ir.ops.floating import flushes
+from gridlane.ir.ops.floating import FLUSHING, flushes
 from gridlane.ir.rewriting import Rewriter
 from gridlane.ir.values import Function, Module, Value
 
@@ -31,8 +31,9 @@ OF_NVPTX: frozenset[type[Op]] = frozenset((
 
 def expand_flushing(module: Module, native: frozenset[type[Op]] = frozenset()) -> None:
     """Expand the ops that flush subnormal f32, but for those ``native`` to the target."""
+    own = FLUSHING - native
     for function in module.functions.values():
-        if any(flushes(op) and type(op) not in native for op in function.body.walk()):
+        if [op for op in function.body.walk() if type(op) in own and flushes(op)]:
             _Expansion(module, function, native).region(function.body)
 
 

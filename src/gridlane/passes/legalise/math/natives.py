@@ -58,12 +58,5 @@ CPU_SINGLE = Natives(
 """A CPU with a vector math library, of which functions of f64 are taken alone: for programs that
 are content with an f32 less than 1 ulp off, where the library's of f64, rounded, takes twice the
 time. Infinities are as quick as other numbers."""
-
-
-def llvm(op: type[Op], dtype: DType) -> bool:
-    """What LLVM, or a library for it, has: all but functions of a float's bits."""
-    return op not in (math.Frexp, math.Nextafter)
-
-
 NOTHING = Natives(frozenset(), frozenset(), frozenset())
 """A target that has only arithmetic, sqrt and the rounding functions."""
