@@ -13,14 +13,8 @@ from gridlane.core.config import further_backends
 from gridlane.core.errors import TargetError
 
 _OWN = (
-    "cpu",
-    "interp",
-    "cuda",
-    "vulkan",
-    "metal",
-    "webgpu",
-    "opengl",
-)
+    "cpu", "interp", "cuda", "vulkan", "metal", "webgpu", "opengl",
+)  # fmt: skip
 """The modules of this package with a ``BACKEND``, in the order in which lists show them."""
 
 _known: dict[str, Backend | None] = dict.fromkeys(_OWN)

@@ -35,21 +35,9 @@ PLAIN: dict[str, type] = {
     "kernel": str,
 }
 SHAPED = (
-    "code",
-    "params",
-    "block",
-    "errors",
-    "prints",
-    "symbols",
-    "notes",
-    "needs",
-    "buffers",
-    "cluster",
-    "constants",
-    "places",
-    "tensor_maps",
-    "starts",
-)
+    "code", "params", "block", "errors", "prints", "symbols", "notes", "needs", "buffers",
+    "cluster", "constants", "places", "tensor_maps", "starts",
+)  # fmt: skip
 
 
 def to_json(artifact: Artifact) -> bytes:

@@ -14,15 +14,8 @@ from gridlane.core.version import VERSION
 
 # The packages whose source decides the compiled code of a kernel.
 COMPILER_HALF = (
-    "core",
-    "ir",
-    "analysis",
-    "passes",
-    "frontends",
-    "codegen",
-    "backends",
-    "compiler",
-)
+    "core", "ir", "analysis", "passes", "frontends", "codegen", "backends", "compiler",
+)  # fmt: skip
 
 
 def make_key(*parts: bytes | str) -> str:

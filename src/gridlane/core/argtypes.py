@@ -530,20 +530,9 @@ complex128 = ComplexType("complex128", dtypes.f64)
 none = NoneType()
 
 SCALARS = (
-    boolean,
-    int8,
-    int16,
-    int32,
-    int64,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-    float16,
-    bfloat16,
-    float32,
+    boolean, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
     float64,
-)
+)  # fmt: skip
 _SCALAR_OF = {scalar.dtype: scalar for scalar in SCALARS}
 VECTORS: dict[str, VectorType] = {
     str(kind): kind

@@ -5,18 +5,9 @@ from __future__ import annotations
 LENGTHS = (1, 2, 3, 4)
 
 ELEMENTS = (
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-    "float16",
-    "float32",
+    "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32",
     "float64",
-)
+)  # fmt: skip
 """The types of components. numba has no vectors of float16."""
 
 _CUDA = {

@@ -445,24 +445,8 @@ def exclusive_scan(group: Any, value: Any, op: Any = plus) -> Any:
 
 
 __all__ = [
-    "CoalescedGroup",
-    "GridGroup",
-    "ThreadBlock",
-    "ThreadBlockTile",
-    "binary_partition",
-    "bit_and",
-    "bit_or",
-    "bit_xor",
-    "coalesced_threads",
-    "exclusive_scan",
-    "greater",
-    "inclusive_scan",
-    "labeled_partition",
-    "less",
-    "plus",
-    "reduce",
-    "sync",
-    "this_grid",
-    "this_thread_block",
+    "CoalescedGroup", "GridGroup", "ThreadBlock", "ThreadBlockTile", "binary_partition", "bit_and",
+    "bit_or", "bit_xor", "coalesced_threads", "exclusive_scan", "greater", "inclusive_scan",
+    "labeled_partition", "less", "plus", "reduce", "sync", "this_grid", "this_thread_block",
     "tiled_partition",
-]
+]  # fmt: skip

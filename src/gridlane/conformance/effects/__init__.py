@@ -34,34 +34,11 @@ from gridlane.conformance.effects.warps import (
 )
 
 FAMILIES = (
-    loads_and_stores,
-    addresses,
-    arrays_of_the_kernel,
-    variables_and_parts,
-    atomics,
-    queries,
-    barriers,
-    grids,
-    of_clusters,
-    asynchronous,
-    shuffles,
-    votes,
-    matches,
-    reductions,
-    in_step,
-    products,
-    registers,
-    memory_products,
-    products_of_warpgroups,
-    orders,
-    mbarriers_of_a_block,
-    copies_of_boxes,
-    branches,
-    scopes,
-    ends,
-    calls,
-    tiles,
-)
+    loads_and_stores, addresses, arrays_of_the_kernel, variables_and_parts, atomics, queries,
+    barriers, grids, of_clusters, asynchronous, shuffles, votes, matches, reductions, in_step,
+    products, registers, memory_products, products_of_warpgroups, orders, mbarriers_of_a_block,
+    copies_of_boxes, branches, scopes, ends, calls, tiles,
+)  # fmt: skip
 
 
 def effects() -> Iterator[Case]:

@@ -10,18 +10,6 @@ from gridlane.core.cuda_table.names import Callback, Enum, aliases, callbacks, c
 from gridlane.core.cuda_table.types import CType, ctype
 
 __all__ = [
-    "CType",
-    "Callback",
-    "Enum",
-    "Field",
-    "Function",
-    "Layout",
-    "Parameter",
-    "aliases",
-    "callbacks",
-    "constants",
-    "ctype",
-    "enums",
-    "functions",
-    "layout",
-]
+    "CType", "Callback", "Enum", "Field", "Function", "Layout", "Parameter", "aliases",
+    "callbacks", "constants", "ctype", "enums", "functions", "layout",
+]  # fmt: skip

@@ -26,21 +26,10 @@ from gridlane.memory.resource import Buffer, HostMemory
 from_cuda_array_interface = from_interface
 
 __all__ = [
-    "as_cuda_array",
-    "device_array",
-    "device_array_like",
-    "from_cuda_array_interface",
-    "is_cuda_array",
-    "managed_array",
-    "mapped",
-    "mapped_array",
-    "mapped_array_like",
-    "open_ipc_array",
-    "pinned",
-    "pinned_array",
-    "pinned_array_like",
-    "to_device",
-]
+    "as_cuda_array", "device_array", "device_array_like", "from_cuda_array_interface",
+    "is_cuda_array", "managed_array", "mapped", "mapped_array", "mapped_array_like",
+    "open_ipc_array", "pinned", "pinned_array", "pinned_array_like", "to_device",
+]  # fmt: skip
 
 
 def _description(

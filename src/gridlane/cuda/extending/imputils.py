@@ -36,19 +36,7 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "Registry",
-    "builtin_registry",
-    "impl_ret_borrowed",
-    "impl_ret_new_ref",
-    "impl_ret_untracked",
-    "lower",
-    "lower_attr",
-    "lower_builtin",
-    "lower_cast",
-    "lower_constant",
-    "lower_getattr",
-    "lower_getattr_generic",
-    "lower_setattr",
-    "lower_setattr_generic",
-    "registry",
-]
+    "Registry", "builtin_registry", "impl_ret_borrowed", "impl_ret_new_ref", "impl_ret_untracked",
+    "lower", "lower_attr", "lower_builtin", "lower_cast", "lower_constant", "lower_getattr",
+    "lower_getattr_generic", "lower_setattr", "lower_setattr_generic", "registry",
+]  # fmt: skip

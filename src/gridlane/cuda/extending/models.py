@@ -142,12 +142,6 @@ def make_attribute_wrapper(typeclass: type[ArgType], struct_attr: str, python_at
 
 
 __all__ = [
-    "DataModel",
-    "OpaqueModel",
-    "PrimitiveModel",
-    "StructModel",
-    "default_manager",
-    "make_attribute_wrapper",
-    "register_default",
-    "register_model",
-]
+    "DataModel", "OpaqueModel", "PrimitiveModel", "StructModel", "default_manager",
+    "make_attribute_wrapper", "register_default", "register_model",
+]  # fmt: skip

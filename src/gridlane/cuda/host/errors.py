@@ -12,12 +12,6 @@ LoweringError = CudaLoweringError
 CudaSupportError = CudaAPIError = CudaDriverError = DeviceError
 
 __all__ = [
-    "CudaAPIError",
-    "CudaDriverError",
-    "CudaLoweringError",
-    "CudaSupportError",
-    "KernelRuntimeError",
-    "LaunchError",
-    "LoweringError",
-    "missing_launch_config_msg",
-]
+    "CudaAPIError", "CudaDriverError", "CudaLoweringError", "CudaSupportError",
+    "KernelRuntimeError", "LaunchError", "LoweringError", "missing_launch_config_msg",
+]  # fmt: skip

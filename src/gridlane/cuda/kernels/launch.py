@@ -84,20 +84,9 @@ def capture_compile_config(dispatcher: Launchable) -> Generator[dict[str, Config
 
 
 SLOTS = (
-    "_fast",
-    "_local",
-    "_own",
-    "_plans",
-    "_route",
-    "blockdim",
-    "dispatcher",
-    "griddim",
-    "gx",
-    "gy",
-    "gz",
-    "sharedmem",
-    "stream",
-)
+    "_fast", "_local", "_own", "_plans", "_route", "blockdim", "dispatcher", "griddim", "gx", "gy",
+    "gz", "sharedmem", "stream",
+)  # fmt: skip
 
 
 class Launching(ProcessBound):

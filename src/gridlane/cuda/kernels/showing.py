@@ -21,15 +21,8 @@ from gridlane.runtime.protocol import Device, Figures
 _MOST = 3
 """Signatures that a line of text has room for."""
 _COLUMNS = (
-    "signature",
-    "device",
-    "block",
-    "code",
-    "registers",
-    "shared bytes",
-    "local bytes",
-    "made in",
-)
+    "signature", "device", "block", "code", "registers", "shared bytes", "local bytes", "made in",
+)  # fmt: skip
 _UNKNOWN = "-"
 
 

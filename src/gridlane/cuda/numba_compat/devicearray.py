@@ -34,13 +34,6 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "DeviceNDArray",
-    "DeviceRecord",
-    "array_core",
-    "auto_device",
-    "errmsg_contiguous_buffer",
-    "from_array_like",
-    "from_record_like",
-    "is_contiguous",
-    "verify_cuda_ndarray_interface",
-]
+    "DeviceNDArray", "DeviceRecord", "array_core", "auto_device", "errmsg_contiguous_buffer",
+    "from_array_like", "from_record_like", "is_contiguous", "verify_cuda_ndarray_interface",
+]  # fmt: skip

@@ -25,11 +25,6 @@ def is_contiguous(array: Any) -> bool:
 
 
 __all__ = [
-    "as_dtype",
-    "as_numpy_dtype",
-    "carray",
-    "farray",
-    "from_dtype",
-    "is_contiguous",
+    "as_dtype", "as_numpy_dtype", "carray", "farray", "from_dtype", "is_contiguous",
     "numpy_version",
-]
+]  # fmt: skip

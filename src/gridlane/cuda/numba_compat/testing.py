@@ -131,12 +131,6 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "CUDATestCase",
-    "ForeignArray",
-    "captured_stderr",
-    "captured_stdout",
-    "override_config",
-    "skip_on_cudasim",
-    "skip_unless_cudasim",
-    "unittest",
-]
+    "CUDATestCase", "ForeignArray", "captured_stderr", "captured_stdout", "override_config",
+    "skip_on_cudasim", "skip_unless_cudasim", "unittest",
+]  # fmt: skip

@@ -50,20 +50,8 @@ _OURS = {"bfloat16", "f2", "float16", "float_"}
 
 # The part of numba's own ``__all__`` that exists here: no module, and np least of all.
 __all__ = [
-    "carray",
-    "farray",
-    "from_dtype",
-    "get_num_threads",
-    "guvectorize",
-    "jit",
-    "literal_unroll",
-    "njit",
-    "none",
-    "prange",
-    "set_num_threads",
-    "typeof",
-    "vectorize",
-    "void",
-]
+    "carray", "farray", "from_dtype", "get_num_threads", "guvectorize", "jit", "literal_unroll",
+    "njit", "none", "prange", "set_num_threads", "typeof", "vectorize", "void",
+]  # fmt: skip
 __all__ += [name for name in types.SCALAR_NAMES if name not in _OURS]
 __all__ += errors.__all__

@@ -18,14 +18,9 @@ from gridlane.emulation.metal.options import (
 from gridlane.emulation.metal.resources import MTLSize
 
 __all__ = [
-    "MTLBinaryArchiveDescriptor",
-    "MTLCompileOptions",
-    "MTLComputePipelineDescriptor",
-    "MTLCopyAllDevices",
-    "MTLResidencySetDescriptor",
-    "MTLSize",
-    "compile_ahead",
-]
+    "MTLBinaryArchiveDescriptor", "MTLCompileOptions", "MTLComputePipelineDescriptor",
+    "MTLCopyAllDevices", "MTLResidencySetDescriptor", "MTLSize", "compile_ahead",
+]  # fmt: skip
 
 MTLResourceStorageModeShared = 0
 MTLResourceHazardTrackingModeUntracked = 0x100

@@ -18,16 +18,10 @@ from gridlane.emulation.metal.text import HEAD, Kernel, as_cpp
 HERE = Path(__file__).parent
 COMPILER, LIBRARY = "g++", "metal_stdlib"
 FLAGS = (
-    "-std=c++17",
-    "-O1",
-    "-fPIC",
-    "-shared",
-    "-w",
-    "-fno-strict-aliasing",
-    "-ffp-contract=off",
+    "-std=c++17", "-O1", "-fPIC", "-shared", "-w", "-fno-strict-aliasing", "-ffp-contract=off",
     "-fsanitize=signed-integer-overflow,shift,integer-divide-by-zero,float-cast-overflow",
     "-fsanitize-undefined-trap-on-error",
-)
+)  # fmt: skip
 SLOTS = 31
 """The limit on buffers, and on threadgroup arguments, of a kernel."""
 

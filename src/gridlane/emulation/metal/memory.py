@@ -19,13 +19,8 @@ def _libc() -> ctypes.CDLL:
     library = ctypes.CDLL(None, use_errno=True)
     library.mmap.restype = ctypes.c_void_p
     library.mmap.argtypes = (
-        ctypes.c_void_p,
-        ctypes.c_size_t,
-        ctypes.c_int,
-        ctypes.c_int,
-        ctypes.c_int,
-        ctypes.c_long,
-    )
+        ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long,
+    )  # fmt: skip
     library.munmap.argtypes = ctypes.c_void_p, ctypes.c_size_t
     library.mprotect.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
     return library

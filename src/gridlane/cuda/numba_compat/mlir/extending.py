@@ -66,14 +66,7 @@ type_callable = _registering(extending.type_callable)
 
 __getattr__ = face("extending", extending)
 __all__ = [
-    "lowering_registry",
-    "overload",
-    "overload_attribute",
-    "overload_classmethod",
-    "overload_method",
-    "refresh_registries",
-    "register_jitable",
-    "type_callable",
-    "types",
+    "lowering_registry", "overload", "overload_attribute", "overload_classmethod",
+    "overload_method", "refresh_registries", "register_jitable", "type_callable", "types",
     "typing_registry",
-]
+]  # fmt: skip

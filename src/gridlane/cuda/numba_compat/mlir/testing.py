@@ -101,11 +101,6 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "IS_NUMPY_2",
-    "NumbaCUDATestCase",
-    "captured_output",
-    "filecheck",
-    "filecheck_with_comments",
-    "np_version",
-    "run_in_subprocess",
-]
+    "IS_NUMPY_2", "NumbaCUDATestCase", "captured_output", "filecheck", "filecheck_with_comments",
+    "np_version", "run_in_subprocess",
+]  # fmt: skip
