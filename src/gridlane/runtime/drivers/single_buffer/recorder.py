@@ -131,8 +131,9 @@ class WordRecorder(Recorder[HostDrivenContext, WordBatch, int, Prepared, Any]):
         with self.lock:
             (x, y, z), (mx, my, mz) = grid, self._most
             if x <= mx and y <= my and z <= mz:
-                rest = program, params, (0, 0, 0), grid, grid, report, shared, buffers
-                self._dispatch(stream, *rest)
+                self._dispatch(
+                    stream, program, params, (0, 0, 0), grid, grid, report, shared, buffers
+                )
                 return
             for bz in range(0, z, mz):
                 for by in range(0, y, my):
@@ -154,14 +155,16 @@ class WordRecorder(Recorder[HostDrivenContext, WordBatch, int, Prepared, Any]):
         buffers: tuple[int, ...],
     ) -> None:
         step, size = self._step, len(params)
-        room = self._words + -(-max(size, 1) // step) * step
+        words, arena = self._words, self._arena
+        room = words + (size + step - 1) // step * step if size else words + step
         if room > ARENA:
-            fail(INVALID_VALUE, f"{size} bytes of parameters; the most is {ARENA - self._words}")
+            fail(INVALID_VALUE, f"{size} bytes of parameters; the most is {ARENA - words}")
         batch = self.ordered(stream, room)
-        position, batch.at = batch.at, batch.at + room
-        _LAUNCH.pack_into(self._arena, position, *base, *grid, report, shared, 0)
-        place = position + self._words
-        self._arena[place : place + size] = params
+        position = batch.at
+        batch.at = position + room
+        _LAUNCH.pack_into(arena, position, *base, *grid, report, shared, 0)
+        place = position + words
+        arena[place : place + size] = params
         batch.work.append(Dispatch(program, position, place, *blocks, buffers))
 
     def copy(
