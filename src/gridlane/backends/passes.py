@@ -162,7 +162,7 @@ EXPAND_FLUSHING_OF_NVPTX = _pass(
 FUNCTIONS = _pass("legalise.math.legalize_math", "gridlane.passes.legalise.math.natives.NOTHING")
 """gridlane's own functions, for shaders: those of their languages are inexact, and differ."""
 
-FUNCTIONS_OF_BITS = _pass("legalise.bits_of_floats.functions_of_bits")
+FUNCTIONS_OF_BITS = _pass("legalise.expand_ops.functions_of_bits")
 """Those that LLVM lacks, for all of its targets."""
 
 FUNCTIONS_OF_CPU = _pass("legalise.math.legalize_math", "gridlane.passes.legalise.math.natives.CPU")

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 
 from gridlane.ir.op import REGISTRY, Op, clone_op
-from gridlane.ir.ops import control, mbarriers, warpgroups
+from gridlane.ir.ops import control, math, mbarriers, warpgroups
 from gridlane.ir.rewriting import Rewriter
 from gridlane.ir.values import Function, Module, Param, Region, Value
 from gridlane.passes.legalise.library import LEAST_OPS, library_function
 
+OF_BITS: frozenset[type[Op]] = frozenset((math.Frexp, math.Nextafter))
 MBARRIERS: frozenset[type[Op]] = frozenset(
     (
         mbarriers.MbarrierInit,
@@ -65,6 +66,16 @@ def expand_ops(module: Module, emitted: Set[type[Op]], calls: bool = True) -> No
     if any(cls.expands and cls not in emitted for cls in met):
         for function in functions:
             _Expansion(module, function, emitted, calls).region(function.body)
+
+
+def functions_of_bits(module: Module) -> None:
+    """Lower functions of a float's bits, which LLVM lacks, to those of ``legalise/math``."""
+    for function in module.functions.values():
+        if not OF_BITS.isdisjoint(map(type, function.body.walk())):
+            from gridlane.passes.legalise.math import legalize_math  # few kernels need it
+
+            legalize_math(module, lambda op, _: op not in OF_BITS)
+            return
 
 
 class _Expansion(Rewriter):
