@@ -9,7 +9,7 @@ import linecache
 import re
 import textwrap
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from gridlane.frontends.foreign.python import FunctionSource, lookup, source_of
@@ -79,10 +79,6 @@ class TileFunction:
         """Whether a parameter's annotation is ``tl.const``: a pointer that is not written."""
         annotation = self.signature.parameters[name].annotation
         return annotation is const or annotation in ("tl.const", "const")
-
-    def constant_names(self) -> Iterator[str]:
-        """The parameters that are known at compile time."""
-        return (name for name in self.arg_names if self.is_constant(name))
 
     def lookup(self, name: str) -> tuple[bool, Any]:
         """Whether a name is bound in the closure or module around the function, and its value."""

@@ -16,7 +16,6 @@ from gridlane.frontends.triton.values import member, tensor
 from gridlane.ir.builder import constant
 from gridlane.ir.ops import tile_memory
 from gridlane.ir.ops.memory import LOAD_POLICIES, STORE_POLICIES
-from gridlane.ir.values import Value
 
 _EVICTIONS = ("evict_last", "evict_first")
 
@@ -213,12 +212,6 @@ def _store_scalar(pointer: tensor, value: tensor, mask: tensor | None, cache: st
         return
     with b.if_(is_true(mask)):
         b.store(pointer.handle, value.handle, cache=cache)
-
-
-def condition_of(mask: Any) -> Value | None:
-    """A scalar mask as a condition; None where it is known to hold."""
-    truth = without_true(_optional(mask))
-    return None if truth is None else is_true(truth)
 
 
 @builtin

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
 from math import prod
-from typing import Any, ClassVar, Protocol, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from gridlane.frontends.triton.types import block_type, dtype, of_ir
-from gridlane.ir.types import PointerType, TileType
+from gridlane.ir.types import TileType
 from gridlane.ir.values import Value
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -32,24 +32,6 @@ class tensor:
 
     def __bool__(self) -> bool:
         raise TypeError("whether a tensor holds is known when the program runs only")
-
-
-class Aggregate(Protocol):
-    """A value that is made of tensors and of constants, such as a block pointer."""
-
-    is_aggregate: ClassVar[bool]
-
-    def parts(self) -> tuple[Any, ...]:
-        """The values that it is made of."""
-        ...
-
-    def with_parts(self, parts: tuple[Any, ...]) -> Any:
-        """The same with other values."""
-        ...
-
-    def facts(self) -> Hashable:
-        """What sets it apart besides its parts."""
-        ...
 
 
 def define(name: str, value: Any) -> None:
@@ -128,9 +110,3 @@ def shown(value: Any) -> str:
     if isinstance(value, tuple):
         return "(" + ", ".join([shown(item) for item in cast("tuple[Any, ...]", value)]) + ")"
     return f"constexpr[{value}]"
-
-
-def is_pointer_value(value: Value) -> bool:
-    """Whether a value is a pointer or a tile of them."""
-    type_ = value.type
-    return isinstance(type_.element if isinstance(type_, TileType) else type_, PointerType)

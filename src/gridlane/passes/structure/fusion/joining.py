@@ -9,7 +9,7 @@ from gridlane.ir.op import Op, clone_region
 from gridlane.ir.ops import arith, control, grid, memory, tiles
 from gridlane.ir.rewriting import Labels
 from gridlane.ir.types import PointerType
-from gridlane.ir.values import Function, Global, Module, Param, Region, Value, Var
+from gridlane.ir.values import Function, Global, Module, Param, Value, Var
 from gridlane.passes.optimise.promote import promote_variables
 from gridlane.passes.structure.inline import declare_variables, inline_calls, inline_into
 from gridlane.passes.structure.inline import zero_of as zero_of
@@ -165,14 +165,3 @@ def _is_plain(value: Value) -> bool:
 def negated(op: Op | None) -> Value | None:
     """The operand of a complement."""
     return op.value if isinstance(op, arith.Not) else None
-
-
-def walk_regions(body: Region) -> list[Region]:
-    """A region and all that are nested in it."""
-    regions, waiting = list[Region](), [body]
-    while waiting:
-        region = waiting.pop()
-        regions.append(region)
-        for op in region.ops:
-            waiting += op.regions()
-    return regions
