@@ -11,17 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import gcd
 
-from gridlane.analysis.footprints.linear import Linear, Range, Symbol, part, range_of, split
+from gridlane.analysis.footprints.arithmetic import Arithmetic, Number, is_integer
+from gridlane.analysis.footprints.linear import Linear, Range, Symbol, range_of
 from gridlane.core.dtypes import DType, b1
 from gridlane.core.source import Loc
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, atomic, control, grid, memory
-from gridlane.ir.ops.grid import Axis
 from gridlane.ir.types import PointerType, Space, StructType
 from gridlane.ir.values import Function, Region, Value, Var
-
-Number = tuple[int, ...]
-_AXES = {Axis.X: 0, Axis.Y: 1, Axis.Z: 2}
 
 
 class Unfollowed(Exception):
@@ -122,25 +119,22 @@ class _Walk:
     """Follows values forward; a loop's body once, for all its iterations."""
 
     def __init__(self, function: Function, launch: Launch) -> None:
-        self.launch, self.found = launch, Footprint()
+        self.launch, self.forms = launch, Arithmetic(launch.grid, launch.block)
+        self.found = Footprint(ranges=self.forms.ranges, splits=self.forms.splits)
         self.values: dict[Value, Known] = {}
         self.variables: dict[Var, Known] = {}
         self.bounds: list[Bound] = []
         self.loops = 0
         for var in function.variables:
-            self.variables[var] = Linear(0) if _is_integer(var.type) else None
+            self.variables[var] = Linear(0) if is_integer(var.type) else None
         for place, param in enumerate(function.params):
             self.values[param.value] = self._parameter(place, param.value)
-        ranges = self.found.ranges
-        for axis in range(3):
-            ranges[("thread", axis)] = (0, launch.block[axis] - 1)
-            ranges[("block", axis)] = (0, launch.grid[axis] - 1)
 
     def _parameter(self, place: int, value: Value) -> Known:
         number = self.launch.numbers.get(place)
         if isinstance(value.type, PointerType):
             return Pointer(frozenset([place]), None if number is None else Linear(number))
-        return Linear(number) if number is not None and _is_integer(value.type) else None
+        return Linear(number) if number is not None and is_integer(value.type) else None
 
     # ---- control flow
 
@@ -234,7 +228,7 @@ class _Walk:
 
     def _growth(self, var: Var, value: Value) -> int | None:
         op = value.op
-        if not isinstance(op, arith.Add | arith.Sub) or not _is_integer(value.type):
+        if not isinstance(op, arith.Add | arith.Sub) or not is_integer(value.type):
             return None
         sign = -1 if isinstance(op, arith.Sub) else 1
         pairs = [(op.lhs, op.rhs)] if sign < 0 else [(op.lhs, op.rhs), (op.rhs, op.lhs)]
@@ -245,7 +239,7 @@ class _Walk:
         return None
 
     def _plain(self, value: Value) -> int | None:
-        if isinstance(value.op, arith.Const) and _is_integer(value.type):
+        if isinstance(value.op, arith.Const) and is_integer(value.type):
             return int(value.op.value)
         known = self.values.get(value)
         return known.constant if isinstance(known, Linear) and known.is_constant else None
@@ -271,7 +265,7 @@ class _Walk:
         left, right = self.values.get(op.lhs), self.values.get(op.rhs)
         if not (isinstance(left, Linear) and isinstance(right, Linear)):
             return
-        form = self._normal(left - right)
+        form = self.forms.normal(left - right)
         if form.is_constant:
             return
         kind = type(op) if holds else _OPPOSITE.get(type(op))
@@ -303,7 +297,7 @@ class _Walk:
         left, right = self.values.get(op.lhs), self.values.get(op.rhs)
         if not (isinstance(left, Linear) and isinstance(right, Linear)):
             return None
-        low, high = range_of(self._normal(left - right), self.found.ranges)
+        low, high = range_of(self.forms.normal(left - right), self.found.ranges)
         return _decided(type(op), low, high)
 
     # ---- values
@@ -312,19 +306,19 @@ class _Walk:
         type_ = op.results[0].type
         if isinstance(type_, PointerType):
             return self._pointer(op)
-        if not _is_integer(type_):
+        if not is_integer(type_):
             return None
         form = self._integer(op)
         if form is None:
             return None
-        form = self._normal(form)
+        form = self.forms.normal(form)
         return form if _fits(range_of(form, self.found.ranges), type_) else None
 
     def _integer(self, op: Op) -> Linear | None:
         if isinstance(op, arith.Const):
             return Linear(int(op.value))
         if isinstance(op, grid.GridQuery):
-            return self._query(op)
+            return self.forms.query(op)
         if isinstance(op, memory.ReadVar):
             known = self.variables.get(op.var)
             return known if isinstance(known, Linear) else None
@@ -336,108 +330,8 @@ class _Walk:
         operands = [self.values.get(value) for value in op.operands()]
         forms = [each for each in operands if isinstance(each, Linear)]
         if not forms or len(forms) != len(operands):
-            return self._partly(op, operands)
-        return self._arithmetic(op, forms)
-
-    def _partly(self, op: Op, operands: list[Known]) -> Linear | None:
-        """The result where one operand decides it."""
-        zero = any(isinstance(x, Linear) and x.is_constant and not x.constant for x in operands)
-        return Linear(0) if zero and isinstance(op, arith.Mul | arith.And) else None
-
-    def _arithmetic(self, op: Op, forms: list[Linear]) -> Linear | None:
-        first, last = forms[0], forms[-1]
-        if isinstance(op, arith.Add):
-            return first + last
-        if isinstance(op, arith.Sub):
-            return first - last
-        if isinstance(op, arith.Neg):
-            return first.times(-1)
-        if isinstance(op, arith.Mul):
-            if last.is_constant:
-                return first.times(last.constant)
-            return last.times(first.constant) if first.is_constant else None
-        if isinstance(op, arith.Cast):
-            return first
-        if isinstance(op, arith.Bitcast):
-            return first if _is_integer(op.value.type) else None
-        if isinstance(op, arith.Shl):
-            small = last.is_constant and 0 <= last.constant < 63
-            return first.times(1 << last.constant) if small else None
-        if isinstance(op, arith.Min | arith.Max):
-            return self._extreme(op, first, last)
-        if isinstance(op, arith.Shr | arith.And | arith.Div | arith.Rem):
-            return self._divided(op, first, last)
-        return None
-
-    def _divided(self, op: Op, first: Linear, last: Linear) -> Linear | None:
-        """Quotients, rests and bits of numbers that are at least 0."""
-        if isinstance(op, arith.And) and first.is_constant:
-            first, last = last, first
-        first = self._normal(first)
-        low, high = range_of(first, self.found.ranges)
-        if not last.is_constant or low is None or low < 0 or last.constant < 0:
-            return None
-        number = last.constant
-        if isinstance(op, arith.And):
-            if number & (number + 1):
-                return Linear(first.constant & number) if first.is_constant else None
-            return self._rest(first, high, number + 1)
-        if isinstance(op, arith.Shr):
-            return self._quotient(first, high, 1 << number) if number < 63 else None
-        if not number:
-            return None
-        if isinstance(op, arith.Rem):
-            return self._rest(first, high, number)
-        return self._quotient(first, high, number)
-
-    def _quotient(self, form: Linear, high: int | None, divisor: int) -> Linear | None:
-        if high is not None and high < divisor:
-            return Linear(0)
-        axis = _alone(form)
-        if axis is not None and divisor > 1 and self.found.splits.get(axis, divisor) == divisor:
-            self._split(axis, divisor)
-            return Linear(0, {part("quotient", axis, divisor): 1})
-        whole = {s: n // divisor for s, n in form.terms.items() if not n % divisor}
-        rest = Linear(form.constant, {s: n for s, n in form.terms.items() if n % divisor})
-        low, most = range_of(rest, self.found.ranges)
-        if low is None or most is None or low // divisor != most // divisor:
-            return None
-        return Linear(low // divisor, whole)
-
-    def _rest(self, form: Linear, high: int | None, divisor: int) -> Linear | None:
-        quotient = self._quotient(form, high, divisor)
-        return None if quotient is None else self._normal(form) - quotient.times(divisor)
-
-    def _split(self, axis: int, divisor: int) -> None:
-        count = self.launch.grid[axis]
-        self.found.splits[axis] = divisor
-        self.found.ranges[part("quotient", axis, divisor)] = (0, (count - 1) // divisor)
-        self.found.ranges[part("rest", axis, divisor)] = (0, min(divisor, count) - 1)
-
-    def _normal(self, form: Linear) -> Linear:
-        """The form with indices of blocks as quotients and rests where they are split."""
-        for axis, divisor in self.found.splits.items():
-            form = split(form, axis, divisor)
-        return form
-
-    def _extreme(self, op: Op, first: Linear, last: Linear) -> Linear | None:
-        low, high = range_of(self._normal(first - last), self.found.ranges)
-        if low is not None and low >= 0:
-            return first if isinstance(op, arith.Max) else last
-        if high is not None and high <= 0:
-            return last if isinstance(op, arith.Max) else first
-        return None
-
-    def _query(self, op: grid.GridQuery) -> Linear | None:
-        axis = _AXES[op.axis]
-        if isinstance(op, grid.BlockDim | grid.GridDim):
-            of_block = isinstance(op, grid.BlockDim)
-            return Linear((self.launch.block if of_block else self.launch.grid)[axis])
-        if isinstance(op, grid.ThreadIdx | grid.BlockIdx):
-            name = "thread" if isinstance(op, grid.ThreadIdx) else "block"
-            extent = (self.launch.block if name == "thread" else self.launch.grid)[axis]
-            return Linear(0, {(name, axis): 1}) if extent > 1 else Linear(0)
-        return None
+            return self.forms.partly(op, operands)
+        return self.forms.result(op, forms)
 
     def _select(self, op: arith.Select) -> Linear | None:
         truth = self._truth(op.condition)
@@ -464,7 +358,7 @@ class _Walk:
             if isinstance(op, memory.Recast) or known.form is None:
                 return known
             moved = self._moved(op)
-            form = None if moved is None else self._normal(known.form + moved)
+            form = None if moved is None else self.forms.normal(known.form + moved)
             return Pointer(known.roots, form)
         if isinstance(op, arith.Select):
             sides = [self.values.get(each) for each in (op.on_true, op.on_false)]
@@ -493,7 +387,7 @@ class _Walk:
         known = known if isinstance(known, Pointer) else _ANYWHERE
         if known.roots is not None and not known.roots:
             return
-        form = None if known.form is None else self._normal(known.form)
+        form = None if known.form is None else self.forms.normal(known.form)
         bounds = tuple(self.bounds)
         self.found.accesses.append(Access(writes, size, form, known.roots, bounds, op.loc))
 
@@ -534,18 +428,6 @@ def _primitive(terms: dict[Symbol, int], low: int | None, high: int | None) -> B
     low = None if low is None else -(-low // size)
     high = None if high is None else high // size
     return Bound({symbol: n // divisor for symbol, n in terms.items()}, low, high)
-
-
-def _alone(form: Linear) -> int | None:
-    """The axis of the block's index that a form is, and nothing else."""
-    if form.constant or len(form.terms) != 1:
-        return None
-    ((symbol, factor),) = form.terms.items()
-    return int(symbol[1]) if symbol[0] == "block" and factor == 1 else None
-
-
-def _is_integer(type_: object) -> bool:
-    return isinstance(type_, DType) and type_.is_integer
 
 
 def _fits(ends: tuple[int | None, int | None], type_: object) -> bool:
