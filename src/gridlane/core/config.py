@@ -169,18 +169,13 @@ def read(environment: Mapping[str, str] = os.environ) -> Config:
     """
     get = environment.get
     is_on, checked = partial(_is_on, environment), partial(_checked, environment)
-    cpu, libdevice = get("GRIDLANE_CPU", ""), get("GRIDLANE_LIBDEVICE")
-    if cpu:
-        try:
-            processors.parse(cpu)
-        except ValueError as error:
-            raise ValueError(f"GRIDLANE_CPU={cpu!r}: {error}") from None
+    libdevice = get("GRIDLANE_LIBDEVICE")
     dump, dump_folder, override = _stages(environment)
     # No cache may have code of a changed stage, nor keep one from being compiled.
     by_files = dump_folder is not None or override is not None
     return Config(
         device=get("GRIDLANE_DEVICE", "cpu"),
-        cpu=cpu,
+        cpu=_processor(get("GRIDLANE_CPU", "")),
         trace=is_on("GRIDLANE_TRACE"),
         check=is_on("GRIDLANE_CHECK"),
         quiet=is_on("GRIDLANE_QUIET"),
@@ -210,6 +205,15 @@ def read(environment: Mapping[str, str] = os.environ) -> Config:
         dump_folder=dump_folder,
         override=override,
     )
+
+
+def _processor(text: str) -> str:
+    if text:
+        try:
+            processors.parse(text)
+        except ValueError as error:
+            raise ValueError(f"GRIDLANE_CPU={text!r}: {error}") from None
+    return text
 
 
 def _is_bytes(text: str, least: int, most: int) -> bool:

@@ -205,13 +205,7 @@ def _sums(element: str) -> str:
         "      break",
         "    }",
     ]
-    for n in names:
-        lines += [
-            f"    %{100 + n}: {element} = read $s{n}",
-            f"    %{500 + n}: {element} = mul %{100 + n}, %8 [fast=contract]",
-            f"    %{200 + n}: {element} = add %{500 + n}, %8 [fast=contract]",
-            f"    write $s{n}, %{200 + n}",
-        ]
+    lines += [line for n in names for line in _step(n, element)]
     lines += [
         "  } step {",
         "    %20: i32 = read $step",
@@ -227,6 +221,16 @@ def _sums(element: str) -> str:
         "}",
     ]
     return "\n".join(lines)
+
+
+def _step(n: int, element: str) -> list[str]:
+    """A multiplication and an addition of one of the chains."""
+    return [
+        f"    %{100 + n}: {element} = read $s{n}",
+        f"    %{500 + n}: {element} = mul %{100 + n}, %8 [fast=contract]",
+        f"    %{200 + n}: {element} = add %{500 + n}, %8 [fast=contract]",
+        f"    write $s{n}, %{200 + n}",
+    ]
 
 
 def _operations(device: Device, element: str) -> float:

@@ -200,16 +200,8 @@ class JITFunction(Launchable, KernelInterface):
             hook(*args, **keywords)
         self._check_globals()
         bound, options = self.bound(args, keywords)
-        values, back = tuple(bound.values()), Writebacks()
-        if launch is None:
-            values = tuple(
-                [
-                    value if parameter.is_constant else MockTensor.wrap_dtype(value)
-                    for value, parameter in zip(values, self.parameters, strict=True)
-                ]
-            )
-        elif any(isinstance(value, MockTensor) for value in values):
-            raise ArgumentError(f"{self.__name__}: launches take tensors; warmup takes their types")
+        back = Writebacks()
+        values = self._values(tuple(bound.values()), is_launch=launch is not None)
         given = on_current_device(values, back)
         pairs = zip(given, self.parameters, strict=True)
         described = tuple([describe(value, parameter) for value, parameter in pairs])
@@ -236,6 +228,15 @@ class JITFunction(Launchable, KernelInterface):
             )
             self._remember(launch, checked)
         return kernel
+
+    def _values(self, values: tuple[Any, ...], is_launch: bool) -> tuple[Any, ...]:
+        """The arguments of a launch; of a warmup, types stand for tensors."""
+        if not is_launch:
+            pairs = zip(values, self.parameters, strict=True)
+            return tuple([v if p.is_constant else MockTensor.wrap_dtype(v) for v, p in pairs])
+        if any(isinstance(value, MockTensor) for value in values):
+            raise ArgumentError(f"{self.__name__}: launches take tensors; warmup takes their types")
+        return values
 
     def _metadata(
         self, grid: Any, kernel: CompiledKernel, bound: dict[str, Any], handles: Handles | None

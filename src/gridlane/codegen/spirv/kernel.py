@@ -80,22 +80,8 @@ def emit_kernel(
     code, kernel = state.code, module.kernel
     state.crossings = Crossings(kernel.body)
     code.capabilities.update(_ALWAYS)
-    if state.has("folds_zeros"):
-        code.unknown_zero = partial(gridops.unknown_zero, state)
-    if state.has("swaps_selects"):
-        code.select_zero = partial(gridops.unknown_zero, state)
-    if state.has("misreads_units"):
-        code.unit_zero = partial(gridops.unknown_zero, state)
-        state.users = users_of_constants(module)
-    if state.has("folds_halves"):
-        code.half_zero = partial(gridops.unknown_zero, state)
+    _choose_zeros(state, options)
     code.rounds64 = not state.has("software")
-    if state.has("folds_zeros") or state.has("loses_minus_zero"):
-        code.minus_zero = partial(gridops.unknown_zero, state, first=1)
-    if state.has("folds_wide"):
-        code.wide_zero = partial(gridops.unknown_zero, state)
-    if state.has("flushes32") and not options.fastmath:
-        code.flush_zero = partial(gridops.unknown_zero, state)
     size = [gridops.block_size(state, axis) for axis in range(3)]
     code.modes.append((Opcode.ExecutionModeId, Mode.LocalSizeId, *size))
     _load_params(state, kernel, slots)
@@ -116,6 +102,26 @@ def emit_kernel(
         dynamic or state.asks_shared,
         state.reports,
     )
+
+
+def _choose_zeros(state: Emission, options: KernelOptions) -> None:
+    """Choose where zeros that a driver does not know stand in for those that it would fold."""
+    code, zero = state.code, partial(gridops.unknown_zero, state)
+    if state.has("folds_zeros"):
+        code.unknown_zero = zero
+    if state.has("swaps_selects"):
+        code.select_zero = zero
+    if state.has("misreads_units"):
+        code.unit_zero = zero
+        state.users = users_of_constants(state.module)
+    if state.has("folds_halves"):
+        code.half_zero = zero
+    if state.has("folds_zeros") or state.has("loses_minus_zero"):
+        code.minus_zero = partial(zero, first=1)
+    if state.has("folds_wide"):
+        code.wide_zero = zero
+    if state.has("flushes32") and not options.fastmath:
+        code.flush_zero = zero
 
 
 def _load_params(state: Emission, kernel: Function, slots: tuple[ParamSlot, ...]) -> None:

@@ -64,15 +64,11 @@ def compile(
     (float32, True)
     """
     _check_output(output, forceinline)
-    given = {"debug": debug, "lineinfo": lineinfo, "fastmath": fastmath, "opt": opt}
-    given |= {"launch_bounds": launch_bounds, "fp64": fp64, "floats": floats}
     abi = abi or ("c" if device else "numba")
-    given |= {"abi": abi, "forceinline": forceinline}
-    check_options(device, given, "cuda.compile")
-    if abi not in ABIS:
-        raise NotImplementedError(f"Unsupported ABI: {abi}; it is 'c' or 'numba'")
-    if abi == "c" and not device:
-        raise NotImplementedError("The C ABI is not supported for kernels: give abi='numba'")
+    given = {"debug": debug, "lineinfo": lineinfo, "fastmath": fastmath, "opt": opt, "abi": abi}
+    given |= {"launch_bounds": launch_bounds, "fp64": fp64, "floats": floats}
+    check_options(device, {**given, "forceinline": forceinline}, "cuda.compile")
+    _check_abi(abi, device)
     options = KernelOptions(
         fastmath=bool(fastmath),
         debug=bool(debug),
@@ -83,17 +79,29 @@ def compile(
         floats=floats or config().floats,
     )
     cc = settings.CUDA_DEFAULT_PTX_CC if cc is None else cc
-    pyfunc = getattr(pyfunc, "py_func", pyfunc)
-    if not hasattr(pyfunc, "__code__"):
-        raise TypeError(f"cuda.compile takes a Python function, not {pyfunc!r}")
-    function, signature = with_source(pyfunc), parse(sig)
+    function, signature = with_source(_plain(pyfunc)), parse(sig)
     if device:
         name = (abi_info or {}).get("abi_name") if abi == "c" else None
-        device_code = DeviceCode(function, signature, options, abi, name)
-        return device_code.inspect_asm(cc), device_code.return_type
+        code = DeviceCode(function, signature, options, abi, name)
+        return code.inspect_asm(cc), code.return_type
     if signature.return_type not in (None, none):
         raise TypeError("CUDA kernel must have void return type.")
     return Kernel(function, signature.args, options).inspect_asm(cc), none
+
+
+def _plain(pyfunc: Any) -> Any:
+    """The Python function of a kernel, or a function itself."""
+    pyfunc = getattr(pyfunc, "py_func", pyfunc)
+    if not hasattr(pyfunc, "__code__"):
+        raise TypeError(f"cuda.compile takes a Python function, not {pyfunc!r}")
+    return pyfunc
+
+
+def _check_abi(abi: str, device: bool) -> None:
+    if abi not in ABIS:
+        raise NotImplementedError(f"Unsupported ABI: {abi}; it is 'c' or 'numba'")
+    if abi == "c" and not device:
+        raise NotImplementedError("The C ABI is not supported for kernels: give abi='numba'")
 
 
 def _check_output(output: str, forceinline: bool) -> None:

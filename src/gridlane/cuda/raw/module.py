@@ -231,6 +231,23 @@ class RawKernel(ProcessBound):
                 launch_record = key = None
             if launch_record is not None and _again(*launch_record, shared_mem, args):
                 return
+        self._launch(grid, block, args, shared_mem, stream, cluster, key)
+
+    def _launch(
+        self,
+        grid: Any,
+        block: Any,
+        args: tuple[Any, ...],
+        shared_mem: int,
+        stream: Any,
+        cluster: Any,
+        key: tuple[Any, ...] | None,
+    ) -> None:
+        """Launch like no launch before, and keep what is ready for others like this one.
+
+        Args:
+            key: None where it is not kept.
+        """
         names = self._kernel.source.parameters
         if len(args) != len(names):
             raise ArgumentError(

@@ -96,24 +96,10 @@ def _checked(
     Raises:
         TypingError: the function is defined otherwise than it is declared.
     """
-    params, results = function.params, function.results
-    sizes = [each.size for each in results]
-    if foreign.abi == "numba":
-        if sizes != [4] or not params or params[0].size != 8:
-            raise _otherwise(
-                t,
-                foreign,
-                function,
-                "by numba's convention it returns an int, and its first parameter is the address "
-                "of the result; abi='c' declares a plain function of C",
-            )
-        params = params[1:]
-    elif layout.size and (len(sizes) != 1 or not _fits(layout.size, sizes[0], results[0])):
-        problem = f"its result has {layout.size} bytes, and {sum(sizes)} are returned"
+    problem = _problem_of_result(foreign, function, layout)
+    if problem:
         raise _otherwise(t, foreign, function, problem)
-    elif layout.size and results[0].is_array and results[0].align < layout.align:
-        problem = f"its result has an alignment of {layout.align}, and a struct with one of "
-        raise _otherwise(t, foreign, function, f"{problem}{results[0].align} is returned")
+    params = function.params[1:] if foreign.abi == "numba" else function.params
     if len(params) != len(values):
         problem = f"it takes {len(values)} scalars, and {len(params)} are parameters"
         raise _otherwise(t, foreign, function, problem)
@@ -131,6 +117,27 @@ def _checked(
             )
             raise _otherwise(t, foreign, function, problem)
     return params
+
+
+def _problem_of_result(foreign: ForeignFunction, function: PtxFunction, layout: Layout) -> str:
+    """How a result is defined otherwise than it is declared; "" if it is not."""
+    params, results = function.params, function.results
+    sizes = [each.size for each in results]
+    if foreign.abi == "numba":
+        if sizes == [4] and params and params[0].size == 8:
+            return ""
+        return (
+            "by numba's convention it returns an int, and its first parameter is the address "
+            "of the result; abi='c' declares a plain function of C"
+        )
+    if layout.size and (len(sizes) != 1 or not _fits(layout.size, sizes[0], results[0])):
+        return f"its result has {layout.size} bytes, and {sum(sizes)} are returned"
+    if layout.size and results[0].is_array and results[0].align < layout.align:
+        return (
+            f"its result has an alignment of {layout.align}, and a struct with one of "
+            f"{results[0].align} is returned"
+        )
+    return ""
 
 
 def _fits(size: int, have: int, param: Declared) -> bool:

@@ -112,6 +112,16 @@ def _check_scale(name: str, value: tensor, scale: Any, factor: int) -> None:
             )
 
 
+def _factor_of(factors: list[int | None]) -> int:
+    """The elements of a scale, of both sides."""
+    known = [each for each in factors if each is not None]
+    if len({*known}) > 1:
+        raise ValueError(
+            f"Operands must have the same scale factor; (lhs: {known[0]} vs rhs: {known[1]})"
+        )
+    return known[0] if known else 32
+
+
 @builtin
 def dot_scaled(
     lhs: tensor,
@@ -143,13 +153,7 @@ def dot_scaled(
             f"(lhs: {[*lhs.shape]} vs rhs: {[*rhs.shape]})"
         )
     inner = left.shape[-1]
-    factors = [_factor(unwrapped(scale), inner) for scale in scales]
-    known = [each for each in factors if each is not None]
-    if len({*known}) > 1:
-        raise ValueError(
-            f"Operands must have the same scale factor; (lhs: {known[0]} vs rhs: {known[1]})"
-        )
-    factor = known[0] if known else 32
+    factor = _factor_of([_factor(unwrapped(scale), inner) for scale in scales])
     sides = [left, right]
     for place, name in enumerate(("lhs_scale", "rhs_scale")):
         scale = unwrapped(scales[place])
