@@ -136,6 +136,48 @@ def scale_factors(scales, steps, batch, head, SUM: tl.constexpr):
 
 
 @jit
+def divided(total, weight, factor):
+    """Sums of values by their weights, times a factor, if there is one. By reciprocals: quotients
+    take longer."""
+    shown = total * (1.0 / tl.where(weight == 0, 1.0, weight))[:, None]
+    if factor is not None:
+        shown *= factor
+    return shown
+
+
+@jit
+def no_sums(M: tl.constexpr, VALUES: tl.constexpr, SUM: tl.constexpr):
+    """The largest scores, the weights and the weighted sums of values of no keys."""
+    largest = tl.full((M,), -float("inf"), SUM)
+    weight = tl.zeros((M,), SUM)
+    return largest, weight, tl.zeros((M, VALUES), SUM)
+
+
+@jit
+def weighed(
+    scores, weight, largest, MASKED: tl.constexpr = True, FACTOR: tl.constexpr = None
+):  # fmt: skip
+    """The weights of some more keys, what the sums before are times, and the sum of weights and the
+    largest scores with these. Scores, times the factor, are in units of log(2)."""
+    high = tl.max(scores, axis=1)
+    if FACTOR is not None:
+        high *= FACTOR
+    higher = tl.maximum(largest, high)
+    shift = tl.where(higher == -float("inf"), 0.0, higher) if MASKED else higher
+    if FACTOR is not None:
+        scores *= FACTOR
+    powers = tl.exp2(scores - shift[:, None])
+    kept = tl.exp2(largest - shift)
+    return powers, kept, weight * kept + tl.sum(powers, axis=1), higher
+
+
+@jit
+def exact_dot(a, b, total, SUM: tl.constexpr):
+    """Products of the factors as they are, and a sum."""
+    return tl.dot(a, b, total, input_precision="ieee", out_dtype=SUM)
+
+
+@jit
 def attend(
     mine, k, v, begin, end, i, queries, keys, window, k_row, k_step, v_row, v_step, width, values,
     factor, total, weight, largest, SCALE: tl.constexpr, SOFTCAP: tl.constexpr,
@@ -152,18 +194,44 @@ def attend(
         if MASKED:
             seen = visible(i[:, None], j[None, :], queries, keys, window, CAUSAL, WINDOW)
             scores = tl.where(seen, scores, -float("inf"))
-        higher = tl.maximum(largest, tl.max(scores, axis=1))
-        shift = tl.where(higher == -float("inf"), 0.0, higher) if MASKED else higher
-        powers = tl.exp2(scores - shift[:, None])
-        kept = tl.exp2(largest - shift)
-        weight = weight * kept + tl.sum(powers, axis=1)
+        powers, kept, weight, largest = weighed(scores, weight, largest, MASKED)
         value = load_rows(v, j, keys, v_row, v_step, values, VALUES, INDEX)
-        total = tl.dot(
-            powers.to(v.dtype.element_ty), value, total * kept[:, None],
-            input_precision="ieee", out_dtype=SUM,
-        )  # fmt: skip
-        largest = higher
+        total = exact_dot(powers.to(v.dtype.element_ty), value, total * kept[:, None], SUM)
     return total, weight, largest
+
+
+@jit
+def attend_all(
+    mine, k, v, first, queries, keys, window, width, values, k_steps, v_steps, factor,
+    SCALE: tl.constexpr, SOFTCAP: tl.constexpr, CAUSAL: tl.constexpr, WINDOW: tl.constexpr,
+    M: tl.constexpr, N: tl.constexpr, WIDTH: tl.constexpr, VALUES: tl.constexpr, SUM: tl.constexpr,
+    INDEX: tl.constexpr,
+):  # fmt: skip
+    """What ``attend`` returns of all keys that some queries see, the last of which need no mask."""
+    i = first + tl.arange(0, M)
+    last = tl.minimum(first + M, queries)
+    begin, end = key_range(first, last, queries, keys, window, N, CAUSAL, WINDOW)
+    start, stop = full_range(first, last, begin, queries, keys, window, N, CAUSAL, WINDOW)
+    largest, weight, total = no_sums(M, VALUES, SUM)
+    if WINDOW:
+        total, weight, largest = attend(
+            mine, k, v, begin, tl.minimum(start, end), i, queries, keys, window,
+            k_steps[2], k_steps[3], v_steps[2], v_steps[3], width, values,
+            factor, total, weight, largest,
+            SCALE, SOFTCAP, True, CAUSAL, WINDOW, N, WIDTH, VALUES, SUM, INDEX,
+        )  # fmt: skip
+    total, weight, largest = attend(
+        mine, k, v, start, stop, i, queries, keys, window,
+        k_steps[2], k_steps[3], v_steps[2], v_steps[3], width, values,
+        factor, total, weight, largest,
+        SCALE, SOFTCAP, False, CAUSAL, WINDOW, N, WIDTH, VALUES, SUM, INDEX,
+    )  # fmt: skip
+    return attend(
+        mine, k, v, stop, end, i, queries, keys, window,
+        k_steps[2], k_steps[3], v_steps[2], v_steps[3], width, values,
+        factor, total, weight, largest,
+        SCALE, SOFTCAP, True, CAUSAL, WINDOW, N, WIDTH, VALUES, SUM, INDEX,
+    )  # fmt: skip
 
 
 @jit(do_not_specialize=("blocks", "heads", "group", "window"))
@@ -199,32 +267,9 @@ def attention_tiles(
         logs += batch * log_steps[0] + head * log_steps[1]
         i = first + tl.arange(0, M)
         mine = load_rows(q, i, queries, q_steps[2], q_steps[3], width, WIDTH, INDEX)
-        last = tl.minimum(first + M, queries)
-        begin, end = key_range(first, last, queries, keys, window, N, CAUSAL, WINDOW)
-        start, stop = full_range(
-            first, last, begin, queries, keys, window, N, CAUSAL, WINDOW
-        )  # fmt: skip
-        largest = tl.full((M,), -float("inf"), SUM)
-        weight = tl.zeros((M,), SUM)
-        total = tl.zeros((M, VALUES), SUM)
-        if WINDOW:
-            total, weight, largest = attend(
-                mine, k, v, begin, tl.minimum(start, end), i, queries, keys, window,
-                k_steps[2], k_steps[3], v_steps[2], v_steps[3], width, values,
-                factor, total, weight, largest,
-                SCALE, SOFTCAP, True, CAUSAL, WINDOW, N, WIDTH, VALUES, SUM, INDEX,
-            )  # fmt: skip
-        total, weight, largest = attend(
-            mine, k, v, start, stop, i, queries, keys, window,
-            k_steps[2], k_steps[3], v_steps[2], v_steps[3], width, values,
-            factor, total, weight, largest,
-            SCALE, SOFTCAP, False, CAUSAL, WINDOW, N, WIDTH, VALUES, SUM, INDEX,
-        )  # fmt: skip
-        total, weight, largest = attend(
-            mine, k, v, stop, end, i, queries, keys, window,
-            k_steps[2], k_steps[3], v_steps[2], v_steps[3], width, values,
-            factor, total, weight, largest,
-            SCALE, SOFTCAP, True, CAUSAL, WINDOW, N, WIDTH, VALUES, SUM, INDEX,
+        total, weight, largest = attend_all(
+            mine, k, v, first, queries, keys, window, width, values, k_steps, v_steps, factor,
+            SCALE, SOFTCAP, CAUSAL, WINDOW, M, N, WIDTH, VALUES, SUM, INDEX,
         )  # fmt: skip
         shown = total / tl.where(weight == 0, 1.0, weight)[:, None]
         if value_factor is not None:

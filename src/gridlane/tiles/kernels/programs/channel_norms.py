@@ -107,6 +107,46 @@ def scaled(values, weight, bias, channel, inside, weight_step, bias_step, SUM: t
     return values
 
 
+@jit
+def store_tile(base, i, j, steps, values, inside):
+    """Store elements j of rows i."""
+    tl.store(base + i[:, None] * steps[2] + j[None, :] * steps[3], values, inside)
+
+
+@jit
+def norm_by_channels(
+    x, weight, bias, mean, variance, out, first, last, rows, length, channel, channel_step, steps,
+    out_steps, weight_step, bias_step, mean_step, variance_step, EPS: tl.constexpr,
+    ROWS: tl.constexpr, BLOCK: tl.constexpr, SUM: tl.constexpr, INDEX: tl.constexpr,
+):  # fmt: skip
+    """Some tiles of a set, normalised by means and variances of channels."""
+    for tile in range(first, last):
+        i, j = tile_rows(tile, length, ROWS, BLOCK, INDEX)
+        values, inside = load_tile(x, i, j, rows, length, steps, SUM)
+        c, seen = channel + i * channel_step, i < rows
+        centre = tl.load(mean + c * mean_step, mask=seen, other=0.0).to(SUM)
+        spread = tl.load(variance + c * variance_step, mask=seen, other=1.0).to(SUM)
+        values = (values - centre[:, None]) * (1.0 / tl.sqrt(spread + EPS))[:, None]
+        values = scaled(values, weight, bias, c, seen, weight_step, bias_step, SUM)
+        store_tile(out, i, j, out_steps, values, inside)
+
+
+@jit
+def norm_tiles(
+    x, weight, bias, out, first, last, centre, factor, rows, length, channel, channel_step, steps,
+    out_steps, weight_step, bias_step, ROWS: tl.constexpr, BLOCK: tl.constexpr, SUM: tl.constexpr,
+    INDEX: tl.constexpr,
+):  # fmt: skip
+    """Some tiles of a set less its mean, times the reciprocal of its deviation."""
+    for tile in range(first, last):
+        i, j = tile_rows(tile, length, ROWS, BLOCK, INDEX)
+        values, inside = load_tile(x, i, j, rows, length, steps, SUM)
+        c, seen = channel + i * channel_step, i < rows
+        values = (values - centre) * factor
+        values = scaled(values, weight, bias, c, seen, weight_step, bias_step, SUM)
+        store_tile(out, i, j, out_steps, values, inside)
+
+
 @jit(do_not_specialize=("inner", "parts", "rows"))
 def norm_parts(
     x, weight, bias, mean, variance, moments, out, known, inner, parts, rows, length, channels,
@@ -124,15 +164,11 @@ def norm_parts(
     channel = (each % inner).to(INDEX) * channels[0]
     first, last = share_of(place % parts, parts, rows, length, ROWS, BLOCK)
     if mean is not None:
-        for tile in range(first, last):
-            i, j = tile_rows(tile, length, ROWS, BLOCK, INDEX)
-            values, inside = load_tile(x, i, j, rows, length, steps, SUM)
-            c, seen = channel + i * channels[1], i < rows
-            centre = tl.load(mean + c * mean_step, mask=seen, other=0.0).to(SUM)
-            spread = tl.load(variance + c * variance_step, mask=seen, other=1.0).to(SUM)
-            values = (values - centre[:, None]) * (1.0 / tl.sqrt(spread + EPS))[:, None]
-            values = scaled(values, weight, bias, c, seen, weight_step, bias_step, SUM)
-            tl.store(out + i[:, None] * out_steps[2] + j[None, :] * out_steps[3], values, inside)
+        norm_by_channels(
+            x, weight, bias, mean, variance, out, first, last, rows, length, channel, channels[1],
+            steps, out_steps, weight_step, bias_step, mean_step, variance_step, EPS, ROWS, BLOCK,
+            SUM, INDEX,
+        )  # fmt: skip
     else:
         if WHOLE:
             i, j = tile_rows(first, length, ROWS, BLOCK, INDEX)
@@ -144,22 +180,17 @@ def norm_parts(
             c, seen = channel + i * channels[1], i < rows
             values *= 1.0 / tl.sqrt(spread + EPS)
             values = scaled(values, weight, bias, c, seen, weight_step, bias_step, SUM)
-            tl.store(out + i[:, None] * out_steps[2] + j[None, :] * out_steps[3], values, inside)
+            store_tile(out, i, j, out_steps, values, inside)
         else:
             centre, spread = joined_moments(moments, each, parts, PARTS, INDEX)
-            factor = 1.0 / tl.sqrt(spread + EPS)
-            for tile in range(first, last):
-                i, j = tile_rows(tile, length, ROWS, BLOCK, INDEX)
-                values, inside = load_tile(x, i, j, rows, length, steps, SUM)
-                c, seen = channel + i * channels[1], i < rows
-                values = (values - centre) * factor
-                values = scaled(values, weight, bias, c, seen, weight_step, bias_step, SUM)
-                where = out + i[:, None] * out_steps[2] + j[None, :] * out_steps[3]
-                tl.store(where, values, inside)
+            norm_tiles(
+                x, weight, bias, out, first, last, centre, 1.0 / tl.sqrt(spread + EPS), rows,
+                length, channel, channels[1], steps, out_steps, weight_step, bias_step, ROWS, BLOCK,
+                SUM, INDEX,
+            )  # fmt: skip
         if known is not None:
-            is_first = place % parts == 0
-            tl.store(known + each.to(INDEX) * 2, centre, mask=is_first)
-            tl.store(known + each.to(INDEX) * 2 + 1, spread, mask=is_first)
+            tl.store(known + each.to(INDEX) * 2, centre, mask=place % parts == 0)
+            tl.store(known + each.to(INDEX) * 2 + 1, spread, mask=place % parts == 0)
 
 
 @jit(do_not_specialize=("sets", "channels"))
@@ -190,6 +221,35 @@ def keep_statistics(
 
 
 @jit
+def moments_of(
+    mean, variance, channel, mean_step, variance_step, EPS: tl.constexpr, SUM: tl.constexpr
+):  # fmt: skip
+    """A channel's mean, and the reciprocal of its deviation."""
+    centre = tl.load(mean + channel * mean_step).to(SUM)
+    return centre, 1.0 / tl.sqrt(tl.load(variance + channel * variance_step).to(SUM) + EPS)
+
+
+@jit
+def joined_sums(sums, place, parts, PARTS: tl.constexpr):
+    """A set's sums of ``gradient_sums``, of those of its parts."""
+    p = tl.arange(0, PARTS)
+    at = sums + (place * parts + p) * 2
+    plain = tl.sum(tl.load(at, mask=p < parts, other=0.0), axis=0)
+    return plain, tl.sum(tl.load(at + 1, mask=p < parts, other=0.0), axis=0)
+
+
+@jit
+def store_gradient(
+    out, i, j, steps, inside, g, values, plain, along, count, scale,
+    TRAINED: tl.constexpr,
+):  # fmt: skip
+    """Store a tile's gradients, by the sums of a channel's ones, and of these times elements."""
+    if TRAINED:
+        g -= plain / count + values * (along / count)
+    store_tile(out, i, j, steps, g * scale, inside)
+
+
+@jit
 def gradient_tile(
     grad, x, i, j, rows, length, grad_steps, steps, centre, factor, SUM: tl.constexpr
 ):  # fmt: skip
@@ -211,8 +271,8 @@ def gradient_sums(
     each = place // parts
     grad = first_element(grad, each, inner, grad_steps, INDEX)
     x = first_element(x, each, inner, steps, INDEX)
-    centre = tl.load(mean + each.to(INDEX) * mean_step).to(SUM)
-    factor = 1.0 / tl.sqrt(tl.load(variance + each.to(INDEX) * variance_step).to(SUM) + EPS)
+    channel = each.to(INDEX)
+    centre, factor = moments_of(mean, variance, channel, mean_step, variance_step, EPS, SUM)
     first, last = share_of(place % parts, parts, rows, length, ROWS, BLOCK)
     plain = tl.zeros((ROWS, BLOCK), SUM)
     along = tl.zeros((ROWS, BLOCK), SUM)
@@ -243,11 +303,8 @@ def gradient_parts(
     x = first_element(x, each, inner, steps, INDEX)
     out = first_element(out, each, inner, out_steps, INDEX)
     channel = each.to(INDEX)
-    centre = tl.load(mean + channel * mean_step).to(SUM)
-    factor = 1.0 / tl.sqrt(tl.load(variance + channel * variance_step).to(SUM) + EPS)
-    scale = factor
-    if weight is not None:
-        scale *= tl.load(weight + channel * weight_step).to(SUM)
+    centre, factor = moments_of(mean, variance, channel, mean_step, variance_step, EPS, SUM)
+    scale = factor if weight is None else factor * tl.load(weight + channel * weight_step).to(SUM)
     count = rows.to(SUM) * length
     first, last = share_of(place % parts, parts, rows, length, ROWS, BLOCK)
     if WHOLE:
@@ -257,24 +314,17 @@ def gradient_parts(
         )
         plain = tl.sum(tl.sum(g, axis=1), axis=0)
         along = tl.sum(tl.sum(g * values, axis=1), axis=0)
-        if TRAINED:
-            g -= plain / count + values * (along / count)
-        where = out + i[:, None] * out_steps[2] + j[None, :] * out_steps[3]
-        tl.store(where, g * scale, inside)
+        store_gradient(out, i, j, out_steps, inside, g, values, plain, along, count, scale, TRAINED)
     else:
-        p = tl.arange(0, PARTS)
-        at = sums + (channel * parts + p) * 2
-        plain = tl.sum(tl.load(at, mask=p < parts, other=0.0), axis=0)
-        along = tl.sum(tl.load(at + 1, mask=p < parts, other=0.0), axis=0)
+        plain, along = joined_sums(sums, channel, parts, PARTS)
         for tile in range(first, last):
             i, j = tile_rows(tile, length, ROWS, BLOCK, INDEX)
             g, values, inside = gradient_tile(
                 grad, x, i, j, rows, length, grad_steps, steps, centre, factor, SUM
             )
-            if TRAINED:
-                g -= plain / count + values * (along / count)
-            where = out + i[:, None] * out_steps[2] + j[None, :] * out_steps[3]
-            tl.store(where, g * scale, inside)
+            store_gradient(
+                out, i, j, out_steps, inside, g, values, plain, along, count, scale, TRAINED
+            )
     if place % parts == 0:
         tl.store(out_weight + channel, along)
         tl.store(out_bias + channel, plain)

@@ -7,6 +7,45 @@ from gridlane.tiles.jit import jit
 from gridlane.tiles.kernels.programs.products import activated
 
 
+@jit
+def convolution_sums(
+    x, weight, i, j, image, top, left, count, channels, filters, extents, dilation, x_steps,
+    weight_steps, PLACE: tl.constexpr, INNER: tl.constexpr, M: tl.constexpr, N: tl.constexpr,
+    K: tl.constexpr, HEIGHT: tl.constexpr, WIDTH: tl.constexpr, SUM: tl.constexpr,
+    INDEX: tl.constexpr, WHOLE: tl.constexpr, PRECISION: tl.constexpr,
+):  # fmt: skip
+    """The sums of products of places i and filters j of one group, where images' first numbers are
+    at ``top`` and ``left``. ``PLACE``, ``INNER``: as of ``convolution_tiles``."""
+    depth = channels * HEIGHT * WIDTH
+    total = tl.zeros((N, M) if INNER == 1 else (M, N), SUM)
+    for at in range(0, depth, K):
+        k = at + tl.arange(0, K).to(INDEX)
+        channel = k // (HEIGHT * WIDTH)
+        kernel_y = k // WIDTH % HEIGHT
+        kernel_x = k % WIDTH
+        y = tl.expand_dims(top, PLACE) + tl.expand_dims(kernel_y * dilation[0], INNER)
+        z = tl.expand_dims(left, PLACE) + tl.expand_dims(kernel_x * dilation[1], INNER)
+        inside = (y >= 0) & (y < extents[0]) & (z >= 0) & (z < extents[1])
+        inside &= tl.expand_dims(i < count, PLACE) & tl.expand_dims(k < depth, INNER)
+        where = image * x_steps[0] + top * x_steps[2] + left * x_steps[3]
+        where = tl.expand_dims(where, PLACE)
+        ahead = kernel_y * (dilation[0] * x_steps[2]) + kernel_x * (dilation[1] * x_steps[3])
+        where += tl.expand_dims(channel * x_steps[1] + ahead, INNER)
+        pixels = tl.load(x + where, mask=inside, other=0.0)
+        where = k
+        if not WHOLE:
+            where = kernel_y * weight_steps[2] + kernel_x * weight_steps[3]
+            where += channel * weight_steps[1]
+        where = weight + tl.expand_dims(j * weight_steps[0], INNER) + tl.expand_dims(where, PLACE)
+        inside = tl.expand_dims(k < depth, PLACE) & tl.expand_dims(j < filters, INNER)
+        taps = tl.load(where, mask=inside, other=0.0)
+        if INNER == 1:
+            total = tl.dot(taps, pixels, total, input_precision=PRECISION, out_dtype=SUM)
+        else:
+            total = tl.dot(pixels, taps, total, input_precision=PRECISION, out_dtype=SUM)
+    return total
+
+
 @jit(do_not_specialize=("count", "groups"))
 def convolution_tiles(
     x, weight, bias, out, count, groups, channels, filters, extents, results,
@@ -31,36 +70,13 @@ def convolution_tiles(
     left = out_x * stride[1] - padding[1]
     x += group * channels * x_steps[1]
     weight += group * filters * weight_steps[0]
-    depth = channels * HEIGHT * WIDTH
     # Of axes of places, and of axes behind or in front of these, the ones that are 1.
     PLACE: tl.constexpr = 0 if TURNED else 1
     INNER: tl.constexpr = 1 if TURNED else 0
-    total = tl.zeros((N, M) if TURNED else (M, N), SUM)
-    for at in range(0, depth, K):
-        k = at + tl.arange(0, K).to(INDEX)
-        channel = k // (HEIGHT * WIDTH)
-        kernel_y = k // WIDTH % HEIGHT
-        kernel_x = k % WIDTH
-        y = tl.expand_dims(top, PLACE) + tl.expand_dims(kernel_y * dilation[0], INNER)
-        z = tl.expand_dims(left, PLACE) + tl.expand_dims(kernel_x * dilation[1], INNER)
-        inside = (y >= 0) & (y < extents[0]) & (z >= 0) & (z < extents[1])
-        inside &= tl.expand_dims(i < count, PLACE) & tl.expand_dims(k < depth, INNER)
-        where = image * x_steps[0] + top * x_steps[2] + left * x_steps[3]
-        where = tl.expand_dims(where, PLACE)
-        ahead = kernel_y * (dilation[0] * x_steps[2]) + kernel_x * (dilation[1] * x_steps[3])
-        where += tl.expand_dims(channel * x_steps[1] + ahead, INNER)
-        pixels = tl.load(x + where, mask=inside, other=0.0)
-        where = k
-        if not WHOLE:
-            where = kernel_y * weight_steps[2] + kernel_x * weight_steps[3]
-            where += channel * weight_steps[1]
-        where = weight + tl.expand_dims(j * weight_steps[0], INNER) + tl.expand_dims(where, PLACE)
-        inside = tl.expand_dims(k < depth, PLACE) & tl.expand_dims(j < filters, INNER)
-        taps = tl.load(where, mask=inside, other=0.0)
-        if TURNED:
-            total = tl.dot(taps, pixels, total, input_precision=PRECISION, out_dtype=SUM)
-        else:
-            total = tl.dot(pixels, taps, total, input_precision=PRECISION, out_dtype=SUM)
+    total = convolution_sums(
+        x, weight, i, j, image, top, left, count, channels, filters, extents, dilation, x_steps,
+        weight_steps, PLACE, INNER, M, N, K, HEIGHT, WIDTH, SUM, INDEX, WHOLE, PRECISION,
+    )  # fmt: skip
     if bias is not None:
         bias += (group * filters + j) * bias_step
         shift = tl.load(bias, mask=j < filters, other=0.0).to(SUM)

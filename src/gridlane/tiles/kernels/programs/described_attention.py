@@ -6,10 +6,13 @@ from __future__ import annotations
 from gridlane.frontends.triton import language as tl
 from gridlane.tiles.jit import jit
 from gridlane.tiles.kernels.programs.attention import (
+    divided,
     full_range,
     key_range,
+    no_sums,
     scale_factors,
     scaled_scores,
+    weighed,
 )
 
 
@@ -52,14 +55,40 @@ def attend_described(
             j = at + tl.arange(0, N)
             seen = seen_keys(place[:, None], j[None, :], keys, window, CAUSAL, WINDOW, RAGGED)
             scores = tl.where(seen, scores, -float("inf"))
-        higher = tl.maximum(largest, tl.max(scores, axis=1) * FACTOR)
-        shift = tl.where(higher == -float("inf"), 0.0, higher) if MASKED and BLIND else higher
-        powers = tl.exp2(scores * FACTOR - shift[:, None])
-        kept = tl.exp2(largest - shift)
-        weight = weight * kept + tl.sum(powers, axis=1)
+        powers, kept, weight, largest = weighed(scores, weight, largest, MASKED and BLIND, FACTOR)
         values = v.load([batch, head, at, 0]).reshape(N, VALUES)
         total = tl.dot(powers.to(values.dtype), values, total * kept[:, None])
-        largest = higher
+    return total, weight, largest
+
+
+@jit
+def attend_all_described(
+    mine, k, v, batch, head, first, queries, keys, window, factor, SCALE: tl.constexpr,
+    SOFTCAP: tl.constexpr, CAUSAL: tl.constexpr, WINDOW: tl.constexpr, RAGGED: tl.constexpr,
+    BLIND: tl.constexpr, M: tl.constexpr, N: tl.constexpr, WIDTH: tl.constexpr,
+    VALUES: tl.constexpr,
+):  # fmt: skip
+    """What ``attend_described`` returns of all keys that some queries see."""
+    place = first + tl.arange(0, M) + (keys - queries)
+    last = tl.minimum(first + M, queries)
+    begin, end = key_range(first, last, queries, keys, window, N, CAUSAL, WINDOW)
+    start, stop = full_range(first, last, begin, queries, keys, window, N, CAUSAL, WINDOW)
+    largest, weight, total = no_sums(M, VALUES, tl.float32)
+    if WINDOW:
+        total, weight, largest = attend_described(
+            mine, k, v, batch, head, begin, tl.minimum(start, end), place, keys, window, factor,
+            total, weight, largest, SCALE, SOFTCAP, True, CAUSAL, WINDOW, RAGGED, BLIND, N, WIDTH,
+            VALUES,
+        )  # fmt: skip
+    total, weight, largest = attend_described(
+        mine, k, v, batch, head, start, stop, place, keys, window, factor, total, weight, largest,
+        SCALE, SOFTCAP, False, CAUSAL, WINDOW, RAGGED, BLIND, N, WIDTH, VALUES,
+    )  # fmt: skip
+    if CAUSAL or WINDOW or RAGGED:
+        total, weight, largest = attend_described(
+            mine, k, v, batch, head, stop, end, place, keys, window, factor, total, weight, largest,
+            SCALE, SOFTCAP, True, CAUSAL, WINDOW, RAGGED, BLIND, N, WIDTH, VALUES,
+        )  # fmt: skip
     return total, weight, largest
 
 
@@ -81,32 +110,12 @@ def described_attention_tile(
         block = blocks - 1 - block
     first = block * M
     i = first + tl.arange(0, M)
-    place = i + (keys - queries)
     mine = q.load([batch, head, first, 0]).reshape(M, WIDTH)
-    last = tl.minimum(first + M, queries)
-    begin, end = key_range(first, last, queries, keys, window, N, CAUSAL, WINDOW)
-    start, stop = full_range(first, last, begin, queries, keys, window, N, CAUSAL, WINDOW)
-    largest = tl.full((M,), -float("inf"), tl.float32)
-    weight = tl.zeros((M,), tl.float32)
-    total = tl.zeros((M, VALUES), tl.float32)
-    if WINDOW:
-        total, weight, largest = attend_described(
-            mine, k, v, batch, far, begin, tl.minimum(start, end), place, keys, window, factor,
-            total, weight, largest, SCALE, SOFTCAP, True, CAUSAL, WINDOW, RAGGED, BLIND, N, WIDTH,
-            VALUES,
-        )  # fmt: skip
-    total, weight, largest = attend_described(
-        mine, k, v, batch, far, start, stop, place, keys, window, factor, total, weight, largest,
-        SCALE, SOFTCAP, False, CAUSAL, WINDOW, RAGGED, BLIND, N, WIDTH, VALUES,
+    total, weight, largest = attend_all_described(
+        mine, k, v, batch, far, first, queries, keys, window, factor, SCALE, SOFTCAP, CAUSAL,
+        WINDOW, RAGGED, BLIND, M, N, WIDTH, VALUES,
     )  # fmt: skip
-    if CAUSAL or WINDOW or RAGGED:
-        total, weight, largest = attend_described(
-            mine, k, v, batch, far, stop, end, place, keys, window, factor, total, weight, largest,
-            SCALE, SOFTCAP, True, CAUSAL, WINDOW, RAGGED, BLIND, N, WIDTH, VALUES,
-        )  # fmt: skip
-    shown = total * (1.0 / tl.where(weight == 0, 1.0, weight))[:, None]
-    if value_factor is not None:
-        shown *= value_factor
+    shown = divided(total, weight, value_factor)
     out += batch.to(INDEX) * out_steps[0] + head.to(INDEX) * out_steps[1]
     d = tl.arange(0, VALUES).to(INDEX)
     inside = i[:, None] < queries

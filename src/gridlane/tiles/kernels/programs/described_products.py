@@ -79,6 +79,31 @@ def count_of(m, n, batches, M: tl.constexpr, COLUMNS: tl.constexpr):
     return tiles
 
 
+@jit
+def part_of(place, whole, rest, k, parts, K: tl.constexpr):
+    """The tile of a place, and what is added of it: the first of the inner dimension, and behind
+    the last one. The first ``whole`` places are tiles, then come the parts of the ``rest``."""
+    beyond = tl.maximum(place - whole, 0)
+    tile = tl.where(place < whole, place, whole + beyond % rest)
+    share = tl.cdiv(tl.cdiv(k, K), tl.where(place < whole, 1, parts)) * K
+    first = beyond // rest * share
+    return tile, first, tl.minimum(k, first + share)
+
+
+@jit
+def store_part(
+    total, extra, split, number, i, m, M: tl.constexpr, N: tl.constexpr, EXTRA: tl.constexpr
+):  # fmt: skip
+    """Store a part of the sums of the rows from i on."""
+    lines = number * M + tl.arange(0, M)
+    inside = (i + tl.arange(0, M) < m)[:, None]
+    where = split + lines[:, None] * (N + EXTRA) + tl.arange(0, N)[None, :]
+    tl.store(where, total, mask=inside)
+    if extra is not None:
+        where = split + lines[:, None] * (N + EXTRA) + tl.arange(0, EXTRA)[None, :]
+        tl.store(where + N, extra, mask=inside)
+
+
 @jit(do_not_specialize=("count", "whole"))
 def described_product_tiles(
     a, b, more_b, out, more_out, split, more, count, whole, batches, m, n, k, parts, out_steps,
@@ -99,11 +124,7 @@ def described_product_tiles(
     for place in range(begin, count, step):
         tile, first, last = place, 0, k
         if split is not None:
-            beyond = tl.maximum(place - whole, 0)
-            tile = tl.where(place < whole, place, whole + beyond % rest)
-            share = tl.cdiv(tl.cdiv(k, K), tl.where(place < whole, 1, parts)) * K
-            first = beyond // rest * share
-            last = tl.minimum(k, first + share)
+            tile, first, last = part_of(place, whole, rest, k, parts, K)
         tile, batch, batch_a, batch_b = batch_of(tile, down * across, batches, MOVES)
         row, column = tl.swizzle2d(tile // across, tile % across, down, across, GROUP)
         i, j = (row * CLUSTER + rank) * M, column * (N + EXTRA)
@@ -118,13 +139,8 @@ def described_product_tiles(
                     DESCRIBED, ACTIVATION, M, N, EXTRA, INDEX,
                 )  # fmt: skip
             else:
-                lines = ((place - whole) * CLUSTER + rank) * M + tl.arange(0, M)
-                inside = (i + tl.arange(0, M) < m)[:, None]
-                where = split + lines[:, None] * (N + EXTRA) + tl.arange(0, N)[None, :]
-                tl.store(where, total, mask=inside)
-                if extra is not None:
-                    where = split + lines[:, None] * (N + EXTRA) + tl.arange(0, EXTRA)[None, :]
-                    tl.store(where + N, extra, mask=inside)
+                number = (place - whole) * CLUSTER + rank
+                store_part(total, extra, split, number, i, m, M, N, EXTRA)
         else:
             store_products(
                 total, extra, i, j, batch, out, more_out, more, m, n, out_steps, more_steps,

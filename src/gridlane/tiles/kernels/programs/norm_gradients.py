@@ -17,6 +17,74 @@ def weighted(grad, weight, i, inside, grad_step, weight_step, SUM: tl.constexpr)
     return g, g * tl.load(weight + i * weight_step, mask=inside, other=0.0).to(SUM)
 
 
+@jit
+def whole_row_gradient(
+    grad, x, weight, out, total, shift, columns, grad_step, x_step, weight_step, out_step,
+    weight_sums, bias_sums, CENTRED: tl.constexpr, EPS: tl.constexpr, BLOCK: tl.constexpr,
+    SUM: tl.constexpr, INDEX: tl.constexpr,
+):  # fmt: skip
+    """The gradient of a row in one tile; the sums with what it adds to those of weights and
+    biases."""
+    i = tl.arange(0, BLOCK).to(INDEX)
+    inside = i < columns
+    values = tl.load(x + i * x_step, mask=inside, other=0.0).to(SUM)
+    if CENTRED:
+        values = tl.where(inside, values - tl.sum(values, axis=0) / columns, 0.0)
+    scale = 1.0 / tl.sqrt(tl.sum(values * values, axis=0) / columns + EPS)
+    values *= scale
+    g, part = weighted(grad, weight, i, inside, grad_step, weight_step, SUM)
+    if weight_sums is not None:
+        total += g * values
+    if bias_sums is not None:
+        shift += g
+    shown = part - values * (tl.sum(part * values, axis=0) / columns)
+    if CENTRED:
+        shown -= tl.sum(part, axis=0) / columns
+    tl.store(out + i * out_step, shown * scale, mask=inside)
+    return total, shift
+
+
+@jit
+def add_to(sums, i, inside, more):
+    """Add to elements of an array, if there is one."""
+    if sums is not None:
+        tl.store(sums + i, tl.load(sums + i, mask=inside, other=0.0) + more, mask=inside)
+
+
+@jit
+def row_gradient(
+    grad, x, weight, out, weight_sums, bias_sums, columns, grad_step, x_step, weight_step, out_step,
+    CENTRED: tl.constexpr, EPS: tl.constexpr, BLOCK: tl.constexpr, SUM: tl.constexpr,
+    INDEX: tl.constexpr,
+):  # fmt: skip
+    """The gradient of a row in several tiles. What it adds to those of weights and biases is added
+    in memory."""
+    i = tl.arange(0, BLOCK).to(INDEX)
+    mean, scale = row_statistics(x, columns, x_step, CENTRED, EPS, BLOCK, SUM, INDEX)
+    along = tl.zeros((), SUM)
+    plain = tl.zeros((), SUM)
+    for begin in range(0, columns, BLOCK):
+        at = i + begin
+        inside = at < columns
+        g, part = weighted(grad, weight, at, inside, grad_step, weight_step, SUM)
+        values = tl.load(x + at * x_step, mask=inside, other=0.0).to(SUM)
+        values = (values - mean) * scale
+        along += tl.sum(part * values, axis=0)
+        if CENTRED:
+            plain += tl.sum(part, axis=0)
+        add_to(weight_sums, at, inside, g * values)
+        add_to(bias_sums, at, inside, g)
+    along = along / columns
+    plain = plain / columns
+    for begin in range(0, columns, BLOCK):
+        at = i + begin
+        inside = at < columns
+        g, part = weighted(grad, weight, at, inside, grad_step, weight_step, SUM)
+        values = tl.load(x + at * x_step, mask=inside, other=0.0).to(SUM)
+        shown = (part - plain - (values - mean) * scale * along) * scale
+        tl.store(out + at * out_step, shown, mask=inside)
+
+
 @jit(do_not_specialize=("rows",))
 def norm_gradient_rows(
     grad, x, weight, out, weight_sums, bias_sums, rows, columns, weight_step,
@@ -42,49 +110,15 @@ def norm_gradient_rows(
         my_x = x + tl.cast(row, INDEX) * x_row
         my_out = out + tl.cast(row, INDEX) * out_row
         if WHOLE:
-            inside = i < columns
-            values = tl.load(my_x + i * x_step, mask=inside, other=0.0).to(SUM)
-            if CENTRED:
-                values = tl.where(inside, values - tl.sum(values, axis=0) / columns, 0.0)
-            scale = 1.0 / tl.sqrt(tl.sum(values * values, axis=0) / columns + EPS)
-            values *= scale
-            g, part = weighted(my_grad, weight, i, inside, grad_step, weight_step, SUM)
-            if weight_sums is not None:
-                total += g * values
-            if bias_sums is not None:
-                shift += g
-            shown = part - values * (tl.sum(part * values, axis=0) / columns)
-            if CENTRED:
-                shown -= tl.sum(part, axis=0) / columns
-            tl.store(my_out + i * out_step, shown * scale, mask=inside)
+            total, shift = whole_row_gradient(
+                my_grad, my_x, weight, my_out, total, shift, columns, grad_step, x_step,
+                weight_step, out_step, weight_sums, bias_sums, CENTRED, EPS, BLOCK, SUM, INDEX,
+            )  # fmt: skip
         else:
-            mean, scale = row_statistics(my_x, columns, x_step, CENTRED, EPS, BLOCK, SUM, INDEX)
-            along = tl.zeros((), SUM)
-            plain = tl.zeros((), SUM)
-            for begin in range(0, columns, BLOCK):
-                at = i + begin
-                inside = at < columns
-                g, part = weighted(my_grad, weight, at, inside, grad_step, weight_step, SUM)
-                values = tl.load(my_x + at * x_step, mask=inside, other=0.0).to(SUM)
-                values = (values - mean) * scale
-                along += tl.sum(part * values, axis=0)
-                if CENTRED:
-                    plain += tl.sum(part, axis=0)
-                if weight_sums is not None:
-                    old = tl.load(weight_sums + at, mask=inside, other=0.0)
-                    tl.store(weight_sums + at, old + g * values, mask=inside)
-                if bias_sums is not None:
-                    old = tl.load(bias_sums + at, mask=inside, other=0.0)
-                    tl.store(bias_sums + at, old + g, mask=inside)
-            along = along / columns
-            plain = plain / columns
-            for begin in range(0, columns, BLOCK):
-                at = i + begin
-                inside = at < columns
-                g, part = weighted(my_grad, weight, at, inside, grad_step, weight_step, SUM)
-                values = tl.load(my_x + at * x_step, mask=inside, other=0.0).to(SUM)
-                shown = (part - plain - (values - mean) * scale * along) * scale
-                tl.store(my_out + at * out_step, shown, mask=inside)
+            row_gradient(
+                my_grad, my_x, weight, my_out, weight_sums, bias_sums, columns, grad_step, x_step,
+                weight_step, out_step, CENTRED, EPS, BLOCK, SUM, INDEX,
+            )  # fmt: skip
     if WHOLE:
         if weight_sums is not None:
             tl.store(weight_sums + i, total, mask=i < columns)

@@ -6,14 +6,17 @@ from gridlane.frontends.triton import language as tl
 from gridlane.tiles.jit import jit
 from gridlane.tiles.kernels.programs.attention import (
     attend,
+    exact_dot,
     in_halves,
     is_wide,
     key_range,
     load_rows,
+    no_sums,
     piece,
     scale_factors,
     scaled_scores,
     store_rows,
+    weighed,
 )
 
 
@@ -26,6 +29,24 @@ def load_paged(
     d = tl.arange(0, WIDTH).to(INDEX)
     where = base + (page * page_step + slot * slot_step)[:, None] + d[None, :] * step
     return tl.load(where, mask=seen[:, None] & (d[None, :] < width), other=0.0)
+
+
+@jit
+def length_of(lengths, batch, step, most):
+    """The tokens of a sequence, which pages have room for."""
+    return tl.minimum(tl.maximum(tl.load(lengths + batch * step), 0), most).to(tl.int32)
+
+
+@jit
+def load_group(
+    q, batch, head, group, steps, width, M: tl.constexpr, WIDTH: tl.constexpr, INDEX: tl.constexpr
+):  # fmt: skip
+    """The queries of a sequence that have one head of keys."""
+    g = tl.arange(0, M)
+    d = tl.arange(0, WIDTH).to(INDEX)
+    row = (head * group + g).to(INDEX)
+    q += batch * steps[0] + row[:, None] * steps[1] + d[None, :] * steps[2]
+    return tl.load(q, mask=(g[:, None] < group) & (d[None, :] < width), other=0.0)
 
 
 @jit
@@ -52,19 +73,11 @@ def attend_newest(
         scores = scaled_scores(scores, None, SCALE, SOFTCAP, is_wide(k.dtype.element_ty))
         scores = tl.where(known[None, :], scores, float("nan"))
         scores = tl.where(seen[None, :], scores, -float("inf"))
-        higher = tl.maximum(largest, tl.max(scores, axis=1))
-        shift = tl.where(higher == -float("inf"), 0.0, higher)
-        powers = tl.exp2(scores - shift[:, None])
-        kept = tl.exp2(largest - shift)
-        weight = weight * kept + tl.sum(powers, axis=1)
+        powers, kept, weight, largest = weighed(scores, weight, largest)
         value = load_paged(
             v, which, slot, seen & known, v_steps[0], v_steps[1], v_steps[3], values, VALUES, INDEX
         )
-        total = tl.dot(
-            powers.to(v.dtype.element_ty), value, total * kept[:, None],
-            input_precision="ieee", out_dtype=SUM,
-        )  # fmt: skip
-        largest = higher
+        total = exact_dot(powers.to(v.dtype.element_ty), value, total * kept[:, None], SUM)
     return total, weight, largest
 
 
@@ -97,22 +110,17 @@ def paged_attention_parts(
     part = place % parts
     head = (place // parts % heads).to(INDEX)
     batch = (place // parts // heads).to(INDEX)
-    length = tl.minimum(tl.maximum(tl.load(lengths + batch * length_step), 0), most).to(tl.int32)
+    length = length_of(lengths, batch, length_step, most)
     share = tl.cdiv(tl.cdiv(length, N), parts) * N
     begin = part * share
     end = tl.minimum(begin + share, length)
     if WINDOW:
         begin = tl.maximum(begin, (length - window) // N * N)
-    g = tl.arange(0, M)
-    d = tl.arange(0, WIDTH).to(INDEX)
-    q += batch * q_steps[0] + (head * group + g)[:, None] * q_steps[1] + d[None, :] * q_steps[2]
-    mine = tl.load(q, mask=(g[:, None] < group) & (d[None, :] < width), other=0.0)
+    mine = load_group(q, batch, head, group, q_steps, width, M, WIDTH, INDEX)
     k += head * k_steps[2]
     v += head * v_steps[2]
     tables += batch * table_steps[0]
-    largest = tl.full((M,), -float("inf"), SUM)
-    weight = tl.zeros((M,), SUM)
-    total = tl.zeros((M, VALUES), SUM)
+    largest, weight, total = no_sums(M, VALUES, SUM)
     total, weight, largest = attend_newest(
         mine, k, v, tables, begin, end, length - window, total, weight, largest, pages, page,
         width, values, k_steps, v_steps, table_steps[1], SCALE, SOFTCAP, WINDOW, N, WIDTH, VALUES,
@@ -294,23 +302,54 @@ def attend_paged(
                 seen &= j[None, :] < place[:, None] + window
         scores = tl.where(known[None, :], scores, float("nan"))
         scores = tl.where(seen, scores, -float("inf"))
-        higher = tl.maximum(largest, tl.max(scores, axis=1))
-        shift = tl.where(higher == -float("inf"), 0.0, higher)
-        powers = tl.exp2(scores - shift[:, None])
-        kept = tl.exp2(largest - shift)
-        weight = weight * kept + tl.sum(powers, axis=1)
+        powers, kept, weight, largest = weighed(scores, weight, largest)
         value = load_paged(
             v, which, slot, inside & known, v_steps[0], v_steps[1], v_steps[3], values, VALUES,
             INDEX,
         )  # fmt: skip
         if value.dtype != mine.dtype:
             value = in_halves(value).to(mine.dtype)
-        total = tl.dot(
-            powers.to(mine.dtype), value, total * kept[:, None],
-            input_precision="ieee", out_dtype=SUM,
-        )  # fmt: skip
-        largest = higher
+        total = exact_dot(powers.to(mine.dtype), value, total * kept[:, None], SUM)
     return total, weight, largest
+
+
+@jit
+def attend_known(
+    mine, k, v, tables, first, last, count, cached, known, window, pages, page, table_step, k_steps,
+    v_steps, width, values, factor, SCALE: tl.constexpr, SOFTCAP: tl.constexpr,
+    AHEAD: tl.constexpr, CAUSAL: tl.constexpr, WINDOW: tl.constexpr, M: tl.constexpr,
+    N: tl.constexpr, WIDTH: tl.constexpr, VALUES: tl.constexpr, SUM: tl.constexpr,
+    INDEX: tl.constexpr,
+):  # fmt: skip
+    """What ``attend_paged`` returns of the first ``known`` tokens, for the queries from ``first``
+    to ``last`` of ``count`` new ones behind the cached ones."""
+    largest, weight, total = no_sums(M, VALUES, SUM)
+    begin, end = key_range(first, last, count, cached + count, window, N, CAUSAL, WINDOW)
+    return attend_paged(
+        mine, k, v, tables, begin, tl.minimum(end, known), first + tl.arange(0, M) + cached, window,
+        pages, page, table_step, k_steps, v_steps, width, values, factor, total, weight, largest,
+        SCALE, SOFTCAP, AHEAD, CAUSAL, WINDOW, N, WIDTH, VALUES, SUM, INDEX,
+    )  # fmt: skip
+
+
+@jit
+def attend_new(
+    mine, k, v, begin, head, first, last, count, window, k_steps, v_steps, width, values, total,
+    weight, largest, SCALE: tl.constexpr, SOFTCAP: tl.constexpr, CAUSAL: tl.constexpr,
+    WINDOW: tl.constexpr, M: tl.constexpr, N: tl.constexpr, WIDTH: tl.constexpr,
+    VALUES: tl.constexpr, SUM: tl.constexpr, INDEX: tl.constexpr,
+):  # fmt: skip
+    """The sums of values and the weights with those of new tokens, for the queries from ``first``
+    to ``last`` of ``count``, where a sequence begins at a packed token."""
+    k += begin * k_steps[0] + head * k_steps[1]
+    v += begin * v_steps[0] + head * v_steps[1]
+    start, end = key_range(first, last, count, count, window, N, CAUSAL, WINDOW)
+    total, weight, _ = attend(
+        mine, k, v, start, end, first + tl.arange(0, M), count, count, window, k_steps[0],
+        k_steps[2], v_steps[0], v_steps[2], width, values, None, total, weight, largest,
+        SCALE, SOFTCAP, True, CAUSAL, WINDOW, N, WIDTH, VALUES, SUM, INDEX,
+    )  # fmt: skip
+    return total, weight
 
 
 @jit(do_not_specialize=("blocks", "heads", "group", "pages", "most", "window"))
@@ -325,46 +364,35 @@ def paged_prefill_tiles(
     """Some new tokens of one head of a sequence, to its tokens in pages, and then to the new ones,
     which pages have as well where ``k`` is None. Steps of packed arrays are those of (token, head,
     width)."""
-    place = tl.program_id(0)
-    head = place % heads
+    place, head = tl.program_id(0), tl.program_id(0) % heads
     first = place // heads % blocks * M
     batch = (place // heads // blocks).to(INDEX)
     begin, count = piece(starts, batch, tokens)
     if first < count:
         far = (head // group).to(INDEX)
-        cached = tl.minimum(tl.maximum(tl.load(lengths + batch * length_step), 0), most)
-        cached = cached.to(tl.int32)
+        cached = length_of(lengths, batch, length_step, most)
         factor, value_factor = scale_factors(scales, scale_steps, batch, far, SUM)
         shift = begin.to(INDEX)
         q += shift * q_steps[0] + head.to(INDEX) * q_steps[1]
         out += shift * out_steps[0] + head.to(INDEX) * out_steps[1]
         i = first + tl.arange(0, M)
         mine = load_rows(q, i, count, q_steps[0], q_steps[2], width, WIDTH, INDEX)
-        largest = tl.full((M,), -float("inf"), SUM)
-        weight = tl.zeros((M,), SUM)
-        total = tl.zeros((M, VALUES), SUM)
-        last = tl.minimum(first + M, count)
-        known = cached + count if k is None else cached
-        start, end = key_range(first, last, count, cached + count, window, N, CAUSAL, WINDOW)
-        end = tl.minimum(end, tl.minimum(known, most))
-        total, weight, largest = attend_paged(
+        last, known = tl.minimum(first + M, count), cached + count if k is None else cached
+        total, weight, largest = attend_known(
             mine, keys + far * key_steps[2], values + far * value_steps[2],
-            tables + batch * table_steps[0], start, end, i + cached, window, pages, page,
-            table_steps[1], key_steps, value_steps, width, value_width, factor, total, weight,
-            largest, SCALE, SOFTCAP, k is None, CAUSAL, WINDOW, N, WIDTH, VALUES, SUM, INDEX,
+            tables + batch * table_steps[0], first, last, count, cached, tl.minimum(known, most),
+            window, pages, page, table_steps[1], key_steps, value_steps, width, value_width, factor,
+            SCALE, SOFTCAP, k is None, CAUSAL, WINDOW, M, N, WIDTH, VALUES, SUM, INDEX,
         )  # fmt: skip
         if value_factor is not None:
             total *= value_factor
         if k is None:
             weight = tl.where(known <= most, weight, float("nan"))
         else:
-            k += shift * k_steps[0] + far * k_steps[1]
-            v += shift * v_steps[0] + far * v_steps[1]
-            start, end = key_range(first, last, count, count, window, N, CAUSAL, WINDOW)
-            total, weight, largest = attend(
-                mine, k, v, start, end, i, count, count, window, k_steps[0], k_steps[2],
-                v_steps[0], v_steps[2], width, value_width, None, total, weight, largest,
-                SCALE, SOFTCAP, True, CAUSAL, WINDOW, N, WIDTH, VALUES, SUM, INDEX,
+            total, weight = attend_new(
+                mine, k, v, shift, far, first, last, count, window, k_steps, v_steps, width,
+                value_width, total, weight, largest, SCALE, SOFTCAP, CAUSAL, WINDOW, M, N, WIDTH,
+                VALUES, SUM, INDEX,
             )  # fmt: skip
-        shown = total / tl.where(weight == 0, 1.0, weight)[:, None]
-        store_rows(out, shown, i, count, out_steps[0], out_steps[2], value_width, VALUES, INDEX)
+        total /= tl.where(weight == 0, 1.0, weight)[:, None]
+        store_rows(out, total, i, count, out_steps[0], out_steps[2], value_width, VALUES, INDEX)

@@ -6,6 +6,13 @@ from gridlane.frontends.triton import language as tl
 from gridlane.tiles.jit import jit
 
 
+@jit
+def load_turns(base, i, j, steps, known, SUM: tl.constexpr):
+    """Sines or cosines of some positions and pairs; NaN for those that are not known."""
+    where = base + i[:, None] * steps[0] + j[None, :] * steps[1]
+    return tl.load(where, mask=known, other=float("nan")).to(SUM)
+
+
 @jit(do_not_specialize=("heads", "length", "count"))
 def rope_tiles(
     x, cos, sin, positions, out, heads, length, count, half, width,
@@ -28,11 +35,8 @@ def rope_tiles(
         where = tl.load(at, mask=i < length, other=0)
     known = inside & (where >= 0)[:, None] & (where < count)[:, None]
     where = where.to(INDEX)
-    unknown = float("nan")
-    turns = cos + where[:, None] * cos_steps[0] + j[None, :] * cos_steps[1]
-    c = tl.load(turns, mask=known, other=unknown).to(SUM)
-    turns = sin + where[:, None] * sin_steps[0] + j[None, :] * sin_steps[1]
-    s = tl.load(turns, mask=known, other=unknown).to(SUM)
+    c = load_turns(cos, where, j, cos_steps, known, SUM)
+    s = load_turns(sin, where, j, sin_steps, known, SUM)
     if INVERSE:
         s = -s
     first = j * 2 if PAIRS else j
