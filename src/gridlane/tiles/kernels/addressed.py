@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from gridlane.tiles.kernels.blocks import multiprocessors, product_blocks, record
+from gridlane.tiles.kernels.blocks import multiprocessors, power_of_2, product_blocks, record
 from gridlane.tiles.kernels.copies import Copy, turned_copy
+from gridlane.tiles.kernels.norms import step_of, value_of
 from gridlane.tiles.kernels.operands import Operand, index_type
 from gridlane.tiles.kernels.prepared import Launch, empty
 from gridlane.tiles.kernels.programs.products import add_parts, product_tiles
@@ -17,6 +18,8 @@ _LARGE, _FAR = 5e9, 1024
 order, which takes a few hundredths of their time."""
 _VECTOR = 4
 """Elements of float32 that a thread reads at once."""
+_ADDED = 16, 128
+"""The piece whose parts ``add_split`` adds at once."""
 _AT_ONCE = 4
 """Programs of products of float32 that a GPU's multiprocessor runs at once."""
 
@@ -92,10 +95,7 @@ def prepare(
     *_, m, n = out.shape
     k, count = a.shape[-1], places.products
     copies = _copies(a, b, count)
-    if copies[0] is not None:
-        places = places._replace(a=(0, 0, 1, copies[0].shape[1]))
-    if copies[1] is not None:
-        places = places._replace(b=(0, 0, copies[1].shape[1], 1))
+    places = _copied_places(places, *copies)
     far = [_as_operand(copy, each) for copy, each in zip(copies, factors, strict=True)]
     tile = product_blocks(m, n, k, a.dtype, count, of_arrays=True)
     tiles = count * -(-m // tile.m) * -(-n // tile.n)
@@ -123,6 +123,30 @@ def prepare(
     return PreparedAddressed(first, second, (parts, size), sums[1], out.shape, out.dtype, copies)
 
 
+def add_split(
+    split: Operand,
+    out: Operand,
+    bias: Operand | None,
+    activation: str | None,
+    parts: int,
+    kind: Any,
+    index: Any,
+) -> None:
+    """Add the parts of the sums of a product in order, and finish them.
+
+    Args:
+        split: of shape (parts, elements of out).
+        kind, index: the types of sums and of indices.
+    """
+    m, n = out.shape
+    high, width = (min(power_of_2(e), most) for e, most in zip((m, n), _ADDED, strict=True))
+    add_parts[(-(-m // high) * -(-n // width),)](
+        split.value, out.value, (None, None, value_of(bias), None), parts, 1, m, n, m * n,
+        (0, 0, *out.strides), (0, 0, step_of(bias), (0, 0, 0, 0)), ACTIVATION=activation,
+        M=high, N=width, SUM=kind, INDEX=index,
+    )  # fmt: skip
+
+
 def _parts(asked: int | None, tiles: int, steps: int, dtype: str) -> int:
     """Into how many the sums are divided among programs."""
     if asked is not None:
@@ -146,6 +170,15 @@ def _copies(a: Operand, b: Operand, count: int) -> tuple[Copy | None, Copy | Non
         _copy(a, m, k, a.strides[-2:]) if left else None,
         _copy(b, n, k, (across, down)) if right else None,
     )
+
+
+def _copied_places(places: Places, left: Copy | None, right: Copy | None) -> Places:
+    """The places of factors, of which some are copies."""
+    if left is not None:
+        places = places._replace(a=(0, 0, 1, left.shape[1]))
+    if right is not None:
+        places = places._replace(b=(0, 0, right.shape[1], 1))
+    return places
 
 
 def _is_near(step: int, line: int) -> bool:

@@ -17,7 +17,7 @@ from gridlane.tiles.kernels.operands import (
     FLOATS,
     Operand,
     contiguous,
-    expect_dtype,
+    expect_like,
     expect_shape,
     index_type,
     merged,
@@ -236,41 +236,32 @@ def batch_norm_backward(
     (array([1.]), array([3.]))
     """
     source, given = _image(x), operand("grad", grad, FLOATS)
-    expect_shape(given, source.shape)
-    expect_dtype(given, source)
+    expect_like(given, source)
     kept = _running(source, mean, variance, ("mean", "variance"))
     if kept is None:
         raise ArgumentError("mean and variance must be given")
-    scale = _parameter("weight", weight, source)
+    values, steps = [each.value for each in kept], [step_of(each) for each in kept]
     target = result("out", out, source, source.shape, source.dtype)
-    kind, c = sum_type(source.dtype), source.shape[1]
-    sums = [new(name, source, (c,), sum_name(source.dtype)) for name in ("weight", "bias")]
+    c, make = source.shape[1], new if target.size else zeros
+    sums = [make(name, source, (c,), sum_name(source.dtype)) for name in ("weight", "bias")]
     if not target.size:
-        none = [zeros(each.name, source, (c,), each.dtype) for each in sums]
-        return target.value, none[0].value, none[1].value
+        return target.value, sums[0].value, sums[1].value
+    scale = _parameter("weight", weight, source)
     given, source, written = _flat(given, source, target)
     sets = _sets(source, None)
-    rows, block, options = _tile(sets, kind.primitive_bitwidth // 8)
-    whole = rows >= sets.rows and block >= sets.length
-    parts = 1 if whole else _parts(sets, rows, block)
-    index = index_type(given, source, written)
-    steps = [sets.steps(each) for each in (given, source, written)]
-    constants: dict[str, Any] = {
-        "EPS": float(eps), "ROWS": rows, "BLOCK": block, "SUM": kind, "INDEX": index, **options,
-    }  # fmt: skip
-    kept_steps = kept[0].strides[0], kept[1].strides[0]
+    whole, parts, constants = _work(sets, source, written, given, EPS=float(eps))
+    rows = [sets.steps(each) for each in (given, source, written)]
     known, grid = None, (c * parts,)
     if not whole:
         known = new("sums", source, (c * parts, 2), sum_name(source.dtype)).value
         gradient_sums[grid](
-            given.value, source.value, kept[0].value, kept[1].value, known, c, parts, sets.rows,
-            sets.length, steps[0], steps[1], *kept_steps, **constants,
+            given.value, source.value, *values, known, c, parts, sets.rows, sets.length, *rows[:2],
+            *steps, **constants,
         )  # fmt: skip
     gradient_parts[grid](
-        given.value, source.value, value_of(scale), kept[0].value, kept[1].value, known,
-        written.value, sums[0].value, sums[1].value, c, parts, sets.rows, sets.length, *steps,
-        step_of(scale), *kept_steps, TRAINED=bool(training), WHOLE=whole,
-        PARTS=power_of_2(parts), **constants,
+        given.value, source.value, value_of(scale), *values, known, written.value, sums[0].value,
+        sums[1].value, c, parts, sets.rows, sets.length, *rows, step_of(scale), *steps,
+        TRAINED=bool(training), WHOLE=whole, PARTS=power_of_2(parts), **constants,
     )  # fmt: skip
     return target.value, sums[0].value, sums[1].value
 
@@ -348,6 +339,24 @@ def _tile(sets: Sets, size: int) -> tuple[int, int, dict[str, int]]:
     return min(power_of_2(sets.rows), max(room // block, 1)), block, held
 
 
+def _work(
+    sets: Sets, *arrays: Operand, is_known: bool = False, **more: Any
+) -> tuple[bool, int, dict[str, Any]]:
+    """Whether a tile is a whole set, into how many parts a set is divided, and constants of the
+    launch.
+
+    Args:
+        is_known: moments are, so that no tile is computed as a whole.
+        more: further constants.
+    """
+    kind = sum_type(arrays[0].dtype)
+    rows, block, options = _tile(sets, kind.primitive_bitwidth // 8)
+    whole = not is_known and rows >= sets.rows and block >= sets.length
+    parts = 1 if whole else _parts(sets, rows, block)
+    constants = {"ROWS": rows, "BLOCK": block, "SUM": kind, "INDEX": index_type(*arrays)}
+    return whole, parts, constants | options | more
+
+
 def _parts(sets: Sets, rows: int, block: int) -> int:
     """Into how many parts a set is divided, so that the device is busy."""
     tiles = -(-sets.rows // rows) * -(-sets.length // block)
@@ -378,26 +387,13 @@ def _normalised(
         return target.value
     source, written = _flat(x, target)
     sets = _sets(source, groups)
-    kind = sum_type(x.dtype)
-    rows, block, options = _tile(sets, kind.primitive_bitwidth // 8)
-    whole = by is None and rows >= sets.rows and block >= sets.length
-    parts = 1 if whole else _parts(sets, rows, block)
-    constants: dict[str, Any] = {
-        "ROWS": rows, "BLOCK": block, "SUM": kind, "INDEX": index_type(source, written), **options,
-    }  # fmt: skip
+    whole, parts, constants = _work(sets, source, written, is_known=by is not None)
     steps, grid = sets.steps(source), (sets.total * parts,)
     moments = None
     if by is None and not whole:
         moments = new("moments", x, (sets.total * parts, 3), sum_name(x.dtype)).value
         part_moments[grid](
-            source.value,
-            moments,
-            sets.inner,
-            parts,
-            sets.rows,
-            sets.length,
-            steps,
-            **constants,
+            source.value, moments, sets.inner, parts, sets.rows, sets.length, steps, **constants
         )
     mean, variance = by or (None, None)
     norm_parts[grid](

@@ -9,19 +9,18 @@ from gridlane.core.errors import ArgumentError
 from gridlane.tiles.kernels import prepared
 from gridlane.tiles.kernels.blocks import product_blocks, record
 from gridlane.tiles.kernels.described_convolutions import prepare, prepare_places
+from gridlane.tiles.kernels.factors import bias_of, check_options
+from gridlane.tiles.kernels.norms import step_of, value_of
 from gridlane.tiles.kernels.operands import (
     FLOATS,
-    PRECISIONS,
     Operand,
     expect_dtype,
-    expect_shape,
     index_type,
     operand,
     result,
     sum_name,
     sum_type,
 )
-from gridlane.tiles.kernels.products import ACTIVATIONS
 from gridlane.tiles.kernels.programs.convolutions import convolution_tiles
 
 Numbers = int | tuple[int, ...]
@@ -96,39 +95,37 @@ def convolution(
     axes = len(source.shape) - 2
     if axes not in (1, 2) or len(filters.shape) != axes + 2:
         raise ArgumentError(f"{source}, and {filters}: both must have 3 or 4 dimensions")
-    expect_dtype(filters, source)
     _check_channels(source, filters, groups)
     walk = _walk(axes, stride, padding, dilation)
     source, filters = _flat(source), _flat(filters)
-    shift = None if bias is None else operand("bias", bias, FLOATS, 1)
-    if shift:
-        expect_shape(shift, filters.shape[:1])
-    if activation is not None and activation not in ACTIVATIONS:
-        raise ArgumentError(f"activation is {activation!r}; it must be {', '.join(ACTIVATIONS)}")
-    if precision not in PRECISIONS:
-        raise ArgumentError(f"precision is {precision!r}; it must be {' or '.join(PRECISIONS)}")
-    extents = walk.results(source.shape[2:], filters.shape[2:])
-    if min(extents) < 1:
-        raise ArgumentError(
-            f"{source}, and {filters}: the kernel does not lie within the image; pad it"
-        )
-    shape = (source.shape[0], filters.shape[0], *extents[2 - axes :])
-    known = source.dtype, sum_name(source.dtype)
-    if out_dtype is not None and out_dtype not in known:
-        raise ArgumentError(f"out_dtype is {out_dtype!r}; it must be {' or '.join(known)}")
-    target = result("out", out, source, shape, out_dtype or source.dtype)
+    shift = bias_of(bias, filters.shape[0])
+    check_options(activation, precision=precision)
+    target = _target(source, filters, walk, axes, out, out_dtype)
     if not target.size:
         return target.value
-    flat = _flat(target)
-    given = source, filters, shift, flat, walk, groups, activation
+    given = source, filters, shift, _flat(target), walk, groups, activation
     launches = prepare_places(*given) or prepare(*given, precision)
     if launches is None:
-        _launch(source, filters, shift, flat, walk, groups, activation, precision)
+        _launch(*given, precision)
         return target.value
-    launches.run(source.value, filters.value, shift.value if shift else None, flat.value)
+    launches.run(source.value, filters.value, value_of(shift), target.value)
     if key is not None:
-        prepared.remember(key, launches._replace(shape=shape))
+        prepared.remember(key, launches._replace(shape=target.shape))
     return target.value
+
+
+def _target(
+    x: Operand, weight: Operand, walk: Walk, axes: int, out: Any, out_dtype: str | None
+) -> Operand:
+    """The array of a result with some axes."""
+    extents = walk.results(x.shape[2:], weight.shape[2:])
+    if min(extents) < 1:
+        raise ArgumentError(f"{x}, and {weight}: the kernel does not lie within the image; pad it")
+    known = x.dtype, sum_name(x.dtype)
+    if out_dtype is not None and out_dtype not in known:
+        raise ArgumentError(f"out_dtype is {out_dtype!r}; it must be {' or '.join(known)}")
+    shape = (x.shape[0], weight.shape[0], *extents[2 - axes :])
+    return result("out", out, x, shape, out_dtype or x.dtype)
 
 
 def _kept(option: Any) -> Any:
@@ -147,6 +144,7 @@ def _flat(array: Operand) -> Operand:
 
 
 def _check_channels(x: Operand, weight: Operand, groups: int) -> None:
+    expect_dtype(weight, x)
     if groups < 1 or x.shape[1] % groups or weight.shape[0] % groups:
         raise ArgumentError(
             f"{x}, and {weight}: groups is {groups}, which must divide channels and filters"
@@ -194,9 +192,9 @@ def _launch(
     turned = record().on_host and x.strides[1] > x.strides[3]
     whole = weight.strides[1:] == (math.prod(weight.shape[2:]), weight.shape[3], 1)
     convolution_tiles[(groups * -(-count // tile.m) * -(-filters // tile.n),)](
-        x.value, weight.value, bias.value if bias else None, out.value, count, groups,
+        x.value, weight.value, value_of(bias), out.value, count, groups,
         weight.shape[1], filters, x.shape[2:], tuple(results), *walk,
-        x.strides, weight.strides, bias.strides[0] if bias else 0, out.strides,
+        x.strides, weight.strides, step_of(bias), out.strides,
         ACTIVATION=activation, M=tile.m, N=tile.n, K=tile.k, num_warps=tile.warps,
         HEIGHT=weight.shape[2], WIDTH=weight.shape[3], SUM=sum_type(x.dtype),
         INDEX=index_type(x, weight, out), TURNED=turned, WHOLE=whole,

@@ -157,6 +157,28 @@ def prepare_places(
     return None if product is None else PreparedPlaces(product, is_turned, out.shape, out.dtype)
 
 
+def _lines_of(
+    array: Operand, extents: tuple[int, ...], joined: bool = True
+) -> tuple[tuple[int, ...], Copy | None]:
+    """The steps of an array with channels last, and its copy where it has to be copied so."""
+    steps = _lines(array, extents) if joined else None
+    if steps:
+        return steps, None
+    copy = _copied(array)
+    return _steps(extents, copy), copy
+
+
+def _depth_of(
+    x: Operand, walk: Any, groups: int, channels: int, size: int, precision: str
+) -> int | None:
+    """The channels of a step; None where the device or the image has no tensor maps for them."""
+    if size > (4 if precision == "tf32" else 2) or not is_hopper() or channels * size < _DEPTHS[-1]:
+        return None
+    if any(n % stride for n, stride in zip(x.shape[2:], walk.stride, strict=True)):
+        return None  # a line's last column would have those of the next one behind it
+    return _depth(channels, size, groups > 1 or walk.stride != (1, 1))
+
+
 def prepare(
     x: Operand,
     weight: Operand,
@@ -175,23 +197,12 @@ def prepare(
         walk: how the kernel goes over an image.
     """
     channels, filters = weight.shape[1], weight.shape[0] // groups
-    size = _SIZES.get(x.dtype, 8)
-    if size > (4 if precision == "tf32" else 2) or not is_hopper() or channels * size < _DEPTHS[-1]:
+    size, strided, taps = _SIZES.get(x.dtype, 8), walk.stride != (1, 1), math.prod(weight.shape[2:])
+    depth = _depth_of(x, walk, groups, channels, size, precision)
+    if depth is None or (_lines(x, x.shape[2:]) is None and filters * taps < _COPIED):
         return None
-    strided = walk.stride != (1, 1)
-    if any(n % stride for n, stride in zip(x.shape[2:], walk.stride, strict=True)):
-        return None  # a line's last column would have those of the next one behind it
-    depth = _depth(channels, size, groups > 1 or strided)
-    taps = math.prod(weight.shape[2:])
-    images = _lines(x, x.shape[2:])
-    if depth is None or (images is None and filters * taps < _COPIED):
-        return None
-    held = _lines(weight, (taps,)) if _are_joined(weight) else None
-    copies = [
-        _copied(each) if lines is None else None for each, lines in ((x, images), (weight, held))
-    ]
-    steps = images or _steps(x.shape[2:], copies[0])
-    taps_steps = held or _steps((taps,), copies[1])
+    steps, image_copy = _lines_of(x, x.shape[2:])
+    taps_steps, weight_copy = _lines_of(weight, (taps,), _are_joined(weight))
     last, target = _last(out)
     turned = target.strides[1] != 1
     places = out.shape[0], out.shape[2], out.shape[3]
@@ -211,17 +222,16 @@ def prepare(
          index_type(target, bias)),
         {"num_warps": tile.warps, "num_stages": tile.stages},
     )  # fmt: skip
-    forms = (
-        _images(x, steps, walk.stride, tile.box, depth),
-        TensorDescriptor(
-            weight.value, (weight.shape[0], taps, channels), (*taps_steps, 1),
-            (tile.filters, 1, depth),
-        ),
-    )  # fmt: skip
-    held = (math.prod(places), out.shape[1])
-    return PreparedConvolution(
-        forms, (copies[0], copies[1]), result, held, last, launch, out.shape, out.dtype
-    )
+    taken = _filters(weight, taps_steps, tile.filters, depth)
+    forms = _images(x, steps, walk.stride, tile.box, depth), taken
+    copies, held = (image_copy, weight_copy), (math.prod(places), out.shape[1])
+    return PreparedConvolution(forms, copies, result, held, last, launch, out.shape, out.dtype)
+
+
+def _filters(weight: Operand, steps: tuple[int, ...], filters: int, depth: int) -> TensorDescriptor:
+    """The descriptor of filters, taps and channels."""
+    shape = weight.shape[0], math.prod(weight.shape[2:]), weight.shape[1]
+    return TensorDescriptor(weight.value, shape, (*steps, 1), (filters, 1, depth))
 
 
 def _images(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from gridlane.core.errors import ArgumentError
 from gridlane.frontends.triton import language as tl
+from gridlane.tiles.kernels.addressed import add_split
 from gridlane.tiles.kernels.blocks import (
     least_rows,
     multiprocessors,
@@ -14,7 +15,8 @@ from gridlane.tiles.kernels.blocks import (
     record,
 )
 from gridlane.tiles.kernels.described import address_of_array
-from gridlane.tiles.kernels.norms import step_of, value_of
+from gridlane.tiles.kernels.factors import bias_of, check_options
+from gridlane.tiles.kernels.norms import value_of
 from gridlane.tiles.kernels.operands import (
     FLOATS,
     Operand,
@@ -26,17 +28,13 @@ from gridlane.tiles.kernels.operands import (
     sum_name,
     sum_type,
 )
-from gridlane.tiles.kernels.products import ACTIVATIONS
 from gridlane.tiles.kernels.programs.int4_products import (
     int4_row_tiles,
     int4_tiles,
     int4_word_tiles,
 )
-from gridlane.tiles.kernels.programs.products import add_parts
 
 _LEAST_GROUP = 32
-_ADDED = 16, 128
-"""The piece whose parts are added at once."""
 _STEP = 64
 """Bytes of a column in a step, at most."""
 _MOST_ROWS = 2
@@ -103,17 +101,37 @@ def int4_matmul(
     zero = None if zeros is None else operand("zeros", zeros, ("uint8",), 2)
     if zero is not None:
         expect_shape(zero, scale.shape)
-    if activation is not None and activation not in ACTIVATIONS:
-        raise ArgumentError(f"activation is {activation!r}; it must be {', '.join(ACTIVATIONS)}")
-    if split_k is not None and split_k < 1:
-        raise ArgumentError(f"split_k is {split_k}; it must be at least 1")
-    shift = None if bias is None else operand("bias", bias, FLOATS, 1)
-    if shift is not None:
-        expect_shape(shift, (n,))
+    check_options(activation, split_k)
+    shift = bias_of(bias, n)
     target = result("out", out, left, (m, n), left.dtype)
     if target.size:
         _launch(left, packed, scale, zero, target, shift, activation, split_k)
     return target.value
+
+
+class _Tile(NamedTuple):
+    """A tile: its rows and columns, bytes of a step and of a group along them, its warps, whether
+    it is a row alone; and into how many parts sums are divided."""
+
+    rows: int
+    columns: int
+    step: int
+    group: int
+    warps: int
+    is_row: bool
+    parts: int
+
+
+def _tile(a: Operand, count: int, groups: int, m: int, n: int, split_k: int | None) -> _Tile:
+    """The tile of a product with columns of so many bytes."""
+    group = max(count // max(groups, 1), 1)
+    step = min(group & -group, _STEP)
+    is_row = m <= _MOST_ROWS
+    tile = product_blocks(m, n, 2 * step, a.dtype)
+    rows = 1 if is_row else max(tile.m, least_rows(a.dtype))
+    columns = min(power_of_2(n), _COLUMNS) if is_row else tile.n
+    parts = _parts(-(-m // rows) * -(-n // columns), -(-count // step), split_k)
+    return _Tile(rows, columns, step, group, tile.warps, is_row, parts)
 
 
 def _launch(
@@ -127,56 +145,42 @@ def _launch(
     split_k: int | None,
 ) -> None:
     (m, n), count = out.shape, packed.shape[1]
-    group = max(count // max(scales.shape[1], 1), 1)
-    step = min(group & -group, _STEP)
-    is_row = m <= _MOST_ROWS
-    tile = product_blocks(m, n, 2 * step, a.dtype)
-    rows = 1 if is_row else max(tile.m, least_rows(a.dtype))
-    columns = min(power_of_2(n), _COLUMNS) if is_row else tile.n
-    tiles = -(-m // rows) * -(-n // columns)
-    steps = -(-count // step)
-    busy = multiprocessors() * (1 if record().on_host else _PROGRAMS)
-    wanted = min(busy // tiles, steps // _LEAST_STEPS) if split_k is None else split_k
-    parts = max(min(wanted, steps), 1)
-    plain = parts == 1 and bias is None and activation is None
+    tile = _tile(a, count, scales.shape[1], m, n, split_k)
+    parts, columns, is_row = tile.parts, tile.columns, tile.is_row
     split, kind = None, sum_type(a.dtype)
     target, out_steps = out, (*out.strides, 0)
-    if not plain:
+    if parts > 1 or bias is not None or activation is not None:
         split = target = new("parts", a, (parts, m * n), sum_name(a.dtype))
         out_steps = n, 1, m * n
     index = index_type(a, packed, scales, zeros, out, split)
     strides = a.strides, packed.strides, scales.strides, zeros.strides if zeros else (0, 0)
     arrays = a.value, packed.value, scales.value, value_of(zeros), target.value
-    constants: dict[str, Any] = {"N": columns, "STEP": step, "SUM": kind, "INDEX": index}
-    if is_row and n % columns == 0 and _has_words(packed, step) and kind is tl.float32:
+    grid = (-(-m // tile.rows) * -(-n // columns) * parts,)
+    constants: dict[str, Any] = {"N": columns, "STEP": tile.step, "SUM": kind, "INDEX": index}
+    if is_row and n % columns == 0 and _has_words(packed, tile.step) and kind is tl.float32:
         del constants["SUM"]
-        int4_word_tiles[(tiles * parts,)](
-            *arrays, n, count, group, parts, *strides, out_steps, **constants
+        int4_word_tiles[grid](
+            *arrays, n, count, tile.group, parts, *strides, out_steps, **constants
         )
     elif is_row:
-        int4_row_tiles[(tiles * parts,)](
-            *arrays,
-            n,
-            count,
-            group,
-            parts,
-            *strides,
-            out_steps,
-            WHOLE=n % columns == 0,
+        int4_row_tiles[grid](
+            *arrays, n, count, tile.group, parts, *strides, out_steps, WHOLE=n % columns == 0,
             **constants,
-        )
+        )  # fmt: skip
     else:
-        int4_tiles[(tiles * parts,)](
-            *arrays, m, n, count, group, parts, *strides, out_steps, M=rows,
+        int4_tiles[grid](
+            *arrays, m, n, count, tile.group, parts, *strides, out_steps, M=tile.rows,
             num_warps=tile.warps, **constants,
         )  # fmt: skip
     if split is not None:
-        high, width = (min(power_of_2(e), most) for e, most in zip((m, n), _ADDED, strict=True))
-        add_parts[(-(-m // high) * -(-n // width),)](
-            split.value, out.value, (None, None, value_of(bias), None), parts, 1, m, n, m * n,
-            (0, 0, *out.strides), (0, 0, step_of(bias), (0, 0, 0, 0)), ACTIVATION=activation,
-            M=high, N=width, SUM=kind, INDEX=index,
-        )  # fmt: skip
+        add_split(split, out, bias, activation, parts, kind, index)
+
+
+def _parts(tiles: int, steps: int, asked: int | None) -> int:
+    """Into how many parts sums are divided, so that the device is busy."""
+    busy = multiprocessors() * (1 if record().on_host else _PROGRAMS)
+    wanted = min(busy // tiles, steps // _LEAST_STEPS) if asked is None else asked
+    return max(min(wanted, steps), 1)
 
 
 def _has_words(packed: Operand, step: int) -> bool:

@@ -20,8 +20,7 @@ from gridlane.tiles.kernels.operands import (
     FLOATS,
     Operand,
     as_rows,
-    expect_dtype,
-    expect_shape,
+    expect_like,
     index_type,
     new,
     operand,
@@ -77,8 +76,7 @@ def _backward(
 ) -> tuple[Any, Any, Any]:
     source, given = operand("x", x, FLOATS), operand("grad", grad, FLOATS)
     expect_axis(source)
-    expect_shape(given, source.shape)
-    expect_dtype(given, source)
+    expect_like(given, source)
     scale = parameter("weight", weight, source)
     target = result("out", out, source, source.shape, source.dtype)
     dtype = scale.dtype if scale else source.dtype

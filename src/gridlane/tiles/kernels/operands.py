@@ -145,6 +145,12 @@ def expect_dtype(array: Operand, other: Operand) -> None:
         raise ArgumentError(f"{array}, and {other}: they must have one dtype")
 
 
+def expect_like(array: Operand, other: Operand) -> None:
+    """Raise ArgumentError if an array has another shape or dtype than another one."""
+    expect_shape(array, other.shape)
+    expect_dtype(array, other)
+
+
 def index_type(*arrays: Operand | None) -> Any:
     """The type of indices that reaches all elements: ``int32`` if that is wide enough."""
     for each in arrays:

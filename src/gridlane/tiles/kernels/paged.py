@@ -191,6 +191,29 @@ def _boxes(
     return found[0], found[1]
 
 
+def _tile(
+    q: Operand, k: Operand, v: Operand, most: int, weighing: Weighing
+) -> tuple[tuple[TensorDescriptor, TensorDescriptor] | None, int, int]:
+    """The boxes of keys and values, if these are such, the keys of a tile, and its least rows."""
+    group, wide = q.shape[1] // k.shape[2], max(power_of_2(k.shape[3]), power_of_2(v.shape[3]))
+    large = most >= _LONG and weighing.softcap is None
+    boxes = _boxes(q, k, v, group) if large else None
+    if boxes is not None:
+        return boxes, _COLUMNS, _GROUP_ROWS
+    columns, least = attention_blocks(group, most, wide, q.dtype).columns, least_rows(q.dtype)
+    if least > 1 and wide <= _WIDE:
+        columns = min(max(power_of_2(most), least), _COLUMNS)
+    return None, columns, least
+
+
+def _parts(asked: int | None, rows: int, most: int, columns: int, in_boxes: bool) -> int:
+    """Into how many parts the keys of each row are divided among programs."""
+    if asked is None:
+        busy = multiprocessors() * _BOXES_AT_ONCE if in_boxes else _programs()
+        asked = min(busy // rows, most // (2 * columns))  # of two tiles at least
+    return max(min(asked, -(-most // columns), _MOST_PARTS), 1)
+
+
 def _prepared(
     q: Operand,
     k: Operand,
@@ -204,19 +227,8 @@ def _prepared(
     pages, page, heads, width = k.shape
     sequences, group, values = q.shape[0], q.shape[1] // heads, v.shape[3]
     most = tables.shape[1] * page
-    wide = max(power_of_2(width), power_of_2(values))
-    columns, least = attention_blocks(group, most, wide, q.dtype).columns, least_rows(q.dtype)
-    if least > 1 and wide <= _WIDE:
-        columns = min(max(power_of_2(most), least), _COLUMNS)
-    large = most >= _LONG and weighing.softcap is None
-    boxes = _boxes(q, k, v, group) if large else None
-    if boxes is not None:
-        columns, least = _COLUMNS, _GROUP_ROWS
-    if parts is None:
-        most_parts = most // (2 * columns)  # of two tiles at least
-        busy = _programs() if boxes is None else multiprocessors() * _BOXES_AT_ONCE
-        parts = min(busy // (sequences * heads), most_parts)
-    count = max(min(parts, -(-most // columns), _MOST_PARTS), 1)
+    boxes, columns, least = _tile(q, k, v, most, weighing)
+    count = _parts(parts, sequences * heads, most, columns, boxes is not None)
     kind, name = sum_type(q.dtype), sum_name(q.dtype)
     rows = sequences * heads * count * group
     split = Operand("parts", None, (rows, values), (values, 1), name)
@@ -230,12 +242,11 @@ def _prepared(
         "M": max(power_of_2(group), least), "N": columns, "WIDTH": power_of_2(width),
         "VALUES": power_of_2(values), "INDEX": index,
     }  # fmt: skip
-    softcap = checked_softcap(weighing.softcap)
     grid = (sequences * heads * count,)
     if boxes is not None:
         first = Launch(described_paged_parts[grid], rest, {**options, "num_stages": _STAGES})
     else:
-        further = {"SUM": kind, "SOFTCAP": softcap}
+        further = {"SUM": kind, "SOFTCAP": checked_softcap(weighing.softcap)}
         first = Launch(paged_attention_parts[grid], rest, {**options, **further})
     second = Launch(
         join_parts[(sequences * heads * group,)],

@@ -34,6 +34,11 @@ class Launch(NamedTuple):
     options: dict[str, Any]
 
 
+_Optional = TensorDescriptor | None
+Forms = tuple[TensorDescriptor, TensorDescriptor, _Optional, _Optional, _Optional]
+"""Descriptors of ``Prepared``."""
+
+
 class Prepared(NamedTuple):
     """The launches of a product.
 
@@ -51,13 +56,7 @@ class Prepared(NamedTuple):
         copies: of the factors whose inner axis is not the last one in memory, where it has to be.
     """
 
-    forms: tuple[
-        TensorDescriptor,
-        TensorDescriptor,
-        TensorDescriptor | None,
-        TensorDescriptor | None,
-        TensorDescriptor | None,
-    ]
+    forms: Forms
     first: Launch
     second: Launch | None
     parts: tuple[int, int]

@@ -16,11 +16,11 @@ from gridlane.tiles.kernels.blocks import (
     product_blocks,
 )
 from gridlane.tiles.kernels.copies import Copy, turned_copy
+from gridlane.tiles.kernels.factors import FACTORS, bias_of, check_options, factors
 from gridlane.tiles.kernels.operands import (
     FLOATS,
     INDICES,
     NARROW,
-    PRECISIONS,
     Operand,
     contiguous,
     expect_shape,
@@ -39,8 +39,6 @@ from gridlane.tiles.kernels.programs.described_products import (
 )
 from gridlane.tiles.kernels.programs.products import grouped_product_tiles
 
-FACTORS = (*FLOATS, *NARROW, "int8")
-ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "silu")
 _GROUP = addressed.GROUP
 
 
@@ -132,10 +130,8 @@ def matmul(
     known = prepared.find(key)
     if known is not None:
         return known.run(a, b, out, arrays[3:])
-    if precision not in PRECISIONS:
-        raise ArgumentError(f"precision is {precision!r}; it must be {' or '.join(PRECISIONS)}")
-    left, right = operand("a", a, FACTORS), operand("b", b, FACTORS)
-    _check_factors(left, right)
+    check_options(None, precision=precision)
+    left, right = factors(a, b)
     dtype = _result_dtype(left, out_dtype)
     shape, left, right = _shapes(left, right)
     target = result("out", out, left, shape.result, dtype)
@@ -146,12 +142,7 @@ def matmul(
     batches = _batches(left, right, made, epilogue.residual)
     if batches is None:  # of more than two steps
         key, left, right = None, *(_repeated(each, shape.batch) for each in (left, right))
-        batches = _batches(left, right, made, epilogue.residual)
-    if batches is None:
-        raise ArgumentError(
-            f"{target}, with strides {target.strides}: its matrices are more than two steps apart; "
-            "pass a contiguous array, and a contiguous residual"
-        )
+        batches = _repeated_batches(left, right, made, epilogue.residual, target)
     if _are_rows_of_one(batches, shape.m, epilogue):
         left, made = (_as_rows(each, batches.products) for each in (left, made))
         batches = Batches(1, 1, *[(0, 0, *each[2:]) for each in batches[2:]])
@@ -189,8 +180,7 @@ def grouped_matmul(
     known = prepared.find(key)
     if known is not None:
         return known.run(a, b, sizes, out)
-    left, right = operand("a", a, FACTORS, 2), operand("b", b, FACTORS, 3)
-    _check_factors(left, right)
+    left, right = factors(a, b, (2, 3))
     groups, k, n = right.shape
     rows = left.shape[0]
     if left.shape[1] != k:
@@ -260,12 +250,6 @@ class Shapes(NamedTuple):
     result: tuple[int, ...]
 
 
-def _check_factors(a: Operand, b: Operand) -> None:
-    narrow = a.dtype in NARROW and b.dtype in NARROW
-    if a.dtype != b.dtype and not narrow:
-        raise ArgumentError(f"{a}, and {b}: they must have one dtype")
-
-
 def _result_dtype(a: Operand, asked: str | None) -> str:
     if a.dtype == "int8":
         known, allowed = "int32", ("int32",)
@@ -319,22 +303,18 @@ def _matrices(array: Operand, shape: Shapes) -> Operand:
 def _epilogue(
     shape: Shapes, bias: Any, residual: Any, scale_a: Any, scale_b: Any, activation: str | None
 ) -> Epilogue:
-    if activation is not None and activation not in ACTIVATIONS:
-        raise ArgumentError(f"activation is {activation!r}; it must be {', '.join(ACTIVATIONS)}")
+    check_options(activation)
     scales: list[Operand | None] = []
     for name, value, extent in (("scale_a", scale_a, shape.m), ("scale_b", scale_b, shape.n)):
         made = None if value is None else operand(name, value, ("float32",))
         if made and made.shape:
             expect_shape(made, (extent,))
         scales.append(made)
-    shift = None if bias is None else operand("bias", bias, FLOATS, 1)
-    if shift:
-        expect_shape(shift, (shape.n,))
     more = None if residual is None else operand("residual", residual, FLOATS)
     if more:
         expect_shape(more, shape.result)
         more = _matrices(more, shape)
-    return Epilogue(scales[0], scales[1], shift, more, activation)
+    return Epilogue(scales[0], scales[1], bias_of(bias, shape.n), more, activation)
 
 
 def _batches(a: Operand, b: Operand, out: Operand, residual: Operand | None) -> Batches | None:
@@ -350,6 +330,18 @@ def _batches(a: Operand, b: Operand, out: Operand, residual: Operand | None) -> 
         (one, other, *each.strides[-2:]) for one, other, each in zip(far, near, arrays, strict=True)
     ]
     return Batches(outer, inner, steps[0], steps[1], steps[2], steps[3] if residual else (0,) * 4)
+
+
+def _repeated_batches(
+    a: Operand, b: Operand, out: Operand, residual: Operand | None, target: Operand
+) -> Batches:
+    batches = _batches(a, b, out, residual)
+    if batches is None:
+        raise ArgumentError(
+            f"{target}, with strides {target.strides}: its matrices are more than two steps apart; "
+            "pass a contiguous array, and a contiguous residual"
+        )
+    return batches
 
 
 def _are_rows_of_one(batches: Batches, rows: int, epilogue: Epilogue) -> bool:
@@ -411,8 +403,7 @@ def _multiply(
 ) -> prepared.Prepared | addressed.PreparedAddressed:
     """Compute the products; the launches, which later calls may use."""
     k = a.shape[-1]
-    if split_k is not None and split_k < 1:
-        raise ArgumentError(f"split_k is {split_k}; it must be at least 1")
+    check_options(None, split_k)
     if a.dtype in described.FACTORS and is_hopper() and k:
         left, right = _described(a, batches, batches.a), _described(b, batches, batches.b)
         if left is not None and right is not None:
@@ -515,12 +506,9 @@ def _prepared(
     """Products by tensor descriptors of their factors."""
     *_, m, n = out.shape
     k, count = a.shape[0] if a.turned else a.shape[1], batches.products
-    in_lines, apart = (a.is_in_lines, b.is_in_lines), like.dtype in NARROW
-    units = -(-k * a.size // 2)  # of 16 bits
-    tile = described.described_blocks(m, n, units, split_k, in_lines, count, apart=apart)
-    tile = tile._replace(k=tile.k * 2 // a.size)
-    width = tile.n + tile.extra
-    rows = tile.m * tile.cluster
+    apart = like.dtype in NARROW
+    tile = _tile(a, b, (m, n, k), split_k, count, apart)
+    width, rows = tile.n + tile.extra, tile.m * tile.cluster
     rest = count * -(-m // rows) * -(-n // width) - tile.whole
     more_steps = (*[_step(each) for each in epilogue[:3]], batches.residual)
     target, index = _described(out, batches, batches.out), index_type(out, epilogue.residual)
@@ -539,32 +527,62 @@ def _prepared(
          apart),
         options,
     )  # fmt: skip
-    second = None
-    if rest:
-        high, columns = _ADDED
-        assert width % columns == rows % high == 0
-        second = prepared.Launch(
-            add_described_parts[(rest * (rows // high) * (width // columns),)],
-            (tile.whole, numbers, m, n, tile.parts, steps, more_steps, epilogue.activation, rows,
-             width, high, columns, _GROUP // tile.cluster, total, index),
-            {},
-        )  # fmt: skip
-    results = [
-        target.descriptor(tile.m, each) if target and is_described and each else None
-        for each in (tile.n, tile.extra)
-    ]
-    forms = (
-        a.descriptor(tile.m, tile.k),
-        b.descriptor(tile.k, tile.n),
-        b.descriptor(tile.k, tile.extra) if tile.extra else None,
-        results[0],
-        results[1],
-    )
+    ends = tile.parts, steps, more_steps, epilogue.activation
+    second = _adding(rest, (tile.whole, numbers, m, n, *ends), rows, width, tile, (total, index))
+    forms = _forms(a, b, target if is_described else None, tile)
     return prepared.Prepared(
         forms, first, second, (tile.parts, rest * rows * width),
         "int32" if like.dtype == "int8" else sum_name(like.dtype),
         any(each is not None for each in epilogue), bool(tile.extra), (), out.dtype,
     )  # fmt: skip
+
+
+def _tile(
+    a: described.Described,
+    b: described.Described,
+    extents: tuple[int, int, int],
+    split_k: int | None,
+    count: int,
+    apart: bool,
+) -> described.DescribedBlocks:
+    m, n, k = extents
+    units = -(-k * a.size // 2)  # of 16 bits
+    in_lines = a.is_in_lines, b.is_in_lines
+    tile = described.described_blocks(m, n, units, split_k, in_lines, count, apart=apart)
+    return tile._replace(k=tile.k * 2 // a.size)
+
+
+def _adding(
+    rest: int,
+    first: tuple[Any, ...],
+    rows: int,
+    width: int,
+    tile: described.DescribedBlocks,
+    types: tuple[Any, Any],
+) -> prepared.Launch | None:
+    """The launch that adds the parts of the sums of ``rest`` tiles of rows and a width, if any."""
+    if not rest:
+        return None
+    high, columns = _ADDED
+    assert width % columns == rows % high == 0
+    grid = (rest * (rows // high) * (width // columns),)
+    last = rows, width, high, columns, _GROUP // tile.cluster, *types
+    return prepared.Launch(add_described_parts[grid], (*first, *last), {})
+
+
+def _forms(
+    a: described.Described,
+    b: described.Described,
+    out: described.Described | None,
+    tile: described.DescribedBlocks,
+) -> prepared.Forms:
+    """The descriptors of a launch, for blocks of a tile."""
+    results = [
+        out.descriptor(tile.m, each) if out and each else None for each in (tile.n, tile.extra)
+    ]
+    others = b.descriptor(tile.k, tile.extra) if tile.extra else None
+    left, right = a.descriptor(tile.m, tile.k), b.descriptor(tile.k, tile.n)
+    return left, right, others, results[0], results[1]
 
 
 def _step(array: Operand | None) -> int:

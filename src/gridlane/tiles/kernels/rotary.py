@@ -10,7 +10,7 @@ from gridlane.tiles.kernels.operands import (
     FLOATS,
     INDICES,
     Operand,
-    expect_dtype,
+    expect_like,
     expect_shape,
     index_type,
     operand,
@@ -69,8 +69,7 @@ def rope(
     half, rest = turned // 2, width - turned
     turns, more = operand("cos", cos, FLOATS, 2), operand("sin", sin, FLOATS, 2)
     expect_shape(turns, (turns.shape[0], half))
-    expect_shape(more, turns.shape)
-    expect_dtype(more, turns)
+    expect_like(more, turns)
     where = _positions(positions, source, turns)
     target = result("out", out, source, source.shape, source.dtype)
     if not target.size:

@@ -8,6 +8,7 @@ from gridlane.core.errors import ArgumentError
 from gridlane.core.tensor_map import fits
 from gridlane.frontends.triton import language as tl
 from gridlane.tiles.descriptors import TensorDescriptor
+from gridlane.tiles.kernels.addressed import add_split
 from gridlane.tiles.kernels.blocks import (
     has_warpgroups,
     multiprocessors,
@@ -15,6 +16,7 @@ from gridlane.tiles.kernels.blocks import (
     product_blocks,
 )
 from gridlane.tiles.kernels.described import address_of_array
+from gridlane.tiles.kernels.factors import bias_of, check_options, factors
 from gridlane.tiles.kernels.norms import step_of, value_of
 from gridlane.tiles.kernels.operands import (
     FLOATS,
@@ -26,14 +28,10 @@ from gridlane.tiles.kernels.operands import (
     operand,
     result,
 )
-from gridlane.tiles.kernels.products import ACTIVATIONS
-from gridlane.tiles.kernels.programs.products import add_parts
 from gridlane.tiles.kernels.programs.scaled_products import scaled_product_tiles
 
 _FACTORS = ("float16", "bfloat16", "float32", *NARROW)
 _GROUP = 8
-_ADDED = 16, 128
-"""The piece whose parts are added at once."""
 _STEP = 128
 """The most elements of the inner dimension of a step."""
 _STAGES = 6
@@ -83,25 +81,17 @@ def scaled_matmul(
     >>> scaled_matmul(a, b, scales, scales.T, block=16, out_dtype="float32")
     array([[208.]], dtype=float32)
     """
-    left, right = operand("a", a, _FACTORS, 2), operand("b", b, _FACTORS, 2)
-    narrow = left.dtype in NARROW and right.dtype in NARROW
-    if left.dtype != right.dtype and not narrow:
-        raise ArgumentError(f"{left}, and {right}: they must have one dtype")
+    left, right = factors(a, b, (2, 2), _FACTORS)
     (m, k), n = left.shape, right.shape[1]
     if right.shape[0] != k:
         raise ArgumentError(f"{left}, and {right}: a's columns must be b's rows")
     if block < 16 or block & (block - 1):
         raise ArgumentError(f"block is {block}; it must be a power of two, of 16 at least")
-    if activation is not None and activation not in ACTIVATIONS:
-        raise ArgumentError(f"activation is {activation!r}; it must be {', '.join(ACTIVATIONS)}")
     if out_dtype not in FLOATS[:3]:
         raise ArgumentError(f"out_dtype is {out_dtype}; it must be {', '.join(FLOATS[:3])}")
-    if split_k is not None and split_k < 1:
-        raise ArgumentError(f"split_k is {split_k}; it must be at least 1")
+    check_options(activation, split_k)
     scales = _scales(scale_a, scale_b, (m, n, k), block)
-    shift = None if bias is None else operand("bias", bias, FLOATS, 1)
-    if shift is not None:
-        expect_shape(shift, (n,))
+    shift = bias_of(bias, n)
     target = result("out", out, left, (m, n), out_dtype)
     if target.size:
         _launch(left, right, scales, target, block, shift, activation, split_k)
@@ -159,12 +149,7 @@ def _launch(
         GROUP=_GROUP, INDEX=index, num_warps=warps, num_stages=_STAGES if persistent else 3,
     )  # fmt: skip
     if split:
-        high, width = (min(power_of_2(e), most) for e, most in zip((m, n), _ADDED, strict=True))
-        add_parts[(-(-m // high) * -(-n // width),)](
-            split.value, out.value, (None, None, value_of(bias), None), parts, 1, m, n, m * n,
-            (0, 0, *out.strides), (0, 0, step_of(bias), (0, 0, 0, 0)), ACTIVATION=activation,
-            M=high, N=width, SUM=tl.float32, INDEX=index,
-        )  # fmt: skip
+        add_split(split, out, bias, activation, parts, tl.float32, index)
 
 
 def _forms(a: Operand, b: Operand, tile: tuple[int, int, int]) -> Any:

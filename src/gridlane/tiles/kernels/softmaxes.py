@@ -15,8 +15,7 @@ from gridlane.tiles.kernels.operands import (
     FLOATS,
     Operand,
     contiguous,
-    expect_dtype,
-    expect_shape,
+    expect_like,
     index_type,
     merged,
     operand,
@@ -101,8 +100,7 @@ def _forward(x: Any, out: Any, axis: int, log: bool) -> Any:
 def _backward(grad: Any, y: Any, out: Any, axis: int, log: bool) -> Any:
     source = operand("y", y, FLOATS)
     given = operand("grad", grad, FLOATS)
-    expect_shape(given, source.shape)
-    expect_dtype(given, source)
+    expect_like(given, source)
     target = result("out", out, source, source.shape, source.dtype)
     own = _axis(source, axis)
     if not target.size:

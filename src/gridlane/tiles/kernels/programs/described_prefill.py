@@ -6,18 +6,14 @@ from __future__ import annotations
 from gridlane.frontends.triton import language as tl
 from gridlane.tiles.jit import jit
 from gridlane.tiles.kernels.programs.attention import (
-    divided,
     full_range,
     key_range,
-    no_sums,
     piece,
     scale_factors,
     scaled_scores,
-    store_rows,
-    weighed,
 )
 from gridlane.tiles.kernels.programs.described_attention import seen_keys
-from gridlane.tiles.kernels.programs.paged import attend_paged, length_of
+from gridlane.tiles.kernels.programs.paged import attend_paged
 
 
 @jit
@@ -43,38 +39,15 @@ def attend_pages(
             j = at + tl.arange(0, N)
             seen = seen_keys(place[:, None], j[None, :], keys, window, CAUSAL, WINDOW, True)
             scores = tl.where(seen, scores, -float("inf"))
-        powers, kept, weight, largest = weighed(scores, weight, largest, MASKED, FACTOR)
+        higher = tl.maximum(largest, tl.max(scores, axis=1) * FACTOR)
+        shift = tl.where(higher == -float("inf"), 0.0, higher) if MASKED else higher
+        powers = tl.exp2(scores * FACTOR - shift[:, None])
+        kept = tl.exp2(largest - shift)
+        weight = weight * kept + tl.sum(powers, axis=1)
         values = v.load([which, head, slot, 0]).reshape(N, VALUES)
         total = tl.dot(powers.to(values.dtype), values, total * kept[:, None])
+        largest = higher
     return known, total, weight, largest
-
-
-@jit
-def attend_whole_tiles(
-    mine, k, v, table, table_step, head, start, full, stop, end, whole, place, keys, window, pages,
-    page, factor, known, SCALE: tl.constexpr, SOFTCAP: tl.constexpr, CAUSAL: tl.constexpr,
-    WINDOW: tl.constexpr, M: tl.constexpr, N: tl.constexpr, WIDTH: tl.constexpr,
-    VALUES: tl.constexpr, INDEX: tl.constexpr,
-):  # fmt: skip
-    """What ``attend_pages`` returns of all keys of whole tiles; those from ``full`` to ``stop``
-    need no mask."""
-    largest, weight, total = no_sums(M, VALUES, tl.float32)
-    if WINDOW:
-        known, total, weight, largest = attend_pages(
-            mine, k, v, table, table_step, head, start, tl.minimum(full, whole), place, keys,
-            window, pages, page, factor, known, total, weight, largest, SCALE, SOFTCAP, True,
-            CAUSAL, WINDOW, N, WIDTH, VALUES, INDEX,
-        )  # fmt: skip
-    known, total, weight, largest = attend_pages(
-        mine, k, v, table, table_step, head, full, stop, place, keys, window, pages, page, factor,
-        known, total, weight, largest, SCALE, SOFTCAP, False, CAUSAL, WINDOW, N, WIDTH, VALUES,
-        INDEX,
-    )  # fmt: skip
-    return attend_pages(
-        mine, k, v, table, table_step, head, stop, tl.minimum(end, whole), place, keys, window,
-        pages, page, factor, known, total, weight, largest, SCALE, SOFTCAP, True, CAUSAL, WINDOW, N,
-        WIDTH, VALUES, INDEX,
-    )  # fmt: skip
 
 
 @jit(do_not_specialize=("blocks", "heads", "group", "pages", "most", "window"))
@@ -92,12 +65,14 @@ def described_prefill_tiles(
     the keys of a tile that is not full are read by their addresses, LAST at once.
     """
     place = tl.program_id(0)
-    first, head = (blocks - 1 - place % blocks) * M, place // blocks % heads
+    block, head = blocks - 1 - place % blocks, place // blocks % heads
     batch = (place // blocks // heads).to(INDEX)
     begin, count = piece(starts, batch, tokens)
+    first = block * M
     if first < count:
         far = head // group
-        keys = length_of(lengths, batch, length_step, most) + count
+        cached = tl.minimum(tl.maximum(tl.load(lengths + batch * length_step), 0), most)
+        keys = cached.to(tl.int32) + count
         factor, value_factor = scale_factors(scales, scale_steps, batch, far.to(INDEX), tl.float32)
         table = tables + batch * table_steps[0]
         mine = q.load([head, begin + first, 0]).reshape(M, WIDTH)
@@ -109,10 +84,25 @@ def described_prefill_tiles(
         end = tl.minimum(end, most)  # of tables
         whole = tl.maximum(tl.minimum(keys, most) // N * N, start)
         stop = tl.minimum(stop, most)
-        known, total, weight, largest = attend_whole_tiles(
-            mine, k, v, table, table_steps[1], far, start, full, stop, end, whole, at, keys, window,
-            pages, page, factor, keys <= most, SCALE, SOFTCAP, CAUSAL, WINDOW, M, N, WIDTH, VALUES,
-            INDEX,
+        largest = tl.full((M,), -float("inf"), tl.float32)
+        weight = tl.zeros((M,), tl.float32)
+        total = tl.zeros((M, VALUES), tl.float32)
+        known = keys <= most
+        if WINDOW:
+            known, total, weight, largest = attend_pages(
+                mine, k, v, table, table_steps[1], far, start, tl.minimum(full, whole), at, keys,
+                window, pages, page, factor, known, total, weight, largest, SCALE, SOFTCAP, True,
+                CAUSAL, WINDOW, N, WIDTH, VALUES, INDEX,
+            )  # fmt: skip
+        known, total, weight, largest = attend_pages(
+            mine, k, v, table, table_steps[1], far, full, stop, at, keys, window, pages, page,
+            factor, known, total, weight, largest, SCALE, SOFTCAP, False, CAUSAL, WINDOW, N, WIDTH,
+            VALUES, INDEX,
+        )  # fmt: skip
+        known, total, weight, largest = attend_pages(
+            mine, k, v, table, table_steps[1], far, stop, tl.minimum(end, whole), at, keys,
+            window, pages, page, factor, known, total, weight, largest, SCALE, SOFTCAP, True,
+            CAUSAL, WINDOW, N, WIDTH, VALUES, INDEX,
         )  # fmt: skip
         total, weight, largest = attend_paged(
             mine, key_rows + far.to(INDEX) * key_steps[2],
@@ -120,7 +110,12 @@ def described_prefill_tiles(
             table_steps[1], key_steps, value_steps, width, values, factor, total, weight, largest,
             SCALE, SOFTCAP, True, CAUSAL, WINDOW, LAST, WIDTH, VALUES, tl.float32, INDEX,
         )  # fmt: skip
-        shown = divided(total, weight, value_factor)
+        shown = total * (1.0 / tl.where(weight == 0, 1.0, weight))[:, None]
+        if value_factor is not None:
+            shown *= value_factor
         shown = tl.where(known, shown, float("nan"))
         out += begin.to(INDEX) * out_steps[0] + head.to(INDEX) * out_steps[1]
-        store_rows(out, shown, i, count, out_steps[0], out_steps[2], values, VALUES, INDEX)
+        d = tl.arange(0, VALUES).to(INDEX)
+        inside = (i[:, None] < count) & (d[None, :] < values)
+        where = out + i.to(INDEX)[:, None] * out_steps[0] + d[None, :] * out_steps[2]
+        tl.store(where, shown, mask=inside)
