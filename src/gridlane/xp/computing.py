@@ -362,6 +362,18 @@ def _launch(device: Device, group: Group, leaves: list[Node]) -> None:
             threads, variant = WARP, ANY
         plan = kernel.plan((threads, 1, 1), variant, device)
         _plans[form, tiles, device, coarse] = plan
+    values, keep = _arguments(group, leaves)
+    params = plan.pack(*values, *extents, *group.strides)
+    grid = (blocks, 1, 1)
+    fitting = kernel.fitting(plan, grid, params)
+    fitting.launch(grid, params, keep=keep)
+    if _recorder is not None:
+        arguments = [node for node in group.nodes if not node.is_pending]
+        _recorder.launched(fitting, grid[0], [*arguments, *leaves], (*extents, *group.strides))
+
+
+def _arguments(group: Group, leaves: list[Node]) -> tuple[list[Any], list[Any]]:
+    """The numbers of a group's arrays, as its kernel takes them, and what the launch keeps."""
     values: list[Any] = []
     keep: list[Any] = [leaf.storage for leaf in leaves]
     for node in group.nodes:
@@ -383,13 +395,7 @@ def _launch(device: Device, group: Group, leaves: list[Node]) -> None:
     for leaf in leaves:
         assert leaf.storage is not None
         values.append(leaf.storage.buffer.address + leaf.offset)
-    params = plan.pack(*values, *extents, *group.strides)
-    grid = (blocks, 1, 1)
-    fitting = kernel.fitting(plan, grid, params)
-    fitting.launch(grid, params, keep=keep)
-    if _recorder is not None:
-        arguments = [node for node in group.nodes if not node.is_pending]
-        _recorder.launched(fitting, grid[0], [*arguments, *leaves], (*extents, *group.strides))
+    return values, keep
 
 
 def _coarsened(form: Form, blocks: int, device: Device) -> tuple[int, bool]:

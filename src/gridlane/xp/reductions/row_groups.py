@@ -133,6 +133,28 @@ def _apart(root: Node, axes: tuple[int, ...]) -> list[Node]:
     return apart
 
 
+def _folds(nodes: list[Node], places: list[int], kept: int, width: int) -> tuple[Fold, ...]:
+    """The reductions at some places among the nodes of a group."""
+    position = {id(node): place for place, node in enumerate(nodes)}
+    folds: list[Fold] = []
+    for place in places:
+        reduction = nodes[place].operation
+        assert isinstance(reduction, Reduction)
+        folds.append(
+            Fold(
+                kind=reduction.kind,
+                accumulator=reduction.accumulator,
+                result=nodes[place].dtype,
+                kept=kept,
+                operands=tuple([position[id(each)] for each in nodes[place].operands]),
+                is_masked=len(nodes[place].operands) > 1,
+                width=width,
+                is_last=True,
+            )
+        )
+    return tuple(folds)
+
+
 def _group(root: Node, axes: tuple[int, ...]) -> Group | None:
     """The group; None if no reduction is left in it whose result is used there."""
     shape = _shape_of(root)
@@ -150,23 +172,7 @@ def _group(root: Node, axes: tuple[int, ...]) -> Group | None:
     strides = [(*a, *b) for a, b in zip(above, below, strict=True)]
     steps, arguments = steps_of(nodes, strides)
     target, further = split(strides[-1])
-    position = {id(node): place for place, node in enumerate(nodes)}
-    folds: list[Fold] = []
-    for place in places:
-        reduction = nodes[place].operation
-        assert isinstance(reduction, Reduction)
-        folds.append(
-            Fold(
-                kind=reduction.kind,
-                accumulator=reduction.accumulator,
-                result=nodes[place].dtype,
-                kept=len(kept),
-                operands=tuple([position[id(each)] for each in nodes[place].operands]),
-                is_masked=len(nodes[place].operands) > 1,
-                width=width_of(math.prod(along)),
-                is_last=True,
-            )
-        )
+    folds = _folds(nodes, places, len(kept), width_of(math.prod(along)))
     stored = (*beside, len(nodes) - 1)
     root_is_row = isinstance(root.operation, Reduction)
     of_rows = tuple(
@@ -176,6 +182,6 @@ def _group(root: Node, axes: tuple[int, ...]) -> Group | None:
             if (root_is_row if place == len(nodes) - 1 else nodes[place].shape == short != shape)
         ]
     )
-    stages = Stages(tuple(folds), of_rows)
+    stages = Stages(folds, of_rows)
     form = Form(len(kept) + len(along), False, steps, stored, target, folds[0], stages)
     return Group(form, nodes, (*kept, *along), (*arguments, *further))

@@ -175,17 +175,7 @@ class _Scan(Rows):
         self._totals = [self.shared(f"totals{i}", x.dtype, THREADS) for i, x in enumerate(parts)]
         self._before = [self.shared(f"before{i}", x.dtype, THREADS) for i, x in enumerate(parts)]
         self._groups = [self.shared(f"groups{i}", x.dtype, _GROUP) for i, x in enumerate(parts)]
-        own = [b.variable("own", each.dtype) for each in parts]
-        is_whole = self._is_whole()
-        with b.if_(is_whole) as choice, self._turns(each) as turn:
-            at, place = self._of_turn(turn)
-            self._write(self._tiles, place, self.element(at))
-        with b.inside(choice.orelse), self._turns(each) as turn:
-            at, place = self._of_turn(turn)
-            self._set(own, self.identity())
-            with b.if_(b.and_(self.is_row, b.lt(at, self._end))):
-                self._set(own, self.element(at))
-            self._write(self._tiles, place, self._get(own))
+        self._load_block(each, [b.variable("own", each.dtype) for each in parts])
         b.emit(Barrier())
         first = b.mul(self._own, self._small(each))
         first = b.add(first, b.binary(arith.Shr, first, self._small(_BITS)))
@@ -207,6 +197,20 @@ class _Scan(Rows):
         if not self._is_total:
             b.emit(Barrier())
             self._store_block(each)
+
+    def _load_block(self, each: int, own: list[Var]) -> None:
+        """Load the block's elements; those behind the last one are the identity."""
+        b = self.b
+        is_whole = self._is_whole()
+        with b.if_(is_whole) as choice, self._turns(each) as turn:
+            at, place = self._of_turn(turn)
+            self._write(self._tiles, place, self.element(at))
+        with b.inside(choice.orelse), self._turns(each) as turn:
+            at, place = self._of_turn(turn)
+            self._set(own, self.identity())
+            with b.if_(b.and_(self.is_row, b.lt(at, self._end))):
+                self._set(own, self.element(at))
+            self._write(self._tiles, place, self._get(own))
 
     def _store_block(self, each: int) -> None:
         """Store the results of a block's part."""
