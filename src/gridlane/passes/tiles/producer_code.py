@@ -11,7 +11,7 @@ the phases that they wait for changes.
 from __future__ import annotations
 
 import math
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -110,6 +110,38 @@ class _Gate:
     ours: Var
 
 
+def _meets(state: State, loads: Iterable[Op], op: Op, target: tuple[Param, ...]) -> Value | None:
+    """Whether the memory of a store may meet that of the loads; None if it always may."""
+    if not target:
+        return None
+    b, meets = state.b, list[Value]()
+    sources = {map_of(state.placement, load): load for load in loads}  # type: ignore[arg-type]  # loads
+    low, end = _bounds(state, target)
+    for source, load in sources.items():
+        if source is None or not state.placement.provenance.may_meet(load, op):
+            continue
+        start, stop = _bounds(state, source)
+        meets.append(b.and_(b.lt(low, stop), b.lt(start, end)))
+    result = b.const(False, b1)
+    for each in meets:
+        result = b.or_(result, each)
+    return result
+
+
+def _bounds(state: State, tensor: tuple[Param, ...]) -> tuple[Value, Value]:
+    """The first address of a tensor, and that behind it; none of its extents is 0."""
+    b, rank = state.b, len(tensor) // 2
+    base, *numbers = [param.value for param in tensor]
+    assert isinstance(base.type, PointerType)
+    size = base.type.element.size
+    last, span = b.const(1, i64), b.const(size, i64)
+    for extent, stride in zip(numbers[: rank - 1], numbers[rank:], strict=True):
+        span = b.add(span, b.mul(b.sub(extent, last), stride))
+    inner = b.mul(b.sub(numbers[rank - 1], last), b.const(size, i64))
+    start = b.value(memory.Address(base))
+    return start, b.add(start, b.cast(b.add(span, inner), u64))
+
+
 @dataclass(slots=True)
 class _Code:
     """What both sides need.
@@ -154,7 +186,7 @@ class _Code:
             decisions.produced(site.loads[0].loc, len(site.loads), site.stages)
         for op, target in self.producer.gates.items():
             theirs, ours = (b.variable("passed", u32) for _ in range(2))
-            self.gates[op] = _Gate(len(counts), self._meets(op, target), theirs, ours)
+            self.gates[op] = _Gate(len(counts), _meets(state, self.maps, op, target), theirs, ours)
             counts += [self.producer.cluster * state.threads, self.producer.cluster]
             state.behind.setdefault(op, []).append(lambda op=op: self._pass(self.gates[op]))
         tensor_stores.begin(state, self.producer.stores, life)
@@ -212,36 +244,6 @@ class _Code:
         box = (*outer, min(lines, MOST_SPAN), ring.swizzle // element.size)
         nan = op.padding is tile_memory.Padding.NANS
         return map_param(self.state, known, element, box, ring.swizzle, nan)
-
-    def _meets(self, op: Op, target: tuple[Param, ...]) -> Value | None:
-        """Whether the memory of a store may meet that of the loads; None if it always may."""
-        if not target:
-            return None
-        state, b, meets = self.state, self.state.b, list[Value]()
-        sources = {map_of(state.placement, load): load for load in self.maps}  # type: ignore[arg-type]  # loads
-        low, end = self._bounds(target)
-        for source, load in sources.items():
-            if source is None or not state.placement.provenance.may_meet(load, op):
-                continue
-            start, stop = self._bounds(source)
-            meets.append(b.and_(b.lt(low, stop), b.lt(start, end)))
-        result = b.const(False, b1)
-        for each in meets:
-            result = b.or_(result, each)
-        return result
-
-    def _bounds(self, tensor: tuple[Param, ...]) -> tuple[Value, Value]:
-        """The first address of a tensor, and that behind it; none of its extents is 0."""
-        b, rank = self.state.b, len(tensor) // 2
-        base, *numbers = [param.value for param in tensor]
-        assert isinstance(base.type, PointerType)
-        size = base.type.element.size
-        last, span = b.const(1, i64), b.const(size, i64)
-        for extent, stride in zip(numbers[: rank - 1], numbers[rank:], strict=True):
-            span = b.add(span, b.mul(b.sub(extent, last), stride))
-        inner = b.mul(b.sub(numbers[rank - 1], last), b.const(size, i64))
-        start = b.value(memory.Address(base))
-        return start, b.add(start, b.cast(b.add(span, inner), u64))
 
     # ---- mbarriers
 
