@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import nullcontext
 from functools import partial, update_wrapper
@@ -107,14 +106,6 @@ class Compute(Scheduled):
 
     def __reduce__(self) -> str:
         return self.function.__qualname__  # pickle finds it in its module
-
-    def bound(self, args: tuple[Any, ...], keywords: Mapping[str, Any]) -> tuple[Any, ...]:
-        """The arguments in the order of the parameters."""
-        try:
-            bound = inspect.signature(self.function).bind(*args, **keywords)
-        except TypeError as error:
-            raise ArgumentError(f"{self.nest.name}(): {error}") from None
-        return bound.args
 
     def __call__(self, *args: Any, **keywords: Any) -> None:
         """Compute.

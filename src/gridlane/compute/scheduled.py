@@ -176,6 +176,14 @@ class Scheduled:
             emitted = self.emitted
         return Program(nest, typing, emitted, same, self.metadata, self.fastmath)
 
+    def bound(self, args: tuple[Any, ...], keywords: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The arguments in the order of the parameters."""
+        try:
+            bound = inspect.signature(self.function).bind(*args, **keywords)
+        except TypeError as error:
+            raise ArgumentError(f"{self.nest.name}(): {error}") from None
+        return bound.args
+
     def _values(self, args: tuple[Any, ...]) -> dict[str, int]:
         """The extents and integer arguments of a call, by name.
 
