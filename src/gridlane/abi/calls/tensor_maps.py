@@ -54,6 +54,17 @@ def encode(
         described = kind, address, extents, strides, box, steps
         new_struct.fill(encode_tiled(*described, interleave, swizzle, promotion, fill))
         return new_struct
+    described = address, _element(kind, interleave, swizzle, fill), extents, strides, box
+    problem = TensorMap(*described, steps, swizzle, bool(fill)).problem
+    if problem:
+        fail(INVALID_VALUE, problem)
+    description = TensorMap(*described, (1, *steps[1:]), swizzle, bool(fill))
+    new_struct.fill(replace(description, room=_room(description)).encode())
+    return new_struct
+
+
+def _element(kind: int, interleave: int, swizzle: int, fill: int) -> Element:
+    """The element of a tensor that devices without NVIDIA's driver copy."""
     if interleave:
         fail(NOT_SUPPORTED, "interleaved tensors (CU_TENSOR_MAP_INTERLEAVE_16B and 32B)")
     if kind >= len(Element) or kind in _PLAIN or swizzle >= _SWIZZLES:
@@ -61,13 +72,7 @@ def encode(
     element = Element(kind)
     if fill and not element.is_float:
         fail(INVALID_VALUE, "elements outside of a tensor of integers are 0")
-    described = address, element, extents, strides, box
-    problem = TensorMap(*described, steps, swizzle, bool(fill)).problem
-    if problem:
-        fail(INVALID_VALUE, problem)
-    description = TensorMap(*described, (1, *steps[1:]), swizzle, bool(fill))
-    new_struct.fill(replace(description, room=_room(description)).encode())
-    return new_struct
+    return element
 
 
 def _room(of: TensorMap) -> int:

@@ -81,8 +81,8 @@ def compile(
     cc = settings.CUDA_DEFAULT_PTX_CC if cc is None else cc
     function, signature = with_source(_plain(pyfunc)), parse(sig)
     if device:
-        name = (abi_info or {}).get("abi_name") if abi == "c" else None
-        code = DeviceCode(function, signature, options, abi, name)
+        name = (abi_info or {}).get("abi_name")
+        code = DeviceCode(function, signature, options, abi, name if abi == "c" else None)
         return code.inspect_asm(cc), code.return_type
     if signature.return_type not in (None, none):
         raise TypeError("CUDA kernel must have void return type.")

@@ -189,14 +189,18 @@ def _sums(
                 )
             ).results  # fmt: skip
     b.emit(WarpgroupCommit())
-    if state.turns.has_first(op):
-        return sums
+    if not state.turns.has_first(op):
+        _end_turn(state, op)
+    return sums
+
+
+def _end_turn(state: State, op: tiles.TileDot) -> None:
+    """Behind the last product of a turn: begin the next warpgroup's, and emit what waits for it."""
     if state.turns.has_last(op):
-        TurnCode(b, state.thread).end()
+        TurnCode(state.b, state.thread).end()
     late, state.late = state.late, None
     if late is not None:
         late()
-    return sums
 
 
 def _words(
