@@ -65,17 +65,20 @@ class Running:
         self._stepping = Stepping(lattice, space, device)
         memory = self._memory
         if self._stepping.raises(memory.pairs, memory.state, self._args) and resident is not None:
-            if mode == "resident":
-                raise LaunchError(
-                    f"{lattice.name} may raise an error, and the blocks of a resident lattice "
-                    "would wait for a cell that has: launch it with mode='launches'"
-                )
-            resident = None
+            resident = self._none_resident(mode)
         if resident is not None:
             resident.attach(memory, self._args, self._watch)
         self._resident = resident
         self.mode = "launches" if resident is None else "resident"
         self._move("launch")
+
+    def _none_resident(self, mode: str) -> None:
+        """No resident kernel, for a lattice that may raise an error."""
+        if mode == "resident":
+            raise LaunchError(
+                f"{self.lattice.name} may raise an error, and the blocks of a resident lattice "
+                "would wait for a cell that has: launch it with mode='launches'"
+            )
 
     @property
     def shape(self) -> tuple[int, ...]:

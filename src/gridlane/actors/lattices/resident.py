@@ -12,7 +12,7 @@ from gridlane import cuda
 from gridlane.actors.lattices.cells import Context2, Context3, Handling, cells_class
 from gridlane.actors.lattices.compiled import Compiled
 from gridlane.actors.lattices.lattice import Lattice
-from gridlane.actors.lattices.lists import lists_of
+from gridlane.actors.lattices.lists import Lists, lists_of
 from gridlane.actors.lattices.memory import Memory
 from gridlane.actors.lattices.orders import GOAL, SLOTS, WISH, Orders
 from gridlane.actors.lattices.orders_text import LINGER
@@ -61,6 +61,31 @@ def _stamp(ring: Any, number: Any) -> Any:
     return int64(low) | (int64(high) << 32)
 
 
+def _check(lattice: Lattice) -> None:
+    """Raise LaunchError for a lattice whose blocks cannot stay."""
+    for name, kind in lattice.fields:
+        if kind.numpy.itemsize != 4:
+            raise LaunchError(
+                f"{lattice.name}: a resident lattice has fields of 4 bytes, and {name} is a "
+                f"{kind}; launch it with mode='launches'"
+            )
+    if not any(lattice.has_halo(name) for name, _ in lattice.fields):
+        raise LaunchError(
+            f"{lattice.name} reads no neighbours, so that its blocks have no halos: launch it "
+            "with mode='launches'"
+        )
+
+
+def _parts(design: Design, lists: Lists) -> list[Any]:
+    """The arrays of all blocks: their boxes, lists, and the slots of what they exchange."""
+    boxes = [design.tiles.box(block) for block in range(design.tiles.count)]
+    table = [[*(a for a, _ in box), *(b - a for a, b in box)] for box in boxes]
+    slots = np.zeros(2 * len(design.moving) * design.words, np.uint64)
+    targets = lists.targets if design.targets else np.full((1, 1, 1), -1, np.int32)
+    first = np.array(table, np.int32), lists.shell, targets, lists.halo
+    return [*first, lists.routes, lists.headers, slots]
+
+
 class Resident:
     """The kernel of many steps, its lists, and its launch on the current device.
 
@@ -80,17 +105,7 @@ class Resident:
         blocks: Triple | None,
         threads: int | None = None,
     ) -> None:
-        for name, kind in lattice.fields:
-            if kind.numpy.itemsize != 4:
-                raise LaunchError(
-                    f"{lattice.name}: a resident lattice has fields of 4 bytes, and {name} is a "
-                    f"{kind}; launch it with mode='launches'"
-                )
-        if not any(lattice.has_halo(name) for name, _ in lattice.fields):
-            raise LaunchError(
-                f"{lattice.name} reads no neighbours, so that its blocks have no halos: launch it "
-                "with mode='launches'"
-            )
+        _check(lattice)
         self._lattice, self._space = lattice, space
         self.tiles = _tiles(lattice, space, device, blocks)
         self._budget: Any = getattr(device, "multiprocessors", None)
@@ -115,14 +130,7 @@ class Resident:
                 f"cells near its faces and {lists.halo.shape[1]} in its halo; a block of {threads} "
                 f"threads keeps {MOST_LISTED * threads} at most"
             )
-        boxes = [self.tiles.box(block) for block in range(self.tiles.count)]
-        table = [[*(a for a, _ in box), *(b - a for a, b in box)] for box in boxes]
-        slots = np.zeros(2 * len(design.moving) * design.words, np.uint64)
-        parts = [np.array(table, np.int32), lists.shell, lists.targets, lists.halo]
-        parts += [lists.routes, lists.headers, slots]
-        if not design.targets:
-            parts[2] = np.full((1, 1, 1), -1, np.int32)
-        self._parts = [cuda.to_device(each) for each in parts]
+        self._parts = [cuda.to_device(each) for each in _parts(design, lists)]
         self.shared = design.buffers * self.tiles.size * 4
         self.orders = Orders(lattice, self.tiles.count, on_gpu)
         self._device, self._stays = device, on_gpu

@@ -104,6 +104,10 @@ class Design:
         return base.replace("front", "back") if name in self.moving else base
 
 
+_BOX = "z0", "y0", "x0", "nz", "ny", "nx"
+"""What a kernel has of its block's box."""
+
+
 def resident_text(design: Design) -> str:
     """The kernel; ``resident.py`` has its arguments."""
     lattice = design.lattice
@@ -118,12 +122,7 @@ def resident_text(design: Design) -> str:
         "t = cuda.threadIdx.x",
         "block = cuda.blockIdx.x",
         *[f"memory_{kind} = cuda.shared.array(0, {kind})" for kind in _kinds(design)],
-        "z0 = boxes[block, 0]",
-        "y0 = boxes[block, 1]",
-        "x0 = boxes[block, 2]",
-        "nz = boxes[block, 3]",
-        "ny = boxes[block, 4]",
-        "nx = boxes[block, 5]",
+        *[f"{name} = boxes[block, {place}]" for place, name in enumerate(_BOX)],
         f"front = cuda.int32(0); back = cuda.int32({half})".replace("; ", "\n    "),
         *_load(design),
         *_lists(design),

@@ -37,6 +37,13 @@ PAUSE = 20e-9
 _nodes = itertools.count(1)
 
 
+def _threads_of(workers: int | None) -> tuple[int, int]:
+    """The threads of the host's engine, and the address of the function that they stop by."""
+    from gridlane.runtime.drivers.cpu_native import pool
+
+    return workers or available_processors(), pool().code["gridlane_stop"]
+
+
 class Home:
     """The engine of a runtime, its actors and threads; ``Runtime`` has the arguments.
 
@@ -79,11 +86,7 @@ class Home:
         self.node = os.getpid() << 16 | next(_nodes) & 0xFFFF
         self.spin = int(spin * 1e9)
         self.closed = self.forked = False
-        threads, stop = 0, 0
-        if not self.by_host:
-            from gridlane.runtime.drivers.cpu_native import pool
-
-            threads, stop = workers or available_processors(), pool().code["gridlane_stop"]
+        threads, stop = (0, 0) if self.by_host else _threads_of(workers)
         self.engine = new_engine(
             threads, int(idle / PAUSE), self.node, self.drift, dead_letters, stop
         )

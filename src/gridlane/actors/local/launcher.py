@@ -61,11 +61,7 @@ class Launcher:
         program = self.program(actor, options, arrays, clustered)
         with fork_waits(), home.directory.lock:
             home.directory.require_open()
-            free_names: list[str] = []
-            for name in names:
-                if name is not None and home.lattices.find(name) is not None:
-                    raise ActorError(f"there is a lattice {name!r} already")
-                free_names.append(home.directory.free_name(actor, name))
+            free_names = [self._free_name(actor, name) for name in names]
             numbers = [home.numbers.take() for _ in free_names]
             cluster = None
             if clustered and isinstance(program, ResidentProgram):
@@ -75,19 +71,29 @@ class Launcher:
                 self.place(program, name, number, options, first, arrays, 0, cluster)
                 for name, number in zip(free_names, numbers, strict=True)
             ]
-            try:
-                with nullcontext() if cluster is None else cluster.away():
-                    for instance in results:
-                        instance.run(home.drift)
-            except BaseException:
-                for instance in results:  # some of their kernels may run
-                    instance.end(Reason.STOPPED)
-                raise
+            self._run(results, cluster)
             for instance in results:
                 home.directory.add(instance)
                 instance.move("launch")
         home.start()
         return results
+
+    def _free_name(self, actor: Actor, name: str | None) -> str:
+        """The name of a new actor: the given one, if there is any."""
+        if name is not None and self.home.lattices.find(name) is not None:
+            raise ActorError(f"there is a lattice {name!r} already")
+        return self.home.directory.free_name(actor, name)
+
+    def _run(self, instances: list[Instance], cluster: Cluster | None) -> None:
+        """Start the kernels of new actors, of all or of none."""
+        try:
+            with nullcontext() if cluster is None else cluster.away():
+                for instance in instances:
+                    instance.run(self.home.drift)
+        except BaseException:
+            for instance in instances:  # some of their kernels may run
+                instance.end(Reason.STOPPED)
+            raise
 
     def place(
         self,

@@ -238,57 +238,32 @@ class Residence:
     ) -> None:
         form, device = program.form, program.device
         self.program, self.there, self.name = program, there, name
-        self.started = False
+        self.started = self._closed = False
         self.kept: list[Any] = []
         self._lock = threading.RLock()
         self._away: tuple[Any, ...] | None = None
-        self._closed = False
         self._launched: tuple[Any, ...] = ()
         slot, out_slot = wire.slot_of(form.chunks), wire.slot_of(form.out_chunks)
-        sizes = {
-            "orders": wire.ORDERS_BYTES,
-            "status": wire.STATUS_BYTES,
-            "control": 128,
-            "row": -(-wire.ROW.itemsize // 128) * 128,
-            "routes": TABLE_BYTES,
-            "sources": TABLE_BYTES,
-            "latencies": Latencies.size,
-            "answers": PLACES * form.answer_bytes,
-            "inbox": capacity * slot,
-            "out": outbox * out_slot,
-        }
-        offsets, size = dict[str, int](), 0
-        for name, each in sizes.items():
-            offsets[name], size = size, size + -(-each // 128) * 128
+        offsets, size = _offsets(form, capacity * slot, outbox * out_slot)
         self.memory: Buffer = device.allocate_host(size, "mapped")
         start = self.memory.address
         ctypes.memset(start, 0, size)
         addresses = {name: start + offset for name, offset in offsets.items()}
         shift, out_shift = capacity.bit_length() - 1, outbox.bit_length() - 1
         there.connect(
-            self.memory,
-            addresses["inbox"],
-            addresses["out"],
-            addresses["answers"],
-            addresses["orders"],
-            addresses["status"],
-            addresses["control"],
-            addresses["latencies"] if form.timed else 0,
-            shift,
-            form.chunks,
-            slot,
-            out_shift,
-            out_slot,
-            form.answer_bytes,
-        )
-        bytes_: Any = (ctypes.c_uint8 * wire.ROW.itemsize).from_address(addresses["row"])
-        self._row: Any = np.frombuffer(bytes_, wire.ROW)[0:1]
+            self.memory, addresses["inbox"], addresses["out"], addresses["answers"],
+            addresses["orders"], addresses["status"], addresses["control"],
+            addresses["latencies"] if form.timed else 0, shift, form.chunks, slot, out_shift,
+            out_slot, form.answer_bytes,
+        )  # fmt: skip
+        self._row: Any = np.frombuffer(_bytes_at(addresses["row"], wire.ROW.itemsize), wire.ROW)[
+            0:1
+        ]
         self._row_address, self._status = addresses["row"], addresses["status"]
-        for name in ("inbox", "orders", "status", "control", "answers", "out", "latencies"):
-            self._row[name] = addresses[name]
-        self._row["routes"], self._row["sources"] = addresses["routes"], addresses["sources"]
+        for part in addresses.keys() - {"row"}:
+            self._row[part] = addresses[part]
         self.capacity, self.slot = capacity, slot
-        self._inbox: Any = (ctypes.c_uint8 * (capacity * slot)).from_address(addresses["inbox"])
+        self._inbox = _bytes_at(addresses["inbox"], capacity * slot)
         self.routes, self.sources = Table(addresses["routes"]), Table(addresses["sources"])
         self._version = 0
         self.diverted: list[Channel] = []
@@ -449,6 +424,30 @@ class Residence:
     def error(self) -> BaseException | None:
         """The error that the kernel has raised; it has ended."""
         return self._kernel.stop()
+
+
+def _bytes_at(address: int, size: int) -> Any:
+    return (ctypes.c_uint8 * size).from_address(address)
+
+
+def _offsets(form: Form, inbox: int, out: int) -> tuple[dict[str, int], int]:
+    """Where the parts of the shared memory are, and its bytes, for queues of so many."""
+    sizes = {
+        "orders": wire.ORDERS_BYTES,
+        "status": wire.STATUS_BYTES,
+        "control": 128,
+        "row": -(-wire.ROW.itemsize // 128) * 128,
+        "routes": TABLE_BYTES,
+        "sources": TABLE_BYTES,
+        "latencies": Latencies.size,
+        "answers": PLACES * form.answer_bytes,
+        "inbox": inbox,
+        "out": out,
+    }
+    offsets, size = dict[str, int](), 0
+    for name, each in sizes.items():
+        offsets[name], size = size, size + -(-each // 128) * 128
+    return offsets, size
 
 
 def end_residence(instance: Any, residence: Residence) -> None:
