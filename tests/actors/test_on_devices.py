@@ -127,6 +127,16 @@ def test_a_restart_from_the_first_state(runtime):
     assert ref.metrics()["restarts"] == 1
 
 
+def test_messages_that_wait_for_a_restart(runtime):
+    """They are handled with the first state, although they are there before the kernel is."""
+    ref = runtime.launch(total, state=Total(100, 0), restart="fresh")
+    ref.activate()
+    for n in range(20):
+        ref.send(Number(-1), replies=False)
+        assert ref.call(Number(5 + n), timeout=60).value == 105 + n
+    assert ref.metrics()["restarts"] == 20
+
+
 def test_asynchronous_calls(runtime):
     ref = runtime.launch(total, capacity=64)
     ref.activate()

@@ -36,7 +36,8 @@ Orders: Any = namedtuple(  # pyright: ignore[reportUntypedNamedTuple]
     "Orders", "both version order loaded"
 )
 """The host's orders, as last read: the version of the tables and the order in one word, as a kernel
-follows them, and whether the actor's state is in shared memory."""
+follows them, and whether it handles messages: its state is in shared memory, if it is kept there,
+and it has the tables."""
 
 Clock: Any = namedtuple("Clock", "since physical logical")  # pyright: ignore[reportUntypedNamedTuple]
 """The hybrid logical clock, and the offset of the host's time from the device's."""

@@ -183,7 +183,8 @@ def poller_of(form: Form) -> Any:
             heard, new = listen(block, now)
             if new & 4 != 0:
                 now = obey(block, now, shfl_sync(ALL, heard, 2))
-            elif now.orders.order & 3 == wire.RUN and new & 3 != 0:
+            elif now.orders.loaded and new & 3 != 0:
+                # Not by the order of the row alone: messages may be heard before the first orders.
                 outcome = int32(MESSAGE)
                 batch = _first_of(block, now, heard, new, depth)
             now = now._replace(beats=int32(now.beats + 1))
