@@ -113,6 +113,7 @@ def test_its_answers_are_the_contexts(plugin, context):
     array = cuda.device_array(4)
     assert array.get_ipc_handle()._ipc_handle == "handle of 32"
     mapped, pinned = cuda.mapped_array(4), cuda.pinned_array(4)
+    mapped[:] = 7  # it may hold anything
     add[1, 4](mapped, np.arange(4.0) - mapped)
     pinned[:] = mapped
     assert pinned.tolist() == [0, 1, 2, 3]
