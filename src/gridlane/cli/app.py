@@ -46,7 +46,7 @@ def main(
 def run(
     context: typer.Context,
     program: options.PROGRAM,
-    device: options.DEVICE = None,
+    device: Annotated[str | None, options.known_device()] = None,
     floats: options.FLOATS = None,
     timeout: Annotated[str | None, library_commands.TIMEOUT] = None,
     trace: options.TRACE = False,
@@ -142,7 +142,7 @@ def compile_(
 def opt(
     place: options.PLACE = "",
     passes: options.PASSES = "",
-    target: options.OPT_TARGET = None,
+    target: Annotated[str | None, options.known_target()] = None,
     fp64: options.FP64 = "exact",
     output: options.OPT_OUTPUT = None,
     lists: options.OPT_LISTS = False,

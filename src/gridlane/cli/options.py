@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from gridlane.backends import names
 
+
+def known_device() -> Any:
+    """The option of a device, made with its command: other packages' backends are known by then."""
+    text = f"{', '.join(names())}; as GRIDLANE_DEVICE. auto: the best that is verified here."
+    return typer.Option(help=text, show_default=False)
+
+
+def known_target() -> Any:
+    """The option of a target, likewise."""
+    return typer.Option(help=f"For passes that read its facts: {', '.join(names())}.")
+
+
 # --- run
 
 PROGRAM = Annotated[
     str, typer.Argument(metavar="SCRIPT args... | -m MODULE args...", show_default=False)
-]
-DEVICE = Annotated[
-    str | None,
-    typer.Option(
-        help=f"{', '.join(names())}; as GRIDLANE_DEVICE. auto: the best that is verified here.",
-        show_default=False,
-    ),
 ]
 FLOATS = Annotated[
     str | None,
@@ -187,10 +192,6 @@ PLACE = Annotated[
 PASSES = Annotated[
     str,
     typer.Option(metavar="A,B,...", help="The passes, in this order.", show_default=False),
-]
-OPT_TARGET = Annotated[
-    str | None,
-    typer.Option(help=f"For passes that read its facts: {', '.join(names())}."),
 ]
 FP64 = Annotated[str, typer.Option(metavar="emulate|exact|narrow|refuse", help="As in @cuda.jit.")]
 OPT_OUTPUT = Annotated[
