@@ -138,6 +138,8 @@ def test_a_function_is_that_of_python(name, device):
     given = operands(name[5:], [np.dtype(NUMPY[letter]) for letter in signature[2:]])
     if name[5:].rstrip("f") in ("jn", "yn", "ldexp", "scalbn", "powi"):
         given = [abs(each) if each.dtype.kind == "i" else each for each in given]
+    if name[5:7] in ("j0", "j1", "y0", "y1"):  # far from 0 too, by sines
+        given = [np.concatenate([each[::2], 8 * each[1::2]]) for each in given]
     made, wanted = (np.zeros(COUNT, NUMPY[signature[0]]) for _ in range(2))
     types = [TYPES[each] for each in (*params, result)]
     cuda.RawKernel(call(name, len(given), types), "k")(1, COUNT, (*given, made))
