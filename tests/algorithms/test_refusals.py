@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
 from tests.algorithms.on_devices import room, up
@@ -154,6 +156,29 @@ def test_arrays_of_several_devices():
 def test_code_of_another_gpu():
     with pytest.raises(NotImplementedError, match="compute_capability is unsupported"):
         algorithms.make_unary_transform(d_in=X, d_out=X, op=OpKind.NEGATE, compute_capability=80)
+
+
+def test_arguments_that_are_missing_or_unknown():
+    """Both forms of an algorithm are made from one function, and are called by their own names."""
+    names = "'d_data', 'd_values', and 'd_out'"
+    with pytest.raises(TypeError, match=rf"make_lower_bound\(\) missing 3 .* arguments: {names}"):
+        algorithms.make_lower_bound()
+    with pytest.raises(
+        TypeError, match=r"^make_exclusive_scan\(\) missing 1 .* argument: 'init_va"
+    ):
+        algorithms.make_exclusive_scan(d_in=X, d_out=X, op=OpKind.PLUS)
+    with pytest.raises(TypeError, match=r"^unary_transform\(\) missing 2 .*: 'op' and 'num_items'"):
+        algorithms.unary_transform(d_in=X, d_out=X)
+    with pytest.raises(TypeError, match="make_unary_transform has no argument num_items"):
+        algorithms.make_unary_transform(d_in=X, d_out=X, op=OpKind.NEGATE, num_items=10)
+
+
+def test_signatures_of_both_forms():
+    given = "d_in: 'Any', d_out: 'Any', op: 'Any'"
+    expected = f"(*, {given}, num_items: 'int', stream: 'Any' = None) -> 'None'"
+    assert str(inspect.signature(algorithms.unary_transform)) == expected
+    made = inspect.signature(algorithms.make_unary_transform)
+    assert str(made) == f"(*, {given}, **options: 'Any') -> 'Any'"
 
 
 def test_counts_above_31_bits():

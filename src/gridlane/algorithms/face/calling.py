@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import operator as python_operator
-from collections.abc import Callable, Generator, Hashable
+from collections.abc import Callable, Generator, Hashable, Mapping
 from contextlib import contextmanager, nullcontext
+from functools import partial, wraps
+from inspect import Parameter
 from typing import Any
 
 import numpy as np
@@ -97,23 +100,84 @@ class PlainAlgorithm(Algorithm):
 
 @cached
 def _built(
-    cls: type[Algorithm], name: str, prepare: Callable[..., Prepared], key: Hashable
-) -> Algorithm:
-    return cls(name, prepare)
-
-
-def build(
+    cls: type[Algorithm],
     name: str,
     prepare: Callable[..., Prepared],
-    options: dict[str, Any],
-    temporary: bool = True,
-    **arguments: Any,
-) -> Any:
-    """The object for arguments of these types: the same for the same types and operators.
+    kept: tuple[tuple[str, Any], ...],
+    key: Hashable,
+) -> Algorithm:
+    return cls(name, partial(prepare, **dict(kept)))
 
-    Raises:
-        NotImplementedError: ``compute_capability`` asks for code of another GPU.
+
+def called(prepare: Callable[..., Prepared]) -> Callable[..., None]:
+    """The call of an algorithm: it has the arguments of the function that prepares it, and
+    ``stream``."""
+
+    @wraps(prepare)
+    def call(*args: Any, stream: Any = None, **arguments: Any) -> None:
+        prepare(*args, **arguments).run(None, stream)
+
+    own = inspect.signature(prepare)
+    last = Parameter("stream", Parameter.KEYWORD_ONLY, default=None, annotation="Any")
+    parameters = [*own.parameters.values(), last]
+    vars(call)["__signature__"] = own.replace(parameters=parameters, return_annotation="None")
+    return call
+
+
+def made(
+    name: str,
+    call: Callable[..., Any],
+    text: str,
+    later: Mapping[str, Any] | None = None,
+    fixed: tuple[str, ...] = (),
+    needed: tuple[str, ...] = (),
+    temporary: bool = True,
+) -> Callable[..., Any]:
+    """The function that makes an algorithm's object: the same for arguments of the same types and
+    the same operators.
+
+    Args:
+        call: that of ``called``, or the function that prepares it.
+        text: its documentation.
+        later: arguments that the object's call alone has, and their defaults there; ``num_items``
+            of 0 where none are given.
+        fixed: arguments that the object's call does not have.
+        needed: arguments that only the object's call has a default of.
+
+    The function raises NotImplementedError where ``compute_capability`` asks for code of another
+    GPU.
     """
+    prepare, later = inspect.unwrap(call), {"num_items": 0} if later is None else later
+    parameters = [
+        each.replace(default=Parameter.empty) if each.name in needed else each
+        for each in inspect.signature(prepare).parameters.values()
+        if each.name not in later
+    ]
+    required = [each.name for each in parameters if each.default is Parameter.empty]
+
+    def make(**options: Any) -> Any:
+        missing = [repr(each) for each in required if each not in options]
+        if missing:
+            names = " and ".join(missing)
+            if len(missing) > 2:
+                names = f"{', '.join(missing[:-1])}, and {missing[-1]}"
+            count = f"{len(missing)} required keyword-only argument{'s' * (len(missing) > 1)}"
+            raise TypeError(f"make_{name}() missing {count}: {names}")
+        given = {each.name: options.pop(each.name) for each in parameters if each.name in options}
+        _check_options(name, options)
+        prepared = prepare(**later, **given)
+        kept = (*later.items(), *((each, given[each]) for each in fixed))
+        cls = Algorithm if temporary else PlainAlgorithm
+        return _built(cls, name, prepare, kept, prepared.key)
+
+    make.__name__ = make.__qualname__ = f"make_{name}"
+    make.__module__, make.__doc__ = getattr(prepare, "func", prepare).__module__, text
+    others = Parameter("options", Parameter.VAR_KEYWORD, annotation="Any")
+    vars(make)["__signature__"] = inspect.Signature([*parameters, others], return_annotation="Any")
+    return make
+
+
+def _check_options(name: str, options: dict[str, Any]) -> None:
     if options.pop("compute_capability", None) is not None:
         raise NotImplementedError(
             f"make_{name}: compute_capability is unsupported; code is made for the device that "
@@ -121,8 +185,6 @@ def build(
         )
     if options:
         raise TypeError(f"make_{name} has no argument {', '.join(options)}")
-    prepared = prepare(**arguments)
-    return _built(Algorithm if temporary else PlainAlgorithm, name, prepare, prepared.key)
 
 
 def stream_of(stream: Any) -> Any:

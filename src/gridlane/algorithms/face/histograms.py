@@ -6,7 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from gridlane.algorithms.face.calling import Prepared, access, build, checked_count, readable
+from gridlane.algorithms.face.calling import (
+    Prepared,
+    access,
+    called,
+    checked_count,
+    made,
+    readable,
+)
 from gridlane.algorithms.inner.histogram import histogram_even as count_samples
 from gridlane.algorithms.inner.histogram import histogram_range as count_between
 from gridlane.algorithms.inner.scratch import Layout
@@ -117,6 +124,9 @@ def histogram_even(
     ).run(None, stream)
 
 
+_make_even = made("histogram_even", _prepare, "", {"num_samples": 0})
+
+
 def make_histogram_even(
     *,
     d_samples: Any,
@@ -133,21 +143,27 @@ def make_histogram_even(
         num_samples: how many a call will have; it changes nothing.
     """
     checked_count(num_samples, "num_samples")
-    return build(
-        "histogram_even",
-        _prepare,
-        options,
+    return _make_even(
         d_samples=d_samples,
         d_histogram=d_histogram,
         h_num_output_levels=h_num_output_levels,
         h_lower_level=h_lower_level,
         h_upper_level=h_upper_level,
+        **options,
     )
 
 
-def _prepare_range(
-    *, d_samples: Any, d_histogram: Any, d_levels: Any, num_output_levels: Any, num_samples: Any = 0
+@called
+def histogram_range(
+    *, d_samples: Any, d_histogram: Any, num_output_levels: int, d_levels: Any, num_samples: int
 ) -> Prepared:
+    """Count the samples from each of the sorted levels to below the next one; others are left out.
+    ``d_histogram`` has 32 or 64-bit integers, one fewer than levels.
+
+    Raises:
+        TypeError: samples or levels that are no real numbers, or that no type compares; counters.
+        ValueError: a histogram of another size.
+    """
     count = checked_count(num_samples, "num_samples")
     number = checked_count(num_output_levels, "num_output_levels")
     source, bins = readable(d_samples, "d_samples", count), _bins(d_histogram, number)
@@ -174,41 +190,9 @@ def _prepare_range(
     return Prepared(key, (source, bins, levels), Layout(()), launch)
 
 
-def histogram_range(
-    *,
-    d_samples: Any,
-    d_histogram: Any,
-    num_output_levels: int,
-    d_levels: Any,
-    num_samples: int,
-    stream: Any = None,
-) -> None:
-    """Count the samples from each of the sorted levels to below the next one; others are left out.
-    ``d_histogram`` has 32 or 64-bit integers, one fewer than levels.
-
-    Raises:
-        TypeError: samples or levels that are no real numbers, or that no type compares; counters.
-        ValueError: a histogram of another size.
-    """
-    _prepare_range(
-        d_samples=d_samples,
-        d_histogram=d_histogram,
-        d_levels=d_levels,
-        num_output_levels=num_output_levels,
-        num_samples=num_samples,
-    ).run(None, stream)
-
-
-def make_histogram_range(
-    *, d_samples: Any, d_histogram: Any, num_output_levels: int, d_levels: Any, **options: Any
-) -> Any:
-    """The histogram of such arguments as an object, ``Algorithm``."""
-    return build(
-        "histogram_range",
-        _prepare_range,
-        options,
-        d_samples=d_samples,
-        d_histogram=d_histogram,
-        num_output_levels=num_output_levels,
-        d_levels=d_levels,
-    )
+make_histogram_range = made(
+    "histogram_range",
+    histogram_range,
+    "The histogram of such arguments as an object, ``Algorithm``.",
+    {"num_samples": 0},
+)

@@ -14,10 +14,11 @@ from gridlane.algorithms.caching import cached
 from gridlane.algorithms.face.calling import (
     Prepared,
     access,
-    build,
+    called,
     check_apart,
     checked_count,
     counter,
+    made,
     readable,
     writable,
 )
@@ -43,7 +44,16 @@ from gridlane.algorithms.sequences import Access, Code
 from gridlane.cuda.kernels.decorators import jit
 
 
-def _prepare_difference(*, d_in: Any, d_out: Any, op: Any = None, num_items: Any = 0) -> Prepared:
+@called
+def adjacent_difference(*, d_in: Any, d_out: Any, num_items: int, op: Any = None) -> Prepared:
+    """Store ``d_in[0]``, and ``op(d_in[i], d_in[i - 1])`` in ``d_out[i]`` for the other places.
+
+    Args:
+        op: ``OpKind.MINUS`` by default.
+
+    Raises:
+        TypeError, ValueError, CompileError: as ``select``.
+    """
     count = checked_count(num_items, "num_items")
     source, sink = readable(d_in, "d_in", count), writable(d_out, "d_out", count)
     function = operator(OpKind.MINUS if op is None else op, 2, source.item)
@@ -55,25 +65,12 @@ def _prepare_difference(*, d_in: Any, d_out: Any, op: Any = None, num_items: Any
     return Prepared((source.kind, sink.kind, function.key), (source, sink), Layout(()), launch)
 
 
-def adjacent_difference(
-    *, d_in: Any, d_out: Any, num_items: int, op: Any = None, stream: Any = None
-) -> None:
-    """Store ``d_in[0]``, and ``op(d_in[i], d_in[i - 1])`` in ``d_out[i]`` for the other places.
-
-    Args:
-        op: ``OpKind.MINUS`` by default.
-
-    Raises:
-        TypeError, ValueError, CompileError: as ``select``.
-    """
-    _prepare_difference(d_in=d_in, d_out=d_out, op=op, num_items=num_items).run(None, stream)
-
-
-def make_adjacent_difference(*, d_in: Any, d_out: Any, op: Any = None, **options: Any) -> Any:
-    """The differences of such arguments as an object, ``PlainAlgorithm``."""
-    return build(
-        "adjacent_difference", _prepare_difference, options, False, d_in=d_in, d_out=d_out, op=op
-    )
+make_adjacent_difference = made(
+    "adjacent_difference",
+    adjacent_difference,
+    "The differences of such arguments as an object, ``PlainAlgorithm``.",
+    temporary=False,
+)
 
 
 # --- selections ---
@@ -90,9 +87,17 @@ def _behind(source: Code, sink: Code) -> Operator:
     return Operator(("behind", source, sink), jit(emit, device=True))
 
 
-def _prepare_partition(
-    *, d_in: Any, d_out: Any, d_num_selected_out: Any, cond: Any, num_items: Any = 0
+@called
+def partition(
+    *, d_in: Any, d_out: Any, d_num_selected_out: Any, cond: Any, num_items: int
 ) -> Prepared:
+    """Store the items for which ``cond(item)`` is true in ``d_out``, in their order, and behind
+    them the others in the reverse of theirs, as CUB does; ``d_num_selected_out[0]`` is how many the
+    first are.
+
+    Raises:
+        TypeError, ValueError, CompileError: as ``select``.
+    """
     count = checked_count(num_items, "num_items")
     source = readable(d_in, "d_in", count)
     sink = writable(sink_of(d_out, "d_out", source), "d_out", count)
@@ -110,43 +115,21 @@ def _prepare_partition(
     return Prepared(key, (source, sink, totals), compaction_layout(count), launch)
 
 
-def partition(
-    *, d_in: Any, d_out: Any, d_num_selected_out: Any, cond: Any, num_items: int, stream: Any = None
-) -> None:
-    """Store the items for which ``cond(item)`` is true in ``d_out``, in their order, and behind
-    them the others in the reverse of theirs, as CUB does; ``d_num_selected_out[0]`` is how many the
-    first are.
+make_partition = made(
+    "partition", partition, "The partition of such arguments as an object, ``Algorithm``."
+)
+
+
+@called
+def unique(
+    *, d_in: Any, d_out: Any, d_num_selected_out: Any, num_items: int, op: Any = None
+) -> Prepared:
+    """Store the first item of each run of equal neighbours; ``op(a, b)`` is whether two are equal,
+    ``OpKind.EQUAL_TO`` by default. ``d_num_selected_out[0]`` is the number of runs.
 
     Raises:
         TypeError, ValueError, CompileError: as ``select``.
     """
-    _prepare_partition(
-        d_in=d_in,
-        d_out=d_out,
-        d_num_selected_out=d_num_selected_out,
-        cond=cond,
-        num_items=num_items,
-    ).run(None, stream)
-
-
-def make_partition(
-    *, d_in: Any, d_out: Any, d_num_selected_out: Any, cond: Any, **options: Any
-) -> Any:
-    """The partition of such arguments as an object, ``Algorithm``."""
-    return build(
-        "partition",
-        _prepare_partition,
-        options,
-        d_in=d_in,
-        d_out=d_out,
-        d_num_selected_out=d_num_selected_out,
-        cond=cond,
-    )
-
-
-def _prepare_unique(
-    *, d_in: Any, d_out: Any, d_num_selected_out: Any, op: Any = None, num_items: Any = 0
-) -> Prepared:
     count = checked_count(num_items, "num_items")
     source = readable(d_in, "d_in", count)
     sink, totals = (
@@ -165,54 +148,29 @@ def _prepare_unique(
     return Prepared(key, (source, sink, totals), compaction_layout(count), launch)
 
 
-def unique(
-    *,
-    d_in: Any,
-    d_out: Any,
-    d_num_selected_out: Any,
-    num_items: int,
-    op: Any = None,
-    stream: Any = None,
-) -> None:
-    """Store the first item of each run of equal neighbours; ``op(a, b)`` is whether two are equal,
-    ``OpKind.EQUAL_TO`` by default. ``d_num_selected_out[0]`` is the number of runs.
-
-    Raises:
-        TypeError, ValueError, CompileError: as ``select``.
-    """
-    _prepare_unique(
-        d_in=d_in, d_out=d_out, d_num_selected_out=d_num_selected_out, op=op, num_items=num_items
-    ).run(None, stream)
-
-
-def make_unique(
-    *, d_in: Any, d_out: Any, d_num_selected_out: Any, op: Any = None, **options: Any
-) -> Any:
-    """The selection of such runs as an object, ``Algorithm``."""
-    return build(
-        "unique",
-        _prepare_unique,
-        options,
-        d_in=d_in,
-        d_out=d_out,
-        d_num_selected_out=d_num_selected_out,
-        op=op,
-    )
+make_unique = made("unique", unique, "The selection of such runs as an object, ``Algorithm``.")
 
 
 # --- the first of a sort ---
 
 
-def _prepare_top(
+@called
+def top_k(
     *,
     d_in_keys: Any,
     d_out_keys: Any,
-    k: Any = 0,
+    num_items: int,
+    k: int,
     order: SortOrder = SortOrder.DESCENDING,
     d_in_values: Any = None,
     d_out_values: Any = None,
-    num_items: Any = 0,
 ) -> Prepared:
+    """Store the ``k`` first keys of the order, or all if they are fewer, and their values; the
+    largest ones by default. They are sorted; see ``radix_sort``.
+
+    Raises:
+        TypeError, ValueError: as ``radix_sort``.
+    """
     count, most = checked_count(num_items, "num_items"), checked_count(k, "k")
     descending, wanted = checked_order(order), min(count, most)
     keys, out_keys = array(d_in_keys, "d_in_keys", count), array(d_out_keys, "d_out_keys", wanted)
@@ -248,51 +206,9 @@ def _prepare_top(
     return Prepared((*(each.kind for each in given), order), given, layout, launch)
 
 
-def top_k(
-    *,
-    d_in_keys: Any,
-    d_out_keys: Any,
-    num_items: int,
-    k: int,
-    order: SortOrder = SortOrder.DESCENDING,
-    d_in_values: Any = None,
-    d_out_values: Any = None,
-    stream: Any = None,
-) -> None:
-    """Store the ``k`` first keys of the order, or all if they are fewer, and their values; the
-    largest ones by default. They are sorted; see ``radix_sort``.
-
-    Raises:
-        TypeError, ValueError: as ``radix_sort``.
-    """
-    _prepare_top(
-        d_in_keys=d_in_keys,
-        d_out_keys=d_out_keys,
-        d_in_values=d_in_values,
-        d_out_values=d_out_values,
-        num_items=num_items,
-        k=k,
-        order=order,
-    ).run(None, stream)
-
-
-def make_top_k(
-    *,
-    d_in_keys: Any,
-    d_out_keys: Any,
-    order: SortOrder = SortOrder.DESCENDING,
-    d_in_values: Any = None,
-    d_out_values: Any = None,
-    **options: Any,
-) -> Any:
-    """The selection of such keys as an object, ``Algorithm``; it is called with ``order`` too."""
-    return build(
-        "top_k",
-        _prepare_top,
-        options,
-        d_in_keys=d_in_keys,
-        d_out_keys=d_out_keys,
-        order=order,
-        d_in_values=d_in_values,
-        d_out_values=d_out_values,
-    )
+make_top_k = made(
+    "top_k",
+    top_k,
+    "The selection of such keys as an object, ``Algorithm``; it is called with ``order`` too.",
+    {"num_items": 0, "k": 0},
+)

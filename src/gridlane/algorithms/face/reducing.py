@@ -10,10 +10,10 @@ import numpy as np
 from gridlane.algorithms.face.calling import (
     Prepared,
     access,
-    build,
     check_fits,
     checked_count,
     initial,
+    made,
     readable,
     writable,
 )
@@ -95,23 +95,6 @@ def reduce_into(
     run(what, [d_in, d_out], stream, prepare)
 
 
-def make_reduce_into(
-    *,
-    d_in: Any,
-    d_out: Any,
-    op: Any,
-    h_init: Any,
-    determinism: Determinism | None = None,
-    **options: Any,
-) -> Any:
-    """The reduction of such arguments as an object, ``Algorithm``."""
-    return build(
-        "reduce_into",
-        _prepare,
-        options,
-        d_in=d_in,
-        d_out=d_out,
-        op=op,
-        h_init=h_init,
-        determinism=determinism,
-    )
+make_reduce_into = made(
+    "reduce_into", _prepare, "The reduction of such arguments as an object, ``Algorithm``."
+)

@@ -11,11 +11,11 @@ from gridlane.algorithms.arrays import interface_of
 from gridlane.algorithms.face.calling import (
     Prepared,
     access,
-    build,
     check_fits,
     check_in_place,
     checked_count,
     initial,
+    made,
     readable,
     writable,
 )
@@ -78,6 +78,7 @@ def _prepare(
 
 
 _inclusive, _exclusive = partial(_prepare, True), partial(_prepare, False)
+_LATER = {"num_items": 0, "determinism": None}
 
 
 def _run(
@@ -147,41 +148,16 @@ def exclusive_scan(
     _run(False, d_in, d_out, op, init_value, num_items, stream, determinism)
 
 
-def make_inclusive_scan(
-    *,
-    d_in: Any,
-    d_out: Any,
-    op: Any,
-    init_value: Any = None,
-    **options: Any,
-) -> Any:
-    """The inclusive scan of such arguments as an object, ``Algorithm``."""
-    return build(
-        "inclusive_scan",
-        _inclusive,
-        options,
-        d_in=d_in,
-        d_out=d_out,
-        op=op,
-        init_value=init_value,
-    )
-
-
-def make_exclusive_scan(
-    *,
-    d_in: Any,
-    d_out: Any,
-    op: Any,
-    init_value: Any,
-    **options: Any,
-) -> Any:
-    """The exclusive scan of such arguments as an object, ``Algorithm``."""
-    return build(
-        "exclusive_scan",
-        _exclusive,
-        options,
-        d_in=d_in,
-        d_out=d_out,
-        op=op,
-        init_value=init_value,
-    )
+make_inclusive_scan = made(
+    "inclusive_scan",
+    _inclusive,
+    "The inclusive scan of such arguments as an object, ``Algorithm``.",
+    _LATER,
+)
+make_exclusive_scan = made(
+    "exclusive_scan",
+    _exclusive,
+    "The exclusive scan of such arguments as an object, ``Algorithm``.",
+    _LATER,
+    needed=("init_value",),
+)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from gridlane.algorithms.face.calling import (
     Prepared,
     access,
-    build,
+    called,
     checked_count,
+    made,
     readable,
     writable,
 )
@@ -19,14 +19,7 @@ from gridlane.algorithms.operators import OpKind, operator
 
 
 def _prepare(
-    upper: bool,
-    *,
-    d_data: Any,
-    d_values: Any,
-    d_out: Any,
-    comp: Any = None,
-    num_items: Any = 0,
-    num_values: Any = 0,
+    upper: bool, d_data: Any, num_items: int, d_values: Any, num_values: int, d_out: Any, comp: Any
 ) -> Prepared:
     count, searches = checked_count(num_items, "num_items"), checked_count(num_values, "num_values")
     data, values = readable(d_data, "d_data", count), readable(d_values, "d_values", searches)
@@ -47,19 +40,10 @@ def _prepare(
     return Prepared(key, (data, values, sink), Layout(()), launch)
 
 
-_lower, _upper = partial(_prepare, False), partial(_prepare, True)
-
-
+@called
 def lower_bound(
-    *,
-    d_data: Any,
-    num_items: int,
-    d_values: Any,
-    num_values: int,
-    d_out: Any,
-    comp: Any = None,
-    stream: Any = None,
-) -> None:
+    *, d_data: Any, num_items: int, d_values: Any, num_values: int, d_out: Any, comp: Any = None
+) -> Prepared:
     """Store for each value the first place in the sorted ``d_data`` whose item is not less.
 
     Args:
@@ -69,53 +53,25 @@ def lower_bound(
     Raises:
         TypeError, ValueError, CompileError: as ``reduce_into``; ValueError for another ``d_out``.
     """
-    _lower(
-        d_data=d_data,
-        num_items=num_items,
-        d_values=d_values,
-        num_values=num_values,
-        d_out=d_out,
-        comp=comp,
-    ).run(None, stream)
+    return _prepare(False, d_data, num_items, d_values, num_values, d_out, comp)
 
 
+@called
 def upper_bound(
-    *,
-    d_data: Any,
-    num_items: int,
-    d_values: Any,
-    num_values: int,
-    d_out: Any,
-    comp: Any = None,
-    stream: Any = None,
-) -> None:
+    *, d_data: Any, num_items: int, d_values: Any, num_values: int, d_out: Any, comp: Any = None
+) -> Prepared:
     """Store for each value the first place in the sorted ``d_data`` whose item is greater; see
     ``lower_bound``."""
-    _upper(
-        d_data=d_data,
-        num_items=num_items,
-        d_values=d_values,
-        num_values=num_values,
-        d_out=d_out,
-        comp=comp,
-    ).run(None, stream)
+    return _prepare(True, d_data, num_items, d_values, num_values, d_out, comp)
 
 
-def make_lower_bound(
-    *, d_data: Any, d_values: Any, d_out: Any, comp: Any = None, **options: Any
-) -> Any:
-    """The search of such arguments as an object, ``PlainAlgorithm``."""
-    return build(
-        "lower_bound", _lower, options, False, d_data=d_data, d_values=d_values, d_out=d_out,
-        comp=comp,
-    )  # fmt: skip
-
-
-def make_upper_bound(
-    *, d_data: Any, d_values: Any, d_out: Any, comp: Any = None, **options: Any
-) -> Any:
-    """The search of such arguments as an object, ``PlainAlgorithm``."""
-    return build(
-        "upper_bound", _upper, options, False, d_data=d_data, d_values=d_values, d_out=d_out,
-        comp=comp,
-    )  # fmt: skip
+make_lower_bound, make_upper_bound = (
+    made(
+        call.__name__,
+        call,
+        "The search of such arguments as an object, ``PlainAlgorithm``.",
+        {"num_items": 0, "num_values": 0},
+        temporary=False,
+    )
+    for call in (lower_bound, upper_bound)
+)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,9 +9,10 @@ import numpy as np
 from gridlane.algorithms.face.calling import (
     Prepared,
     access,
-    build,
+    called,
     check_apart,
     checked_count,
+    made,
 )
 from gridlane.algorithms.face.segments import offsets
 from gridlane.algorithms.face.sorting import (
@@ -43,18 +43,27 @@ def _with(numbers: Access, items: Access) -> Access:
     return access(ZipIterator(numbers.state, items.state))
 
 
-def _prepare(
+@called
+def segmented_sort(
     *,
     d_in_keys: Any,
-    start_offsets_in: Any,
-    end_offsets_in: Any,
-    order: Any,
     d_out_keys: Any = None,
     d_in_values: Any = None,
     d_out_values: Any = None,
-    num_items: Any = 0,
-    num_segments: Any = 0,
+    num_items: int,
+    num_segments: int,
+    start_offsets_in: Any,
+    end_offsets_in: Any,
+    order: SortOrder,
 ) -> Prepared:
+    """Sort the keys of each segment, and their values with them; see ``radix_sort``.
+
+    Segments do not overlap. What is outside of them is not written. Outputs are in other memory
+    than the inputs.
+
+    Raises:
+        TypeError, ValueError: as ``radix_sort``.
+    """
     count, descending = checked_count(num_items, "num_items"), checked_order(order)
     segments = checked_count(num_segments, "num_segments")
     starts = offsets(start_offsets_in, "start_offsets_in", segments)
@@ -89,64 +98,10 @@ def _prepare(
     return Prepared((*(each.kind for each in given), order), given, layout, launch)
 
 
-def segmented_sort(
-    *,
-    d_in_keys: Any,
-    d_out_keys: Any = None,
-    d_in_values: Any = None,
-    d_out_values: Any = None,
-    num_items: int,
-    num_segments: int,
-    start_offsets_in: Any,
-    end_offsets_in: Any,
-    order: SortOrder,
-    stream: Any = None,
-) -> None:
-    """Sort the keys of each segment, and their values with them; see ``radix_sort``.
-
-    Segments do not overlap. What is outside of them is not written. Outputs are in other memory
-    than the inputs.
-
-    Raises:
-        TypeError, ValueError: as ``radix_sort``.
-    """
-    _prepare(
-        d_in_keys=d_in_keys,
-        d_out_keys=d_out_keys,
-        d_in_values=d_in_values,
-        d_out_values=d_out_values,
-        num_items=num_items,
-        num_segments=num_segments,
-        start_offsets_in=start_offsets_in,
-        end_offsets_in=end_offsets_in,
-        order=order,
-    ).run(None, stream)
-
-
-_BY_ORDER = {order: partial(_prepare, order=order) for order in SortOrder}
-
-
-def make_segmented_sort(
-    *,
-    d_in_keys: Any,
-    d_out_keys: Any = None,
-    d_in_values: Any = None,
-    d_out_values: Any = None,
-    start_offsets_in: Any,
-    end_offsets_in: Any,
-    order: SortOrder,
-    **options: Any,
-) -> Any:
-    """The sort of such arguments as an object, ``Algorithm``, which is called without ``order``."""
-    checked_order(order)
-    return build(
-        "segmented_sort",
-        _BY_ORDER[order],
-        options,
-        d_in_keys=d_in_keys,
-        d_out_keys=d_out_keys,
-        d_in_values=d_in_values,
-        d_out_values=d_out_values,
-        start_offsets_in=start_offsets_in,
-        end_offsets_in=end_offsets_in,
-    )
+make_segmented_sort = made(
+    "segmented_sort",
+    segmented_sort,
+    "The sort of such arguments as an object, ``Algorithm``, which is called without ``order``.",
+    {"num_items": 0, "num_segments": 0},
+    fixed=("order",),
+)

@@ -7,10 +7,11 @@ from typing import Any
 from gridlane.algorithms.face.calling import (
     Prepared,
     access,
-    build,
+    called,
     check_fits,
     checked_count,
     initial,
+    made,
     readable,
     writable,
 )
@@ -32,17 +33,27 @@ def offsets(value: Any, name: str, segments: int) -> IteratorBase:
     return source
 
 
-def _prepare(
+@called
+def segmented_reduce(
     *,
     d_in: Any,
     d_out: Any,
+    num_segments: int,
     start_offsets_in: Any,
     end_offsets_in: Any,
     op: Any,
     h_init: Any,
-    num_segments: Any = 0,
     max_segment_size: int | None = None,
 ) -> Prepared:
+    """Store ``h_init op d_in[start] op … op d_in[end - 1]`` of each segment; see ``reduce_into``.
+
+    Args:
+        max_segment_size: no segment has more items; it changes no result.
+
+    Raises:
+        TypeError, ValueError, CompileError: as ``reduce_into``.
+        RuntimeError: 2**31 segments or more.
+    """
     segments = checked_count(num_segments, "num_segments")
     if segments >= 1 << 31:
         raise RuntimeError(f"num_segments is {segments}; there may be 2**31 - 1 of them")
@@ -67,58 +78,9 @@ def _prepare(
     return Prepared(key, (source, sink, starts, ends), Layout(()), launch)
 
 
-def segmented_reduce(
-    *,
-    d_in: Any,
-    d_out: Any,
-    num_segments: int,
-    start_offsets_in: Any,
-    end_offsets_in: Any,
-    op: Any,
-    h_init: Any,
-    max_segment_size: int | None = None,
-    stream: Any = None,
-) -> None:
-    """Store ``h_init op d_in[start] op … op d_in[end - 1]`` of each segment; see ``reduce_into``.
-
-    Args:
-        max_segment_size: no segment has more items; it changes no result.
-
-    Raises:
-        TypeError, ValueError, CompileError: as ``reduce_into``.
-        RuntimeError: 2**31 segments or more.
-    """
-    _prepare(
-        d_in=d_in,
-        d_out=d_out,
-        start_offsets_in=start_offsets_in,
-        end_offsets_in=end_offsets_in,
-        op=op,
-        h_init=h_init,
-        num_segments=num_segments,
-        max_segment_size=max_segment_size,
-    ).run(None, stream)
-
-
-def make_segmented_reduce(
-    *,
-    d_in: Any,
-    d_out: Any,
-    start_offsets_in: Any,
-    end_offsets_in: Any,
-    op: Any,
-    h_init: Any,
-    **options: Any,
-) -> Any:
-    """The reductions of such arguments as an object, ``Algorithm``."""
-    return build(
-        "segmented_reduce",
-        _prepare,
-        options,
-        d_in=d_in,
-        d_out=d_out,
-        start_offsets_in=start_offsets_in,
-        end_offsets_in=end_offsets_in,
-        op=op,
-        h_init=h_init,
-    )
+make_segmented_reduce = made(
+    "segmented_reduce",
+    segmented_reduce,
+    "The reductions of such arguments as an object, ``Algorithm``.",
+    {"num_segments": 0, "max_segment_size": None},
+)

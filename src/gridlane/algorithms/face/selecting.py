@@ -11,11 +11,12 @@ from gridlane.algorithms.caching import cached
 from gridlane.algorithms.face.calling import (
     Prepared,
     access,
-    build,
+    called,
     check_apart,
     check_fits,
     checked_count,
     counter,
+    made,
     readable,
     writable,
 )
@@ -116,9 +117,17 @@ def sink_of(value: Any, name: str, source: IteratorBase) -> IteratorBase:
     return sink
 
 
-def _prepare_select(
-    *, d_in: Any, d_out: Any, d_num_selected_out: Any, cond: Any, num_items: Any = 0
+@called
+def select(
+    *, d_in: Any, d_out: Any, d_num_selected_out: Any, cond: Any, num_items: int
 ) -> Prepared:
+    """Store the items for which ``cond(item)`` is true in ``d_out``, in their order, and how many
+    they are in ``d_num_selected_out[0]``. ``cond`` is called once for each item.
+
+    Raises:
+        TypeError, CompileError: as ``reduce_into``.
+        ValueError: as ``reduce_into``, or an output in the memory of an input.
+    """
     count = checked_count(num_items, "num_items")
     source = readable(d_in, "d_in", count)
     sink, totals = (
@@ -137,41 +146,11 @@ def _prepare_select(
     return Prepared(key, (source, sink, totals), compaction_layout(count), launch)
 
 
-def select(
-    *, d_in: Any, d_out: Any, d_num_selected_out: Any, cond: Any, num_items: int, stream: Any = None
-) -> None:
-    """Store the items for which ``cond(item)`` is true in ``d_out``, in their order, and how many
-    they are in ``d_num_selected_out[0]``. ``cond`` is called once for each item.
-
-    Raises:
-        TypeError, CompileError: as ``reduce_into``.
-        ValueError: as ``reduce_into``, or an output in the memory of an input.
-    """
-    _prepare_select(
-        d_in=d_in,
-        d_out=d_out,
-        d_num_selected_out=d_num_selected_out,
-        cond=cond,
-        num_items=num_items,
-    ).run(None, stream)
+make_select = made("select", select, "The selection of such arguments as an object, ``Algorithm``.")
 
 
-def make_select(
-    *, d_in: Any, d_out: Any, d_num_selected_out: Any, cond: Any, **options: Any
-) -> Any:
-    """The selection of such arguments as an object, ``Algorithm``."""
-    return build(
-        "select",
-        _prepare_select,
-        options,
-        d_in=d_in,
-        d_out=d_out,
-        d_num_selected_out=d_num_selected_out,
-        cond=cond,
-    )
-
-
-def _prepare_parts(
+@called
+def three_way_partition(
     *,
     d_in: Any,
     d_first_part_out: Any,
@@ -180,8 +159,16 @@ def _prepare_parts(
     d_num_selected_out: Any,
     select_first_part_op: Any,
     select_second_part_op: Any,
-    num_items: Any = 0,
+    num_items: int,
 ) -> Prepared:
+    """Store the items that the first function is true for in the first output, of the others those
+    that the second is true for in the second, and the rest in the third, all in their order.
+
+    ``d_num_selected_out[0]`` and ``[1]`` are how many the first two are.
+
+    Raises:
+        TypeError, ValueError, CompileError: as ``select``.
+    """
     count = checked_count(num_items, "num_items")
     source = readable(d_in, "d_in", count)
     sinks = [
@@ -205,65 +192,15 @@ def _prepare_parts(
     return Prepared(key, (source, *sinks, totals), compaction_layout(count), launch)
 
 
-def three_way_partition(
-    *,
-    d_in: Any,
-    d_first_part_out: Any,
-    d_second_part_out: Any,
-    d_unselected_out: Any,
-    d_num_selected_out: Any,
-    select_first_part_op: Any,
-    select_second_part_op: Any,
-    num_items: int,
-    stream: Any = None,
-) -> None:
-    """Store the items that the first function is true for in the first output, of the others those
-    that the second is true for in the second, and the rest in the third, all in their order.
-
-    ``d_num_selected_out[0]`` and ``[1]`` are how many the first two are.
-
-    Raises:
-        TypeError, ValueError, CompileError: as ``select``.
-    """
-    _prepare_parts(
-        d_in=d_in,
-        d_first_part_out=d_first_part_out,
-        d_second_part_out=d_second_part_out,
-        d_unselected_out=d_unselected_out,
-        d_num_selected_out=d_num_selected_out,
-        select_first_part_op=select_first_part_op,
-        select_second_part_op=select_second_part_op,
-        num_items=num_items,
-    ).run(None, stream)
+make_three_way_partition = made(
+    "three_way_partition",
+    three_way_partition,
+    "The partition of such arguments as an object, ``Algorithm``.",
+)
 
 
-def make_three_way_partition(
-    *,
-    d_in: Any,
-    d_first_part_out: Any,
-    d_second_part_out: Any,
-    d_unselected_out: Any,
-    d_num_selected_out: Any,
-    select_first_part_op: Any,
-    select_second_part_op: Any,
-    **options: Any,
-) -> Any:
-    """The partition of such arguments as an object, ``Algorithm``."""
-    return build(
-        "three_way_partition",
-        _prepare_parts,
-        options,
-        d_in=d_in,
-        d_first_part_out=d_first_part_out,
-        d_second_part_out=d_second_part_out,
-        d_unselected_out=d_unselected_out,
-        d_num_selected_out=d_num_selected_out,
-        select_first_part_op=select_first_part_op,
-        select_second_part_op=select_second_part_op,
-    )
-
-
-def _prepare_unique(
+@called
+def unique_by_key(
     *,
     d_in_keys: Any,
     d_in_items: Any,
@@ -271,8 +208,14 @@ def _prepare_unique(
     d_out_items: Any,
     d_out_num_selected: Any,
     op: Any,
-    num_items: Any = 0,
+    num_items: int,
 ) -> Prepared:
+    """Store the first key of each run of equal neighbours, and its item; ``op(a, b)`` is whether
+    two keys are equal. ``d_out_num_selected[0]`` is the number of runs.
+
+    Raises:
+        TypeError, ValueError, CompileError: as ``select``.
+    """
     count = checked_count(num_items, "num_items")
     keys = readable(d_in_keys, "d_in_keys", count)
     items = readable(d_in_items, "d_in_items", count)
@@ -294,53 +237,6 @@ def _prepare_unique(
     return Prepared(key, given, compaction_layout(count), launch)
 
 
-def unique_by_key(
-    *,
-    d_in_keys: Any,
-    d_in_items: Any,
-    d_out_keys: Any,
-    d_out_items: Any,
-    d_out_num_selected: Any,
-    op: Any,
-    num_items: int,
-    stream: Any = None,
-) -> None:
-    """Store the first key of each run of equal neighbours, and its item; ``op(a, b)`` is whether
-    two keys are equal. ``d_out_num_selected[0]`` is the number of runs.
-
-    Raises:
-        TypeError, ValueError, CompileError: as ``select``.
-    """
-    _prepare_unique(
-        d_in_keys=d_in_keys,
-        d_in_items=d_in_items,
-        d_out_keys=d_out_keys,
-        d_out_items=d_out_items,
-        d_out_num_selected=d_out_num_selected,
-        op=op,
-        num_items=num_items,
-    ).run(None, stream)
-
-
-def make_unique_by_key(
-    *,
-    d_in_keys: Any,
-    d_in_items: Any,
-    d_out_keys: Any,
-    d_out_items: Any,
-    d_out_num_selected: Any,
-    op: Any,
-    **options: Any,
-) -> Any:
-    """The selection of such runs as an object, ``Algorithm``."""
-    return build(
-        "unique_by_key",
-        _prepare_unique,
-        options,
-        d_in_keys=d_in_keys,
-        d_in_items=d_in_items,
-        d_out_keys=d_out_keys,
-        d_out_items=d_out_items,
-        d_out_num_selected=d_out_num_selected,
-        op=op,
-    )
+make_unique_by_key = made(
+    "unique_by_key", unique_by_key, "The selection of such runs as an object, ``Algorithm``."
+)

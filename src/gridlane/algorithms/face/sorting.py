@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import Enum
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,10 @@ import numpy as np
 from gridlane.algorithms.face.calling import (
     Prepared,
     access,
-    build,
+    called,
     check_fits,
     checked_count,
+    made,
     overlap,
     readable,
     writable,
@@ -71,15 +71,23 @@ def array(value: Any, name: str, count: int) -> Pointer:
 # --- by merging ---
 
 
-def _prepare_merge(
+@called
+def merge_sort(
     *,
     d_in_keys: Any,
-    d_out_keys: Any,
-    op: Any,
     d_in_values: Any = None,
+    d_out_keys: Any,
     d_out_values: Any = None,
-    num_items: Any = 0,
+    num_items: int,
+    op: Any,
 ) -> Prepared:
+    """Sort keys, and their values with them, by ``op(a, b)``: whether ``a`` comes before ``b``.
+
+    Equal keys keep their order. Outputs are arrays, and may be the inputs.
+
+    Raises:
+        TypeError, ValueError, CompileError: as ``reduce_into``.
+    """
     count = checked_count(num_items, "num_items")
     keys, out_keys = readable(d_in_keys, "d_in_keys", count), array(d_out_keys, "d_out_keys", count)
     check_fits(out_keys.item, keys.item, "merge_sort dtype mismatch: input dtype")
@@ -129,53 +137,9 @@ def move(source: Pairs, sink: Pairs, items: list[ItemType], count: int, stream: 
         transform((source.values,), sink.values, same, count, stream)
 
 
-def merge_sort(
-    *,
-    d_in_keys: Any,
-    d_in_values: Any = None,
-    d_out_keys: Any,
-    d_out_values: Any = None,
-    num_items: int,
-    op: Any,
-    stream: Any = None,
-) -> None:
-    """Sort keys, and their values with them, by ``op(a, b)``: whether ``a`` comes before ``b``.
-
-    Equal keys keep their order. Outputs are arrays, and may be the inputs.
-
-    Raises:
-        TypeError, ValueError, CompileError: as ``reduce_into``.
-    """
-    _prepare_merge(
-        d_in_keys=d_in_keys,
-        d_in_values=d_in_values,
-        d_out_keys=d_out_keys,
-        d_out_values=d_out_values,
-        num_items=num_items,
-        op=op,
-    ).run(None, stream)
-
-
-def make_merge_sort(
-    *,
-    d_in_keys: Any,
-    d_in_values: Any = None,
-    d_out_keys: Any,
-    d_out_values: Any = None,
-    op: Any,
-    **options: Any,
-) -> Any:
-    """The sort of such arguments as an object, ``Algorithm``."""
-    return build(
-        "merge_sort",
-        _prepare_merge,
-        options,
-        d_in_keys=d_in_keys,
-        d_in_values=d_in_values,
-        d_out_keys=d_out_keys,
-        d_out_values=d_out_values,
-        op=op,
-    )
+make_merge_sort = made(
+    "merge_sort", merge_sort, "The sort of such arguments as an object, ``Algorithm``."
+)
 
 
 # --- by digits ---
@@ -318,26 +282,10 @@ def radix_sort(
     run(what, [each for each in given if each is not None], stream, prepare)
 
 
-_RADIX = {order: partial(_prepare_radix, order=order) for order in SortOrder}
-
-
-def make_radix_sort(
-    *,
-    d_in_keys: Any,
-    d_out_keys: Any,
-    d_in_values: Any = None,
-    d_out_values: Any = None,
-    order: SortOrder,
-    **options: Any,
-) -> Any:
-    """The sort of such arguments as an object, ``Algorithm``, which is called without ``order``."""
-    checked_order(order)
-    return build(
-        "radix_sort",
-        _RADIX[order],
-        options,
-        d_in_keys=d_in_keys,
-        d_out_keys=d_out_keys,
-        d_in_values=d_in_values,
-        d_out_values=d_out_values,
-    )
+make_radix_sort = made(
+    "radix_sort",
+    _prepare_radix,
+    "The sort of such arguments as an object, ``Algorithm``, which is called without ``order``.",
+    {"num_items": 0, "begin_bit": None, "end_bit": None},
+    ("order",),
+)

@@ -7,9 +7,10 @@ from typing import Any
 from gridlane.algorithms.face.calling import (
     Prepared,
     access,
-    build,
+    called,
     check_in_place,
     checked_count,
+    made,
     readable,
     writable,
 )
@@ -18,7 +19,13 @@ from gridlane.algorithms.inner.transform import transform
 from gridlane.algorithms.operators import operator
 
 
-def _prepare_unary(*, d_in: Any, d_out: Any, op: Any, num_items: Any = 0) -> Prepared:
+@called
+def unary_transform(*, d_in: Any, d_out: Any, op: Any, num_items: int) -> Prepared:
+    """Store ``op(d_in[i])`` in ``d_out[i]`` for ``num_items`` places. ``d_out`` may be ``d_in``.
+
+    Raises:
+        TypeError, ValueError, CompileError: as ``reduce_into``.
+    """
     count = checked_count(num_items, "num_items")
     source, sink = readable(d_in, "d_in", count), writable(d_out, "d_out", count)
     function = operator(op, 1, source.item)
@@ -30,7 +37,13 @@ def _prepare_unary(*, d_in: Any, d_out: Any, op: Any, num_items: Any = 0) -> Pre
     return Prepared((source.kind, sink.kind, function.key), (source, sink), Layout(()), launch)
 
 
-def _prepare_binary(*, d_in1: Any, d_in2: Any, d_out: Any, op: Any, num_items: Any = 0) -> Prepared:
+@called
+def binary_transform(*, d_in1: Any, d_in2: Any, d_out: Any, op: Any, num_items: int) -> Prepared:
+    """Store ``op(d_in1[i], d_in2[i])`` in ``d_out[i]`` for ``num_items`` places.
+
+    Raises:
+        TypeError, ValueError, CompileError: as ``reduce_into``.
+    """
     count = checked_count(num_items, "num_items")
     first, second = readable(d_in1, "d_in1", count), readable(d_in2, "d_in2", count)
     sink = writable(d_out, "d_out", count)
@@ -45,36 +58,17 @@ def _prepare_binary(*, d_in1: Any, d_in2: Any, d_out: Any, op: Any, num_items: A
     return Prepared(key, (first, second, sink), Layout(()), launch)
 
 
-def unary_transform(*, d_in: Any, d_out: Any, op: Any, num_items: int, stream: Any = None) -> None:
-    """Store ``op(d_in[i])`` in ``d_out[i]`` for ``num_items`` places. ``d_out`` may be ``d_in``.
-
-    Raises:
-        TypeError, ValueError, CompileError: as ``reduce_into``.
-    """
-    _prepare_unary(d_in=d_in, d_out=d_out, op=op, num_items=num_items).run(None, stream)
-
-
-def binary_transform(
-    *, d_in1: Any, d_in2: Any, d_out: Any, op: Any, num_items: int, stream: Any = None
-) -> None:
-    """Store ``op(d_in1[i], d_in2[i])`` in ``d_out[i]`` for ``num_items`` places.
-
-    Raises:
-        TypeError, ValueError, CompileError: as ``reduce_into``.
-    """
-    _prepare_binary(d_in1=d_in1, d_in2=d_in2, d_out=d_out, op=op, num_items=num_items).run(
-        None, stream
-    )
+make_unary_transform = made(
+    "unary_transform",
+    unary_transform,
+    "The transformation of such arguments as an object, ``PlainAlgorithm``.",
+    temporary=False,
+)
 
 
-def make_unary_transform(*, d_in: Any, d_out: Any, op: Any, **options: Any) -> Any:
-    """The transformation of such arguments as an object, ``PlainAlgorithm``."""
-    return build("unary_transform", _prepare_unary, options, False, d_in=d_in, d_out=d_out, op=op)
-
-
-def make_binary_transform(*, d_in1: Any, d_in2: Any, d_out: Any, op: Any, **options: Any) -> Any:
-    """The transformation of such arguments as an object, ``PlainAlgorithm``."""
-    return build(
-        "binary_transform", _prepare_binary, options, False, d_in1=d_in1, d_in2=d_in2, d_out=d_out,
-        op=op,
-    )  # fmt: skip
+make_binary_transform = made(
+    "binary_transform",
+    binary_transform,
+    "The transformation of such arguments as an object, ``PlainAlgorithm``.",
+    temporary=False,
+)
