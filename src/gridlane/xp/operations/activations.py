@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import pi, sqrt
 
 from gridlane.ir.expressions import Expression, Writer
@@ -138,6 +139,8 @@ def _hard_sigmoid(w: Writer, a: Expression) -> Expression:
     return clamped(w, (a + 3.0) / 6.0, 0.0, 1.0)
 
 
+_activations = partial(of_floats, ACTIVATIONS)
+
 ROWS = (
     Operation(
         "linear",
@@ -160,48 +163,32 @@ ROWS = (
         special="NaN of NaN; -0 of -0; bools and complex numbers are refused",
         gradient=("where(a > 0, g, 0)",),
     ),
-    of_floats(
-        ACTIVATIONS,
+    _activations(
         "sigmoid",
-        1,
         sigmoid,
         "1 / (1 + exp(-a))",
         ulp=8,
         aliases=("expit",),
         gradient=("g * y * sigmoid(-a)",),
     ),
-    of_floats(
-        ACTIVATIONS,
+    _activations(
         "swish",
-        1,
         _swish,
         "a * sigmoid(a)",
         ulp=8,
         aliases=("silu",),
         gradient=("g * sigmoid(a) * (1 + a * sigmoid(-a))",),
     ),
-    of_floats(
-        ACTIVATIONS,
-        "softplus",
-        1,
-        softplus,
-        "log(1 + exp(a))",
-        ulp=8,
-        gradient=("g * sigmoid(a)",),
-    ),
-    of_floats(
-        ACTIVATIONS,
+    _activations("softplus", softplus, "log(1 + exp(a))", ulp=8, gradient=("g * sigmoid(a)",)),
+    _activations(
         "mish",
-        1,
         _mish,
         "a * tanh(softplus(a))",
         ulp=8,
         gradient=("g * (tanh(softplus(a)) + a * sigmoid(a) / square(cosh(softplus(a))))",),
     ),
-    of_floats(
-        ACTIVATIONS,
+    _activations(
         "gelu",
-        1,
         _gelu,
         "a / 2 * (1 + erf(a / sqrt(2)))",
         ulp=16,
@@ -209,67 +196,43 @@ ROWS = (
             f"g * (0.5 * erfc(-a * {sqrt(0.5)!r}) + a * {1 / sqrt(2 * pi)!r} * exp(-0.5 * a * a))",
         ),
     ),
-    of_floats(
-        ACTIVATIONS,
-        "softsign",
-        1,
-        _softsign,
-        "a / (1 + abs(a))",
-        ulp=2,
-        gradient=("g / square(1 + abs(a))",),
+    _activations(
+        "softsign", _softsign, "a / (1 + abs(a))", ulp=2, gradient=("g / square(1 + abs(a))",)
     ),
-    of_floats(
-        ACTIVATIONS,
+    _activations(
         "hard_sigmoid",
-        1,
         _hard_sigmoid,
         "(a + 3) / 6 between 0 and 1",
         ulp=2,
         gradient=("where((a > -3) & (a < 3), g / 6, 0)",),
     ),
-    of_floats(
-        ACTIVATIONS,
+    _activations(
         "hard_tanh",
-        1,
         lambda w, a: clamped(w, a, -1.0, 1.0),
         "a between -1 and 1",
         ulp=None,
         gradient=("where((a > -1) & (a < 1), g, 0)",),
     ),
-    of_floats(
-        ACTIVATIONS,
-        "gaussian",
-        1,
-        _gaussian,
-        "exp(-a * a)",
-        ulp=6,
-        gradient=("-2 * g * a * y",),
-    ),
-    of_floats(
-        ACTIVATIONS,
+    _activations("gaussian", _gaussian, "exp(-a * a)", ulp=6, gradient=("-2 * g * a * y",)),
+    _activations(
         "bent_identity",
-        1,
         _bent_identity,
         "(sqrt(a * a + 1) - 1) / 2 + a",
         ulp=8,
         gradient=("g * (a / (2 * hypot(a, 1)) + 1)",),
     ),
-    of_floats(ACTIVATIONS, "binary_step", 1, _step(0.0), "0 below 0, else 1", ulp=None),
-    of_floats(ACTIVATIONS, "bipolar_step", 1, _step(-1.0), "-1 below 0, else 1", ulp=None),
-    of_floats(
-        ACTIVATIONS,
+    _activations("binary_step", _step(0.0), "0 below 0, else 1", ulp=None),
+    _activations("bipolar_step", _step(-1.0), "-1 below 0, else 1", ulp=None),
+    _activations(
         "selu",
-        1,
         _selu,
         f"{_SCALE} * (a, or {_ALPHA} * (exp(a) - 1) below 0)",
         ulp=8,
         gradient=(f"g * where(a < 0, {_ALPHA * _SCALE!r} * exp(a), {_SCALE!r})",),
     ),
     *[
-        of_floats(
-            ACTIVATIONS,
+        _activations(
             name,
-            2,
             lambda w, a, b: _negative_side(w, a, a * b),
             "a, or a * b below 0",
             ulp=None,
@@ -277,29 +240,23 @@ ROWS = (
         )
         for name in ("leaky_relu", "prelu")
     ],
-    of_floats(
-        ACTIVATIONS,
+    _activations(
         "elu",
-        2,
         _elu,
         "a, or b * (exp(a) - 1) below 0",
         ulp=6,
         gradient=("where(a < 0, g * b * exp(a), g)", "where(a < 0, g * expm1(a), 0)"),
     ),
-    of_floats(
-        ACTIVATIONS,
+    _activations(
         "celu",
-        2,
         _celu,
         "a, or b * (exp(a / b) - 1) below 0",
         ulp=6,
         special="b is above 0",
         gradient=("where(a < 0, g * exp(a / b), g)", ""),
     ),
-    of_floats(
-        ACTIVATIONS,
+    _activations(
         "softclip",
-        2,
         _softclip,
         "b * tanh(a / b): a, smoothly bounded by -b and b",
         ulp=6,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from gridlane.xp.operations.writing import (
     is_infinite,
     is_nan,
     number,
+    of_numpy,
     on_pairs,
     pair,
     quiet_nan,
@@ -259,6 +261,8 @@ def _pair_row(name: str, build: Any, on_complex: Any, **facts: Any) -> Operation
 
 _BY_ZERO = "integers: 0 by 0, where NumPy warns; floats: as Python's, NaN by 0"
 
+_arithmetic = partial(of_numpy, ARITHMETIC)
+
 ROWS = (
     _pair_row(
         "add",
@@ -285,141 +289,86 @@ ROWS = (
         gradient=("g * conj(b)", "g * conj(a)"),
         complex_bound=2,
     ),
-    Operation(
+    _arithmetic(
         "divide",
-        2,
         split(lambda w, a, b: a / b, divide_complex),
-        loops_of(np.divide),
         "a / b, of integers as float64",
-        ARITHMETIC,
-        ("true_divide",),
-        "floats: IEEE 754's; complex: by Smith's method",
+        aliases=("true_divide",),
+        special="floats: IEEE 754's; complex: by Smith's method",
         gradient=("g / conj(b)", "-g * conj(y / b)"),
         complex_bound=4,
     ),
-    Operation(
+    _arithmetic(
         "floor_divide",
-        2,
         _floor_divide,
-        loops_of(np.floor_divide),
         "the quotient rounded down",
-        ARITHMETIC,
         special="integers: 0 by 0, where NumPy warns; the least integer by -1 wraps to itself; "
         "floats: infinite or NaN by 0; floor(a / b) where a or b is infinite, as the array API "
         "standard has it; NumPy has NaN for an infinite a, and -1 by infinities of the other sign",
         bound=Bound(1, 1, 1, 1),
     ),
-    Operation(
+    _arithmetic(
         "remainder",
-        2,
         lambda w, a, b: _divmod(w, real(a), real(b))[1],
-        loops_of(np.remainder),
         "the remainder of floor_divide, with the sign of b, as Python's %",
-        ARITHMETIC,
-        ("mod",),
-        _BY_ZERO,
+        aliases=("mod",),
+        special=_BY_ZERO,
         gradient=("g", "-g * floor_divide(a, b)"),
     ),
-    Operation(
-        "divmod",
-        2,
-        _divmod,
-        loops_of(np.divmod),
-        "floor_divide and remainder",
-        ARITHMETIC,
-        special=_BY_ZERO,
-        bound=Bound(1, 1, 1, 1),
+    _arithmetic(
+        "divmod", _divmod, "floor_divide and remainder", special=_BY_ZERO, bound=Bound(1, 1, 1, 1)
     ),
-    Operation(
+    _arithmetic(
         "fmod",
-        2,
         _fmod,
-        loops_of(np.fmod),
         "C's remainder, with the sign of a; exact",
-        ARITHMETIC,
         special="integers: 0 by 0; floats: NaN by 0 and for an infinite a",
         gradient=("g", "-g * trunc(a / b)"),
     ),
-    Operation(
+    _arithmetic(
         "reciprocal",
-        1,
         _reciprocal,
-        loops_of(np.reciprocal),
         "1 / a; of integers rounded towards zero",
-        ARITHMETIC,
         special="integers: 0 of 0; floats: infinite at 0",
         gradient=("-g * conj(square(y))",),
         complex_bound=4,
     ),
-    Operation(
+    _arithmetic(
         "square",
-        1,
         _square,
-        loops_of(np.square),
         "a * a",
-        ARITHMETIC,
         special="integers wrap",
         gradient=("2 * g * conj(a)",),
         complex_bound=2,
     ),
-    Operation(
-        "negative",
-        1,
-        _negative,
-        loops_of(np.negative),
-        "-a; bools are refused",
-        ARITHMETIC,
-        special="integers wrap",
-        gradient=("-g",),
+    _arithmetic(
+        "negative", _negative, "-a; bools are refused", special="integers wrap", gradient=("-g",)
     ),
-    Operation(
-        "positive",
-        1,
-        _identity,
-        loops_of(np.positive),
-        "a; bools are refused",
-        ARITHMETIC,
-        gradient=("g",),
-    ),
-    Operation(
+    _arithmetic("positive", _identity, "a; bools are refused", gradient=("g",)),
+    _arithmetic(
         "abs",
-        1,
         _absolute,
-        loops_of(np.absolute),
         "the magnitude",
-        ARITHMETIC,
-        ("absolute",),
-        "the least integer wraps to itself; complex: infinite if a part is",
+        aliases=("absolute",),
+        special="the least integer wraps to itself; complex: infinite if a part is",
         gradient=("g * sign(a)",),
         complex_bound=4,
     ),
-    Operation(
-        "fabs",
-        1,
-        lambda w, a: abs(a),
-        loops_of(np.fabs),
-        "the magnitude, as a float",
-        ARITHMETIC,
-        gradient=("g * sign(a)",),
+    _arithmetic(
+        "fabs", lambda w, a: abs(a), "the magnitude, as a float", gradient=("g * sign(a)",)
     ),
-    Operation(
+    _arithmetic(
         "sign",
-        1,
         _sign,
-        loops_of(np.sign),
         "-1, 0 or 1; of a complex number a / abs(a)",
-        ARITHMETIC,
         special="NaN of NaN; 0 of -0",
         complex_bound=4,
     ),
     *[
-        Operation(
+        _arithmetic(
             name,
-            2,
             _extreme(largest, numbers_win),
-            loops_of(getattr(np, name)),
             f"the {'larger' if largest else 'smaller'} of a and b",
-            ARITHMETIC,
             special=("a number beside NaN" if numbers_win else "NaN if a or b is NaN")
             + "; -0 is below 0; complex numbers are ordered by their parts",
             gradient=(f"g * (a {sign} b)", f"g * ~(a {sign} b)"),
@@ -446,22 +395,16 @@ ROWS = (
             "g * (maximum(a, b) > c)",
         ),
     ),
-    Operation(
+    _arithmetic(
         "gcd",
-        2,
         _gcd,
-        loops_of(np.gcd),
         "the greatest common divisor of the magnitudes",
-        ARITHMETIC,
         special="that of a and 0 is abs(a)",
     ),
-    Operation(
+    _arithmetic(
         "lcm",
-        2,
         _lcm,
-        loops_of(np.lcm),
         "the least common multiple of the magnitudes",
-        ARITHMETIC,
         special="0 if a or b is 0; integers wrap",
     ),
 )

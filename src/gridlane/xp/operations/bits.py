@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from gridlane.xp.operations.writing import (
     by_op2,
     is_infinite,
     number,
+    of_numpy,
     quiet_nan,
     signed,
     unary,
@@ -87,75 +89,52 @@ def _invert(w: Writer, a: Expression) -> Expression:
     return ~a
 
 
+_bits = partial(of_numpy, BITS)
+_floats = partial(of_numpy, FLOATS)
+
 ROWS = (
     *[
-        Operation(
-            f"bitwise_{name}",
-            2,
-            _bitwise(op),
-            loops_of(getattr(np, f"bitwise_{name}")),
-            f"the bitwise {word}; the logical one of bools",
-            BITS,
-        )
+        _bits(f"bitwise_{name}", _bitwise(op), f"the bitwise {word}; the logical one of bools")
         for name, op, word in (
             ("and", arith.And, "and"),
             ("or", arith.Or, "or"),
             ("xor", arith.Xor, "exclusive or"),
         )
     ],
-    Operation(
+    _bits(
         "bitwise_invert",
-        1,
         _invert,
-        loops_of(np.invert),
         "the bitwise complement; the logical one of bools",
-        BITS,
-        ("invert", "bitwise_not"),
+        like="invert",
+        aliases=("invert", "bitwise_not"),
     ),
-    Operation(
+    _bits(
         "bitwise_left_shift",
-        2,
         _left_shift,
-        loops_of(np.left_shift),
         "a * 2**b, modulo the width",
-        BITS,
-        ("left_shift",),
-        "0 for a negative b, and one of the width or more",
+        like="left_shift",
+        aliases=("left_shift",),
+        special="0 for a negative b, and one of the width or more",
     ),
-    Operation(
+    _bits(
         "bitwise_right_shift",
-        2,
         _right_shift,
-        loops_of(np.right_shift),
         "a / 2**b, rounded down",
-        BITS,
-        ("right_shift",),
-        "the sign (0 or -1) for a negative b, and one of the width or more",
+        like="right_shift",
+        aliases=("right_shift",),
+        special="the sign (0 or -1) for a negative b, and one of the width or more",
     ),
-    Operation(
-        "bitwise_count",
-        1,
-        _count,
-        loops_of(np.bitwise_count),
-        "the one bits of the magnitude",
-        BITS,
-    ),
-    Operation(
+    _bits("bitwise_count", _count, "the one bits of the magnitude"),
+    _floats(
         "copysign",
-        2,
         by_op2(math.Copysign),
-        loops_of(np.copysign),
         "the magnitude of a with the sign of b",
-        FLOATS,
         gradient=("g * copysign(1.0, a) * copysign(1.0, b)", ""),
     ),
-    Operation(
+    _floats(
         "nextafter",
-        2,
         by_op2(math.Nextafter),
-        loops_of(np.nextafter),
         "the next float after a towards b",
-        FLOATS,
         special="b where a == b",
     ),
     Operation(
@@ -176,22 +155,16 @@ ROWS = (
         FLOATS,
         special="(a, 0) of 0, infinities and NaN",
     ),
-    Operation(
+    _floats(
         "modf",
-        1,
         widened(_modf),
-        loops_of(np.modf),
         "the fractional and the integral part, both with the sign of a",
-        FLOATS,
         special="(0, a) of infinities",
     ),
-    Operation(
+    _floats(
         "spacing",
-        1,
         _spacing,
-        loops_of(np.spacing),
         "the distance to the next float away from 0, with the sign of a",
-        FLOATS,
         special="NaN of infinities; the least number of 0 and -0",
     ),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from gridlane.core.dtypes import b1, u8
 from gridlane.ir.expressions import FORMATS, NARROW, Expression, Writer
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith
-from gridlane.xp.operations.loops import BOOL, loops_of, promoted
+from gridlane.xp.operations.loops import BOOL, promoted
 from gridlane.xp.operations.record import Complex, Loop, Operation
 from gridlane.xp.operations.writing import (
     binary,
@@ -19,6 +20,7 @@ from gridlane.xp.operations.writing import (
     is_finite,
     is_infinite,
     is_nan,
+    of_numpy,
     real,
     split,
     truth,
@@ -111,57 +113,39 @@ def _where(operands: tuple[Any, ...]) -> Loop:
     return Loop((BOOL, dtype, dtype), (dtype,))
 
 
+_tests = partial(of_numpy, TESTS)
+_logic = partial(of_numpy, LOGIC)
+
 ROWS = (
     *[
-        Operation(
-            name,
-            2,
-            _comparison(name),
-            loops_of(getattr(np, name)),
-            f"a {_SIGNS[name]} b",
+        of_numpy(
             COMPARISONS,
+            name,
+            _comparison(name),
+            f"a {_SIGNS[name]} b",
             special="true for NaN" if name == "not_equal" else "false for NaN",
             rewrite=_in_range(name),
         )
         for name in _OPS
     ],
-    Operation("isnan", 1, is_nan, loops_of(np.isnan), "whether a, or a part of it, is NaN", TESTS),
-    Operation(
-        "isinf",
-        1,
-        is_infinite,
-        loops_of(np.isinf),
-        "whether a, or a part of it, is infinite",
-        TESTS,
-    ),
-    Operation("isfinite", 1, is_finite, loops_of(np.isfinite), "neither isnan nor isinf", TESTS),
-    Operation(
+    _tests("isnan", is_nan, "whether a, or a part of it, is NaN"),
+    _tests("isinf", is_infinite, "whether a, or a part of it, is infinite"),
+    _tests("isfinite", is_finite, "neither isnan nor isinf"),
+    _tests(
         "signbit",
-        1,
         lambda w, a: _signbit(w, real(a)),
-        loops_of(np.signbit),
         "whether the sign bit is set",
-        TESTS,
         special="true for -0",
     ),
     *[
-        Operation(
-            f"logical_{name}",
-            2,
-            _logical(op),
-            loops_of(getattr(np, f"logical_{name}")),
-            f"the logical {word}; numbers but 0 are true",
-            LOGIC,
-        )
+        _logic(f"logical_{name}", _logical(op), f"the logical {word}; numbers but 0 are true")
         for name, op, word in (
             ("and", arith.And, "and"),
             ("or", arith.Or, "or"),
             ("xor", arith.Xor, "exclusive or"),
         )
     ],
-    Operation(
-        "logical_not", 1, lambda w, a: ~truth(w, a), loops_of(np.logical_not), "a == 0", LOGIC
-    ),
+    _logic("logical_not", lambda w, a: ~truth(w, a), "a == 0"),
     Operation(
         "where",
         3,

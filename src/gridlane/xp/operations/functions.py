@@ -4,6 +4,7 @@ numbers."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import log, pi
 from typing import Any
 
@@ -16,7 +17,7 @@ from gridlane.ir.complexes.arithmetic import Pair
 from gridlane.ir.expressions import Expression, Writer
 from gridlane.ir.op import Op
 from gridlane.ir.ops import math
-from gridlane.xp.operations.loops import floating, loops_of, numbers, part
+from gridlane.xp.operations.loops import floating, numbers, part
 from gridlane.xp.operations.record import Bound, Complex, Loop, Operand, Operation
 from gridlane.xp.operations.writing import (
     by_op,
@@ -26,6 +27,7 @@ from gridlane.xp.operations.writing import (
     fused,
     is_finite,
     number,
+    of_numpy,
     on_pairs,
     pair,
     quiet_nan,
@@ -184,128 +186,99 @@ def _conjugate(w: Writer, a: Operand) -> Operand:
     return Complex(a.real, -a.imag) if isinstance(a, Complex) else a
 
 
-_UNARY: tuple[tuple[str, str, tuple[str, ...], type[Op], str, str, str, str], ...] = (
-    (EXPONENTIALS, "exp", (), math.Exp, "e to the power a", "", "g * conj(y)", "exp"),
-    (EXPONENTIALS, "expm1", (), math.Expm1, "exp(a) - 1, exact near 0", "", "g * conj(y + 1)", ""),
-    (
-        EXPONENTIALS,
-        "exp2",
-        (),
-        math.Exp2,
-        "2 to the power a",
-        "turned",
-        f"g * conj(y) * {log(2)!r}",
-        "",
+_UNARY: dict[str, tuple[tuple[str, tuple[str, ...], type[Op], str, str, str, str], ...]] = {
+    EXPONENTIALS: (
+        ("exp", (), math.Exp, "e to the power a", "", "g * conj(y)", "exp"),
+        ("expm1", (), math.Expm1, "exp(a) - 1, exact near 0", "", "g * conj(y + 1)", ""),
+        ("exp2", (), math.Exp2, "2 to the power a", "turned", f"g * conj(y) * {log(2)!r}", ""),
+        ("log", (), math.Log, "the natural logarithm", "log", "g / conj(a)", "log"),
+        (
+            "log1p",
+            (),
+            math.Log1p,
+            "log(1 + a), exact near 0",
+            "NaN below -1, -inf at -1",
+            "g / conj(a + 1)",
+            "",
+        ),
+        (
+            "log2",
+            (),
+            math.Log2,
+            "the logarithm to base 2",
+            "log",
+            f"g / conj(a) * {1 / log(2)!r}",
+            "log2",
+        ),
+        (
+            "log10",
+            (),
+            math.Log10,
+            "the logarithm to base 10",
+            "log",
+            f"g / conj(a) * {1 / log(10)!r}",
+            "log10",
+        ),
+        ("cbrt", (), math.Cbrt, "the cube root", "", "g * y / (3 * a)", ""),
     ),
-    (EXPONENTIALS, "log", (), math.Log, "the natural logarithm", "log", "g / conj(a)", "log"),
-    (
-        EXPONENTIALS,
-        "log1p",
-        (),
-        math.Log1p,
-        "log(1 + a), exact near 0",
-        "NaN below -1, -inf at -1",
-        "g / conj(a + 1)",
-        "",
+    CIRCULAR: (
+        ("sin", (), math.Sin, "the sine", "turns", "g * conj(cos(a))", "sin"),
+        ("cos", (), math.Cos, "the cosine", "turns", "-g * conj(sin(a))", "cos"),
+        ("tan", (), math.Tan, "the tangent", "turns", "g * conj(1 + y * y)", "tan"),
+        (
+            "asin",
+            ("arcsin",),
+            math.Asin,
+            "the arc sine",
+            "NaN outside [-1, 1]",
+            "g / conj(sqrt(1 - a * a))",
+            "asin",
+        ),
+        (
+            "acos",
+            ("arccos",),
+            math.Acos,
+            "the arc cosine",
+            "NaN outside [-1, 1]",
+            "-g / conj(sqrt(1 - a * a))",
+            "acos",
+        ),
+        ("atan", ("arctan",), math.Atan, "the arc tangent", "", "g / conj(1 + a * a)", "atan"),
     ),
-    (
-        EXPONENTIALS,
-        "log2",
-        (),
-        math.Log2,
-        "the logarithm to base 2",
-        "log",
-        f"g / conj(a) * {1 / log(2)!r}",
-        "log2",
+    HYPERBOLIC: (
+        ("sinh", (), math.Sinh, "the hyperbolic sine", "", "g * conj(cosh(a))", "sinh"),
+        ("cosh", (), math.Cosh, "the hyperbolic cosine", "", "g * conj(sinh(a))", "cosh"),
+        ("tanh", (), math.Tanh, "the hyperbolic tangent", "", "g * conj(1 - y * y)", "tanh"),
+        (
+            "asinh",
+            ("arcsinh",),
+            math.Asinh,
+            "the inverse hyperbolic sine",
+            "",
+            "g / conj(sqrt(a * a + 1))",
+            "asinh",
+        ),
+        (
+            "acosh",
+            ("arccosh",),
+            math.Acosh,
+            "the inverse hyperbolic cosine",
+            "NaN below 1",
+            "g / conj(sqrt(a - 1) * sqrt(a + 1))",
+            "acosh",
+        ),
+        (
+            "atanh",
+            ("arctanh",),
+            math.Atanh,
+            "the inverse hyperbolic tangent",
+            "infinite at -1 and 1, NaN beyond",
+            "g / conj(1 - a * a)",
+            "atanh",
+        ),
     ),
-    (
-        EXPONENTIALS,
-        "log10",
-        (),
-        math.Log10,
-        "the logarithm to base 10",
-        "log",
-        f"g / conj(a) * {1 / log(10)!r}",
-        "log10",
-    ),
-    (EXPONENTIALS, "cbrt", (), math.Cbrt, "the cube root", "", "g * y / (3 * a)", ""),
-    (CIRCULAR, "sin", (), math.Sin, "the sine", "turns", "g * conj(cos(a))", "sin"),
-    (CIRCULAR, "cos", (), math.Cos, "the cosine", "turns", "-g * conj(sin(a))", "cos"),
-    (CIRCULAR, "tan", (), math.Tan, "the tangent", "turns", "g * conj(1 + y * y)", "tan"),
-    (
-        CIRCULAR,
-        "asin",
-        ("arcsin",),
-        math.Asin,
-        "the arc sine",
-        "NaN outside [-1, 1]",
-        "g / conj(sqrt(1 - a * a))",
-        "asin",
-    ),
-    (
-        CIRCULAR,
-        "acos",
-        ("arccos",),
-        math.Acos,
-        "the arc cosine",
-        "NaN outside [-1, 1]",
-        "-g / conj(sqrt(1 - a * a))",
-        "acos",
-    ),
-    (
-        CIRCULAR,
-        "atan",
-        ("arctan",),
-        math.Atan,
-        "the arc tangent",
-        "",
-        "g / conj(1 + a * a)",
-        "atan",
-    ),
-    (HYPERBOLIC, "sinh", (), math.Sinh, "the hyperbolic sine", "", "g * conj(cosh(a))", "sinh"),
-    (HYPERBOLIC, "cosh", (), math.Cosh, "the hyperbolic cosine", "", "g * conj(sinh(a))", "cosh"),
-    (
-        HYPERBOLIC,
-        "tanh",
-        (),
-        math.Tanh,
-        "the hyperbolic tangent",
-        "",
-        "g * conj(1 - y * y)",
-        "tanh",
-    ),
-    (
-        HYPERBOLIC,
-        "asinh",
-        ("arcsinh",),
-        math.Asinh,
-        "the inverse hyperbolic sine",
-        "",
-        "g / conj(sqrt(a * a + 1))",
-        "asinh",
-    ),
-    (
-        HYPERBOLIC,
-        "acosh",
-        ("arccosh",),
-        math.Acosh,
-        "the inverse hyperbolic cosine",
-        "NaN below 1",
-        "g / conj(sqrt(a - 1) * sqrt(a + 1))",
-        "acosh",
-    ),
-    (
-        HYPERBOLIC,
-        "atanh",
-        ("arctanh",),
-        math.Atanh,
-        "the inverse hyperbolic tangent",
-        "infinite at -1 and 1, NaN beyond",
-        "g / conj(1 - a * a)",
-        "atanh",
-    ),
-)
-"""Section, name, aliases, op, summary, special values, gradient, name in ``ir/complexes``."""
+}
+"""Name, aliases, op, summary, special values, gradient, name in ``ir/complexes``, by section."""
 _SPECIAL = {
     "turned": "complex: the angle has digits up to an imaginary part of 2**24, or 2**53",
     "log": "NaN below 0, -inf at 0",
@@ -328,17 +301,19 @@ def _function(name: str, op: type[Op], of_pairs: str) -> Build:
     return split(by_op(op), on_pairs(functions.FUNCTIONS[of_pairs])) if of_pairs else by_op(op)
 
 
+_exponentials = partial(of_numpy, EXPONENTIALS)
+_circular = partial(of_numpy, CIRCULAR)
+_roundings = partial(of_numpy, ROUNDING)
+
 ROWS = (
     *[
-        Operation(
+        _roundings(
             name,
-            1,
             _rounding(op),
-            loops_of(getattr(np, like)),
             summary,
-            ROUNDING,
-            aliases,
-            "integers as they are; the sign of 0 is kept",
+            like=like,
+            aliases=aliases,
+            special="integers as they are; the sign of 0 is kept",
         )
         for name, like, aliases, op, summary in (
             ("floor", "floor", (), math.Floor, "the largest integral value that is not above a"),
@@ -356,87 +331,69 @@ ROWS = (
         ROUNDING,
         special="integers as they are; the sign of 0 is kept",
     ),
-    Operation(
+    _exponentials(
         "sqrt",
-        1,
         split(by_op(math.Sqrt), on_pairs(functions.FUNCTIONS["sqrt"])),
-        loops_of(np.sqrt),
         "the square root",
-        EXPONENTIALS,
         special="NaN below 0, -0 of -0; complex: the principal root",
         gradient=("g / conj(2 * y)",),
         complex_bound=4,
     ),
     *[
-        Operation(
-            name,
-            1,
-            _function(name, op, of_pairs),
-            loops_of(getattr(np, name)),
-            summary,
+        of_numpy(
             section,
-            aliases,
-            _SPECIAL.get(special, special),
-            FUNCTION,
-            (gradient,),
-            8 if of_pairs or name in _COMPLEX else 0,
+            name,
+            _function(name, op, of_pairs),
+            summary,
+            aliases=aliases,
+            special=_SPECIAL.get(special, special),
+            bound=FUNCTION,
+            gradient=(gradient,),
+            complex_bound=8 if of_pairs or name in _COMPLEX else 0,
         )
-        for section, name, aliases, op, summary, special, gradient, of_pairs in _UNARY
+        for section, rows in _UNARY.items()
+        for name, aliases, op, summary, special, gradient, of_pairs in rows
     ],
-    Operation(
+    _exponentials(
         "logaddexp",
-        2,
         _logaddexp(math.Log1p, math.Exp, log(2), 1.0),
-        loops_of(np.logaddexp),
         "log(exp(a) + exp(b))",
-        EXPONENTIALS,
         special="NaN if a or b is NaN",
         bound=Bound(1, 1, 4, 4, True),
         gradient=("g * exp(a - y)", "g * exp(b - y)"),
     ),
-    Operation(
+    _exponentials(
         "logaddexp2",
-        2,
         _logaddexp(math.Log1p, math.Exp2, 1.0, 1 / log(2)),
-        loops_of(np.logaddexp2),
         "log2(2**a + 2**b)",
-        EXPONENTIALS,
         special="NaN if a or b is NaN",
         bound=Bound(1, 1, 4, 4, True),
         gradient=("g * exp2(a - y)", "g * exp2(b - y)"),
     ),
-    Operation(
+    _exponentials(
         "hypot",
-        2,
         by_op2(math.Hypot),
-        loops_of(np.hypot),
         "sqrt(a*a + b*b), without overflow",
-        EXPONENTIALS,
         special="infinite if a or b is, even beside NaN",
         bound=FUNCTION,
         gradient=("g * a / y", "g * b / y"),
     ),
-    Operation(
+    _circular(
         "atan2",
-        2,
         by_op2(math.Atan2),
-        loops_of(np.arctan2),
         "the angle of the point (b, a)",
-        CIRCULAR,
-        ("arctan2",),
-        "C's table of zeros and infinities",
-        FUNCTION,
-        ("g * b / (a * a + b * b)", "-g * a / (a * a + b * b)"),
+        like="arctan2",
+        aliases=("arctan2",),
+        special="C's table of zeros and infinities",
+        bound=FUNCTION,
+        gradient=("g * b / (a * a + b * b)", "-g * a / (a * a + b * b)"),
     ),
     *[
-        Operation(
+        _circular(
             name,
-            1,
             _scaled(factor),
-            loops_of(getattr(np, name)),
             summary,
-            CIRCULAR,
-            aliases,
+            aliases=aliases,
             bound=Bound(1, 1, 2, 2),
             gradient=(f"{name}(g)",),
         )
@@ -445,15 +402,7 @@ ROWS = (
             ("radians", ("deg2rad",), pi / 180, "degrees to radians"),
         )
     ],
-    Operation(
-        "heaviside",
-        2,
-        _heaviside,
-        loops_of(np.heaviside),
-        "0 below 0, 1 above it, b at it",
-        ROUNDING,
-        special="NaN of NaN",
-    ),
+    _roundings("heaviside", _heaviside, "0 below 0, 1 above it, b at it", special="NaN of NaN"),
     Operation(
         "real",
         1,
@@ -465,14 +414,12 @@ ROWS = (
     Operation(
         "imag", 1, _part(True), numbers(part), "the imaginary part; 0 of real numbers", PARTS
     ),
-    Operation(
-        "conj",
-        1,
-        _conjugate,
-        loops_of(np.conjugate),
-        "the complex conjugate; real numbers as they are",
+    of_numpy(
         PARTS,
-        ("conjugate",),
+        "conj",
+        _conjugate,
+        "the complex conjugate; real numbers as they are",
+        aliases=("conjugate",),
         gradient=("conj(g)",),
     ),
     Operation(

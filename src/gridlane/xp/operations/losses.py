@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import log, pi, sqrt
 
 from gridlane.ir.expressions import Expression, Writer
@@ -113,94 +114,65 @@ def _robust(w: Writer, a: Expression, b: Expression, c: Expression) -> Expressio
     return (a - b) * 0.6744897501960817 / c
 
 
+_losses = partial(of_floats, LOSSES)
+_probability = partial(of_floats, PROBABILITY)
+
 ROWS = (
-    of_floats(
-        LOSSES,
+    _losses(
         "cross_entropy",
-        2,
         _cross_entropy,
         "-b * log(a), for the prediction a and the target b",
         ulp=6,
         special="0 where b is 0",
         gradient=("-g * b / a", ""),
     ),
-    of_floats(
-        LOSSES,
+    _losses(
         "binary_cross_entropy",
-        2,
         _binary_cross_entropy,
         "-(b * log(a) + (1 - b) * log(1 - a)), for the prediction a and the target b",
         ulp=8,
         special="a and b are from 0 to 1",
         gradient=("g * (a - b) / (a * (1 - a))", ""),
     ),
-    of_floats(
-        LOSSES,
+    _losses(
         "hinge_loss",
-        2,
         _hinge,
         "1 - a * b, or 0 below 0, for the prediction a and the target b, -1 or 1",
         ulp=1,
         gradient=("where(a * b < 1, -g * b, 0)", ""),
     ),
-    of_floats(
-        LOSSES,
+    _losses(
         "squared_hinge",
-        2,
         _squared_hinge,
         "the square of hinge_loss",
         ulp=2,
         gradient=("-2 * g * b * hinge_loss(a, b)", ""),
     ),
-    of_floats(
-        LOSSES,
-        "l1_loss",
-        2,
-        _l1,
-        "abs(a - b)",
-        ulp=1,
-        gradient=("g * sign(a - b)", "g * sign(b - a)"),
-    ),
-    of_floats(
-        LOSSES,
-        "l2_loss",
-        2,
-        _l2,
-        "(a - b)**2",
-        ulp=2,
-        gradient=("2 * g * (a - b)", "2 * g * (b - a)"),
-    ),
-    of_floats(
-        LOSSES,
+    _losses("l1_loss", _l1, "abs(a - b)", ulp=1, gradient=("g * sign(a - b)", "g * sign(b - a)")),
+    _losses("l2_loss", _l2, "(a - b)**2", ulp=2, gradient=("2 * g * (a - b)", "2 * g * (b - a)")),
+    _losses(
         "smooth_l1",
-        2,
         _smooth_l1,
         "huber_loss for c = 1",
         ulp=4,
         gradient=("g * clip(a - b, -1, 1)", "g * clip(b - a, -1, 1)"),
     ),
-    of_floats(
-        LOSSES,
+    _losses(
         "huber_loss",
-        3,
         _huber,
         "(a - b)**2 / 2, or c * (abs(a - b) - c / 2) where that distance is above c",
         ulp=4,
         gradient=("g * clip(a - b, -c, c)", "g * clip(b - a, -c, c)", ""),
     ),
-    of_floats(
-        LOSSES,
+    _losses(
         "log_cosh",
-        2,
         _log_cosh,
         "log(cosh(a - b))",
         ulp=10,
         gradient=("g * tanh(a - b)", "g * tanh(b - a)"),
     ),
-    of_floats(
-        LOSSES,
+    _losses(
         "poisson_loss",
-        2,
         _poisson,
         "a - b * log(a), for the prediction a and the target b",
         ulp=8,
@@ -208,84 +180,61 @@ ROWS = (
         special="a where b is 0",
         gradient=("g * (1 - b / a)", ""),
     ),
-    of_floats(
-        LOSSES,
+    _losses(
         "quantile_loss",
-        3,
         _quantile,
         "c * (b - a), or (c - 1) * (b - a) where b is below a",
         ulp=4,
         gradient=("where(b < a, g * (1 - c), -g * c)", "where(b < a, g * (c - 1), g * c)", ""),
     ),
-    of_floats(
-        PROBABILITY,
+    _probability(
         "normal_pdf",
-        3,
         _normal_pdf,
         "the density of the normal distribution of mean b and deviation c",
         ulp=12,
         special="NaN where c is not above 0",
         gradient=("-g * y * (a - b) / (c * c)", "g * y * (a - b) / (c * c)", ""),
     ),
-    of_floats(
-        PROBABILITY,
-        "uniform_pdf",
-        3,
-        _uniform_pdf,
-        "1 / (c - b) from b to c, 0 outside",
-        ulp=2,
-    ),
-    of_floats(
-        PROBABILITY,
+    _probability("uniform_pdf", _uniform_pdf, "1 / (c - b) from b to c, 0 outside", ulp=2),
+    _probability(
         "uniform_cdf",
-        3,
         _uniform_cdf,
         "(a - b) / (c - b), between 0 and 1",
         ulp=3,
         gradient=("g * uniform_pdf(a, b, c)", "", ""),
     ),
-    of_floats(
-        PROBABILITY,
+    _probability(
         "exponential_pdf",
-        2,
         _exponential_pdf,
         "b * exp(-a * b), 0 below 0: the density of the exponential distribution of rate b",
         ulp=8,
         special="b is above 0",
         gradient=("-g * b * y", ""),
     ),
-    of_floats(
-        PROBABILITY,
+    _probability(
         "exponential_cdf",
-        2,
         _exponential_cdf,
         "1 - exp(-a * b), 0 below 0",
         ulp=8,
         special="b is above 0",
         gradient=("g * exponential_pdf(a, b)", ""),
     ),
-    of_floats(
-        PROBABILITY,
+    _probability(
         "standardize",
-        3,
         _standardize,
         "(a - b) / c",
         ulp=2,
         gradient=("g / c", "-g / c", "-g * y / c"),
     ),
-    of_floats(
-        PROBABILITY,
+    _probability(
         "unstandardize",
-        3,
         lambda w, a, b, c: fused(w, a, c, b),
         "a * c + b, rounded once",
         ulp=None,
         gradient=("g * c", "g", "g * a"),
     ),
-    of_floats(
-        PROBABILITY,
+    _probability(
         "z_score_robust",
-        3,
         _robust,
         "0.6744897501960817 * (a - b) / c, for the median b and the median of distances from it c",
         ulp=4,

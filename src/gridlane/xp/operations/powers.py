@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,18 @@ from gridlane.ir.expressions import Expression, Writer
 from gridlane.ir.ops import math
 from gridlane.xp.operations.arithmetic import ARITHMETIC, divide_complex
 from gridlane.xp.operations.functions import FUNCTION
-from gridlane.xp.operations.loops import loops_of, promoted
-from gridlane.xp.operations.record import Complex, Operand, Operation
-from gridlane.xp.operations.writing import binary, chosen, from_pair, number, pair, real, refuse
+from gridlane.xp.operations.loops import promoted
+from gridlane.xp.operations.record import Complex, Operand
+from gridlane.xp.operations.writing import (
+    binary,
+    chosen,
+    from_pair,
+    number,
+    of_numpy,
+    pair,
+    real,
+    refuse,
+)
 
 
 def _power(w: Writer, a: Operand, b: Operand) -> Operand:
@@ -91,30 +101,26 @@ def _simpler_power(a: Any, b: Any) -> tuple[str, tuple[Any, ...]] | None:
     return ("reciprocal", (a,)) if b == -1 and not is_integer else None
 
 
+_arithmetic = partial(of_numpy, ARITHMETIC)
+
 ROWS = (
-    Operation(
+    _arithmetic(
         "power",
-        2,
         _power,
-        loops_of(np.power),
         "a to the power b",
-        ARITHMETIC,
-        ("pow",),
-        "integers wrap, and ValueError is raised for negative powers; floats: C's pow; complex: "
-        "integer powers below 100 by products, others in polar form, with an error that grows as "
-        "abs(b * log(a)) does",
-        FUNCTION,
-        ("g * b * power(a, b - 1)", "g * y * log(a)"),
-        256,
-        _simpler_power,
+        aliases=("pow",),
+        special="integers wrap, and ValueError is raised for negative powers; floats: C's pow; "
+        "complex: integer powers below 100 by products, others in polar form, with an error that "
+        "grows as abs(b * log(a)) does",
+        bound=FUNCTION,
+        gradient=("g * b * power(a, b - 1)", "g * y * log(a)"),
+        complex_bound=256,
+        rewrite=_simpler_power,
     ),
-    Operation(
+    _arithmetic(
         "float_power",
-        2,
         _power,
-        loops_of(np.float_power),
         "a to the power b, in float64",
-        ARITHMETIC,
         special="C's pow",
         bound=FUNCTION,
         complex_bound=256,

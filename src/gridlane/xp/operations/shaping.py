@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 from math import sqrt
 from typing import Any
@@ -164,6 +165,9 @@ def _encoded(w: Writer, a: Expression) -> Expression:
 
 
 _SHARE = "clip((c - a) / (b - a), 0, 1)"
+_interpolation = partial(of_floats, INTERPOLATION)
+_colour = partial(of_floats, COLOUR)
+
 ROWS = (
     Operation(
         "fma",
@@ -178,7 +182,6 @@ ROWS = (
     of_floats(
         ARITHMETIC,
         "fdim",
-        2,
         _fdim,
         "a - b, or 0 where a is not above b",
         ulp=None,
@@ -213,28 +216,18 @@ ROWS = (
         special="NaN of infinities; the largest number below 1 where it would be rounded to 1",
         gradient=("g",),
     ),
-    of_floats(
-        INTERPOLATION,
+    _interpolation(
         "saturate",
-        1,
         lambda w, a: clamped(w, a, 0.0, 1.0),
         "a between 0 and 1",
         ulp=None,
         gradient=("where((a > 0) & (a < 1), g, 0)",),
     ),
-    of_floats(
-        INTERPOLATION,
-        "step",
-        2,
-        _threshold,
-        "0 where b is below a, else 1",
-        ulp=None,
-        special="NaN if a or b is NaN",
+    _interpolation(
+        "step", _threshold, "0 where b is below a, else 1", ulp=None, special="NaN if a or b is NaN"
     ),
-    of_floats(
-        INTERPOLATION,
+    _interpolation(
         "mix",
-        3,
         _mix,
         "a * (1 - c) + b * c",
         ulp=4,
@@ -243,57 +236,41 @@ ROWS = (
         special="a at c = 0, b at c = 1; the bound is for c from 0 to 1",
         gradient=("g * (1 - c)", "g * c", "g * (b - a)"),
     ),
-    of_floats(
-        INTERPOLATION,
+    _interpolation(
         "smoothstep",
-        3,
         _smoothstep,
         "t * t * (3 - 2 t) of t = (c - a) / (b - a) between 0 and 1",
         ulp=12,
         gradient=("", "", f"g * 6 * {_SHARE} * (1 - {_SHARE}) / (b - a)"),
     ),
-    of_floats(
-        INTERPOLATION,
+    _interpolation(
         "smootherstep",
-        3,
         _smootherstep,
         "t * t * t * (t * (6 t - 15) + 10) of t = (c - a) / (b - a) between 0 and 1",
         ulp=32,
         gradient=("", "", f"g * 30 * square({_SHARE} * (1 - {_SHARE})) / (b - a)"),
     ),
-    of_floats(
-        INTERPOLATION,
+    _interpolation(
         "inverse_smoothstep",
-        1,
         _inverse_smoothstep,
         "the t from 0 to 1 whose t * t * (3 - 2 t) is a",
         ulp=10,
         special="NaN outside [0, 1]",
         gradient=("g / (6 * y * (1 - y))",),
     ),
-    of_floats(
-        INTERPOLATION,
-        "normalize",
-        3,
-        _normalize,
-        "(a - b) / (c - b)",
-        ulp=3,
-        gradient=("g / (c - b)", "", ""),
+    _interpolation(
+        "normalize", _normalize, "(a - b) / (c - b)", ulp=3, gradient=("g / (c - b)", "", "")
     ),
-    of_floats(
-        INTERPOLATION,
+    _interpolation(
         "denormalize",
-        3,
         _denormalize,
         "b + a * (c - b)",
         ulp=4,
         of_operands=True,
         gradient=("g * (c - b)", "g * (1 - a)", "g * a"),
     ),
-    of_floats(
-        INTERPOLATION,
+    _interpolation(
         "map_range",
-        5,
         _map_range,
         "d + (a - b) / (c - b) * (e - d): the range from b to c mapped to that from d to e",
         ulp=8,
@@ -306,10 +283,8 @@ ROWS = (
             "g * (a - b) / (c - b)",
         ),
     ),
-    of_floats(
-        INTERPOLATION,
+    _interpolation(
         "wrap",
-        3,
         _wrap,
         "b + remainder(a - b, c - b): a, moved by multiples of c - b into the range from b to c",
         ulp=2,
@@ -317,19 +292,15 @@ ROWS = (
         special="the differences are rounded: near a multiple the result may be at the other end",
         gradient=("g", "", ""),
     ),
-    of_floats(
-        INTERPOLATION,
+    _interpolation(
         "ping_pong",
-        2,
         _ping_pong,
         "b - abs(remainder(a, 2 b) - b): from 0 to b and back",
         ulp=2,
         of_operands=True,
     ),
-    of_floats(
-        INTERPOLATION,
+    _interpolation(
         "bezier_quadratic",
-        4,
         _bezier,
         "the point of a quadratic Bezier curve of the points a, b, c at d",
         ulp=8,
@@ -341,11 +312,10 @@ ROWS = (
             "g * d * d",
             "2 * g * ((1 - d) * (b - a) + d * (c - b))",
         ),
+        arity=4,
     ),
-    of_floats(
-        INTERPOLATION,
+    _interpolation(
         "bezier_cubic",
-        5,
         _bezier,
         "the point of a cubic Bezier curve of the points a, b, c, d at e",
         ulp=8,
@@ -358,29 +328,18 @@ ROWS = (
             "g * cube(e)",
             "3 * g * bezier_quadratic(b - a, c - b, d - c, e)",
         ),
+        arity=5,
     ),
-    of_floats(
-        COLOUR,
-        "gamma_correct",
-        2,
-        _root_power,
-        "a**(1 / b)",
-        ulp=8,
-        gradient=("g * y / (a * b)", ""),
-    ),
-    of_floats(
-        COLOUR,
+    _colour("gamma_correct", _root_power, "a**(1 / b)", ulp=8, gradient=("g * y / (a * b)", "")),
+    _colour(
         "inverse_gamma",
-        2,
         lambda w, a, b: binary(math.Pow, a, b),
         "a**b",
         ulp=4,
         gradient=("g * b * power(a, b - 1)", "g * y * log(a)"),
     ),
-    of_floats(
-        COLOUR,
+    _colour(
         "srgb_to_linear",
-        1,
         _linear,
         "a / 12.92 up to 0.04045, else ((a + 0.055) / 1.055)**2.4",
         ulp=16,
@@ -388,10 +347,8 @@ ROWS = (
             "g * where(a <= 0.04045, 1 / 12.92, 2.4 / 1.055 * power((a + 0.055) / 1.055, 1.4))",
         ),
     ),
-    of_floats(
-        COLOUR,
+    _colour(
         "linear_to_srgb",
-        1,
         _encoded,
         "12.92 * a up to 0.0031308, else 1.055 * a**(1 / 2.4) - 0.055",
         ulp=16,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import inf, log, pi, sqrt
 
 from gridlane.ir.expressions import Expression, Writer
@@ -187,37 +188,33 @@ def _tukey(w: Writer, a: Expression, b: Expression) -> Expression:
     return w.select(b.equals(0.0), unary(math.Log, a), power)
 
 
+_special = partial(of_floats, SPECIAL)
+_circular = partial(of_floats, CIRCULAR)
+_hyperbolic = partial(of_floats, HYPERBOLIC)
+
 ROWS = (
-    of_floats(
-        SPECIAL,
+    _special(
         "erf",
-        1,
         by_op(math.Erf),
         "the error function",
         gradient=(f"g * {2 / sqrt(pi)!r} * exp(-a * a)",),
     ),
-    of_floats(
-        SPECIAL,
+    _special(
         "erfc",
-        1,
         by_op(math.Erfc),
         "1 - erf(a), exact for large a",
         gradient=(f"g * {-2 / sqrt(pi)!r} * exp(-a * a)",),
     ),
-    of_floats(
-        SPECIAL,
+    _special(
         "tgamma",
-        1,
         by_op(math.Tgamma),
         "the gamma function",
         ulp=16,
         special="infinite at 0, NaN at negative integers",
         aliases=("gamma",),
     ),
-    of_floats(
-        SPECIAL,
+    _special(
         "lgamma",
-        1,
         by_op(math.Lgamma),
         "the logarithm of the magnitude of the gamma function",
         ulp=16,
@@ -225,208 +222,161 @@ ROWS = (
         special="infinite at 0 and negative integers",
         aliases=("gammaln",),
     ),
-    of_floats(
-        SPECIAL,
+    _special(
         "rsqrt",
-        1,
         by_op(math.Rsqrt),
         "1 / sqrt(a)",
         special="infinite at 0, NaN below",
         gradient=("-0.5 * g * y / a",),
     ),
-    of_floats(
-        SPECIAL,
+    _special(
         "sinc",
-        1,
         _sinc,
         "sin(pi a) / (pi a)",
         ulp=8,
         special="1 at 0, NaN of infinities",
         gradient=("g * where(a == 0, 0.0, (cospi(a) - y) / a)",),
     ),
-    of_floats(
-        CIRCULAR,
+    _circular(
         "sinpi",
-        1,
         _sinpi,
         "sin(pi a)",
         ulp=6,
         special="0 at integers, with the sign of a",
         gradient=(f"g * {pi!r} * cospi(a)",),
     ),
-    of_floats(
-        CIRCULAR,
+    _circular(
         "cospi",
-        1,
         _cospi,
         "cos(pi a)",
         ulp=6,
         special="0 at odd multiples of 1/2",
         gradient=(f"g * {-pi!r} * sinpi(a)",),
     ),
-    of_floats(
-        CIRCULAR,
+    _circular(
         "tanpi",
-        1,
         _tanpi,
         "tan(pi a)",
         ulp=12,
         special="0 at integers, infinite at odd multiples of 1/2",
         gradient=(f"g * {pi!r} * (1 + y * y)",),
     ),
-    of_floats(
-        CIRCULAR,
+    _circular(
         "sec",
-        1,
         lambda w, a: 1.0 / unary(math.Cos, a),
         "1 / cos(a)",
         ulp=6,
         gradient=("g * y * tan(a)",),
     ),
-    of_floats(
-        CIRCULAR,
+    _circular(
         "csc",
-        1,
         lambda w, a: 1.0 / unary(math.Sin, a),
         "1 / sin(a)",
         ulp=6,
         special="infinite at 0",
         gradient=("-g * y * cot(a)",),
     ),
-    of_floats(
-        CIRCULAR,
+    _circular(
         "cot",
-        1,
         lambda w, a: 1.0 / unary(math.Tan, a),
         "1 / tan(a)",
         ulp=6,
         special="infinite at 0",
         gradient=("-g * (1 + y * y)",),
     ),
-    of_floats(
-        CIRCULAR,
+    _circular(
         "asec",
-        1,
         _asec,
         "the inverse of sec, from 0 to pi",
         ulp=8,
         special="NaN inside (-1, 1)",
         gradient=("g / (abs(a) * sqrt(a * a - 1))",),
     ),
-    of_floats(
-        CIRCULAR,
+    _circular(
         "acsc",
-        1,
         _acsc,
         "the inverse of csc, from -pi/2 to pi/2",
         ulp=8,
         special="NaN inside (-1, 1)",
         gradient=("-g / (abs(a) * sqrt(a * a - 1))",),
     ),
-    of_floats(
-        CIRCULAR,
+    _circular(
         "acot",
-        1,
         lambda w, a: unary(math.Atan, 1.0 / a),
         "the inverse of cot, from -pi/2 to pi/2: atan(1 / a)",
         ulp=6,
         gradient=("-g / (1 + a * a)",),
     ),
-    of_floats(HYPERBOLIC, "sech", 1, _sech, "1 / cosh(a)", ulp=8, gradient=("-g * y * tanh(a)",)),
-    of_floats(
-        HYPERBOLIC,
-        "csch",
-        1,
-        _csch,
-        "1 / sinh(a)",
-        ulp=8,
-        special="infinite at 0",
-        gradient=("-g * y * coth(a)",),
+    _hyperbolic("sech", _sech, "1 / cosh(a)", ulp=8, gradient=("-g * y * tanh(a)",)),
+    _hyperbolic(
+        "csch", _csch, "1 / sinh(a)", ulp=8, special="infinite at 0", gradient=("-g * y * coth(a)",)
     ),
-    of_floats(
-        HYPERBOLIC,
+    _hyperbolic(
         "coth",
-        1,
         lambda w, a: 1.0 / unary(math.Tanh, a),
         "1 / tanh(a)",
         ulp=6,
         special="infinite at 0",
         gradient=("-g * square(csch(a))",),
     ),
-    of_floats(
-        HYPERBOLIC,
+    _hyperbolic(
         "asech",
-        1,
         _asech,
         "the inverse of sech",
         ulp=8,
         special="NaN outside [0, 1], infinite at 0",
         gradient=("-g / (a * sqrt(1 - a * a))",),
     ),
-    of_floats(
-        HYPERBOLIC,
+    _hyperbolic(
         "acsch",
-        1,
         _acsch,
         "the inverse of csch",
         ulp=8,
         special="infinite at 0",
         gradient=("-g / (abs(a) * sqrt(1 + a * a))",),
     ),
-    of_floats(
-        HYPERBOLIC,
+    _hyperbolic(
         "acoth",
-        1,
         _acoth,
         "the inverse of coth",
         ulp=8,
         special="NaN inside (-1, 1), infinite at -1 and 1",
         gradient=("g / (1 - a * a)",),
     ),
-    of_floats(
-        SPECIAL,
+    _special(
         "xlogy",
-        2,
         xlogy,
         "a * log(b)",
         ulp=6,
         special="0 where a is 0 and b no NaN",
         gradient=("g * log(b)", "g * a / b"),
     ),
-    of_floats(
-        SPECIAL,
+    _special(
         "xlog1py",
-        2,
         xlog1py,
         "a * log1p(b)",
         ulp=6,
         special="0 where a is 0 and b no NaN",
         gradient=("g * log1p(b)", "g * a / (1 + b)"),
     ),
-    of_floats(
-        SPECIAL,
+    _special(
         "entr",
-        1,
         _entr,
         "-a * log(a), a term of the entropy",
         ulp=6,
         special="0 at 0, -inf below",
         gradient=("-g * (log(a) + 1)",),
     ),
-    of_floats(
-        SPECIAL,
+    _special(
         "rel_entr",
-        2,
         _rel_entr,
         "a * log(a / b), a term of the relative entropy",
         ulp=8,
         special="0 where a is 0 and b is not below, else infinite where a or b is not above 0",
         gradient=("g * (log(a / b) + 1)", "-g * a / b"),
     ),
-    of_floats(
-        SPECIAL,
+    _special(
         "kl_divergence",
-        2,
         _kl_div,
         "a * log(a / b) - a + b, a term of Kullback and Leibler's divergence that is not negative",
         ulp=16,
@@ -435,40 +385,32 @@ ROWS = (
         aliases=("kl_div",),
         gradient=("g * log(a / b)", "g * (1 - a / b)"),
     ),
-    of_floats(
-        SPECIAL,
+    _special(
         "logit",
-        1,
         _logit,
         "log(a / (1 - a)), the inverse of sigmoid",
         ulp=8,
         special="infinite at 0 and 1, NaN outside",
         gradient=("g / (a * (1 - a))",),
     ),
-    of_floats(
-        SPECIAL,
+    _special(
         "boxcox",
-        2,
         _boxcox,
         "(a**b - 1) / b, or log(a) where b is 0: Box and Cox's transform",
         ulp=16,
         special="NaN for a below 0",
         gradient=("g * power(a, b - 1)", ""),
     ),
-    of_floats(
-        SPECIAL,
+    _special(
         "inv_boxcox",
-        2,
         _inv_boxcox,
         "(a * b + 1)**(1 / b), or exp(a) where b is 0: the inverse of boxcox",
         ulp=1024,
         special="the error grows with abs(log(y)); it is within 12 ulp for each unit of that",
         gradient=("g * y / (a * b + 1)", ""),
     ),
-    of_floats(
-        SPECIAL,
+    _special(
         "tukey_transform",
-        2,
         _tukey,
         "a**b, negative for b below 0, or log(a) where b is 0: Tukey's ladder of powers",
         ulp=4,

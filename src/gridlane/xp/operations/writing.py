@@ -7,13 +7,15 @@ from functools import wraps
 from math import inf, nan
 from typing import Any
 
+import numpy as np
+
 from gridlane.core.dtypes import b1, bf16, f16, f32
 from gridlane.ir.complexes.arithmetic import Pair
 from gridlane.ir.expressions import Expression, Writer
 from gridlane.ir.op import Op
 from gridlane.ir.ops import control, math
 from gridlane.ir.values import ErrorSite
-from gridlane.xp.operations.loops import floating
+from gridlane.xp.operations.loops import floating, loops_of
 from gridlane.xp.operations.record import Bound, Complex, Operand, Operation
 
 Real = Callable[..., Expression]
@@ -149,10 +151,10 @@ def refuse(w: Writer, condition: Expression, exception: str, message: str) -> No
 def of_floats(
     section: str,
     name: str,
-    arity: int,
     build: Callable[..., Any],
     summary: str,
     *,
+    arity: int = 0,
     ulp: float | None = 4,
     of_operands: bool = False,
     least: float = 0,
@@ -163,14 +165,29 @@ def of_floats(
     """A row of floats alone, which computes the narrow ones in float32.
 
     Args:
+        arity: the number of operands; by default those that ``build`` names.
         ulp: the bound for float32 and float64, of which the narrow ones are rounded, within 1.
     """
     bound = None if ulp is None else Bound(1, 1, ulp, ulp, of_operands, least)
     types = floating(name)
-    written = widened(build)
+    written, arity = widened(build), arity or build.__code__.co_argcount - 1
     return Operation(
         name, arity, written, types, summary, section, aliases, special, bound, gradient
     )
+
+
+def of_numpy(
+    section: str,
+    name: str,
+    build: Callable[..., Any],
+    summary: str,
+    *,
+    like: str = "",
+    **facts: Any,
+) -> Operation:
+    """A row with the operands and the dtypes of NumPy's function of its name, or of ``like``."""
+    ufunc = getattr(np, like or name)
+    return Operation(name, ufunc.nin, build, loops_of(ufunc), summary, section, **facts)
 
 
 # ---- steps without loss
