@@ -72,6 +72,16 @@ def test_graphs_that_allocate_and_choose(cc):  # noqa: F811
         ), found
 
 
+def test_functions_of_later_versions(cc):  # noqa: F811
+    cc(HERE / "newer_functions.cu", "-o", "program")
+    for device in ("cpu", "interp"):
+        found = run("./program", device)
+        assert (found.returncode, found.stdout) == (
+            0,
+            "3\n1 1 1 1\ncudaErrorInvalidValue\n7\n",
+        ), found
+
+
 THRUST = """1 0 999 499500
 998001
 498501 0

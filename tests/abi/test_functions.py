@@ -62,6 +62,8 @@ def test_what_functions_are(module):
         (16, 4),
     ]
     assert name(cu.cuFuncGetParamInfo(scale, 4)) == BAD
+    assert good(cu.cuFuncGetParamCount(scale)) == 4
+    assert name(cu.cuFuncGetParamCount(module)) == BAD
     handles = good(cu.cuModuleEnumerateFunctions(3, module))
     assert [good(cu.cuFuncGetName(each)) for each in handles] == [b"scale", b"counted", b"shared"]
     assert name(cu.cuFuncGetName(1234)) == BAD

@@ -1,6 +1,7 @@
 """Graphs of the driver's interface, on each device: documented results and errors."""
 
 import ctypes
+import re
 import threading
 
 import numpy as np
@@ -523,6 +524,56 @@ def test_a_graph_as_text(begun, tmp_path, flags):
     nowhere = str(tmp_path / "absent" / "graph.dot").encode()
     assert name_of(cu.cuGraphDebugDotPrint(graph, nowhere, 0)) == "FILE_NOT_FOUND"
     assert cu.cuGraphDebugDotPrint(graph, str(path).encode(), 1 << 30)[0] == BAD
+
+
+def drawn(graph, path):
+    """The names of a graph's text: of the graph, and of its nodes in their order."""
+    good(cu.cuGraphDebugDotPrint(graph, str(path).encode(), 0))
+    text = path.read_text()
+    return re.findall(r"digraph (\w+)", text)[0], re.findall(r"(\w+) \[label", text)
+
+
+def test_numbers_of_graphs_are_those_of_their_text(begun, tmp_path):
+    graph, path = new_graph(), tmp_path / "graph.dot"
+    first, middle, last = empties(graph, 3)
+    node = good(cu.cuGraphAddChildGraphNode(graph, [last], 1, graph_of_one()))
+    child = good(cu.cuGraphChildGraphNodeGetGraph(node))
+    inner = nodes_of(child)[0]
+    good(cu.cuGraphDestroyNode(middle))
+    late = empties(graph, 1)[0]
+    assert good(cu.cuGraphNodeGetContainingGraph(first)) == graph
+    assert good(cu.cuGraphNodeGetContainingGraph(node)) == graph
+    assert good(cu.cuGraphNodeGetContainingGraph(inner)) == child
+    numbers = [good(cu.cuGraphNodeGetLocalId(each)) for each in (first, last, node, late)]
+    assert len(set(numbers)) == 4
+    assert good(cu.cuGraphNodeGetLocalId(inner)) == 0
+    mine, inside = good(cu.cuGraphGetId(graph)), good(cu.cuGraphGetId(child))
+    name, names = drawn(graph, path)
+    assert name == f"graph_{mine}"
+    place = [f"graph_{mine}_node_{each}" for each in numbers]
+    assert names == [*place[:3], f"graph_{inside}_node_0", place[3]]
+
+    copy, run_of_it = good(cu.cuGraphClone(graph)), good(cu.cuGraphInstantiate(graph, 0))
+    again, other = good(cu.cuGraphInstantiate(graph, 0)), new_graph()
+    executables = [good(cu.cuGraphExecGetId(each)) for each in (run_of_it, again)]
+    graphs = [good(cu.cuGraphGetId(each)) for each in (graph, child, copy, other)]
+    assert len({*graphs, *executables}) == 6
+    tools = [good(cu.cuGraphNodeGetToolsId(each)) for each in (*nodes_of(graph), inner)]
+    tools += [good(cu.cuGraphNodeGetToolsId(each)) for each in nodes_of(copy)]
+    assert len(set(tools)) == 9
+    good(cu.cuGraphDestroy(other))
+    assert good(cu.cuGraphGetId(new_graph())) not in (*graphs, *executables)
+
+
+def test_numbers_of_what_is_no_graph(begun):
+    graph = new_graph()
+    node = empties(graph, 1)[0]
+    for call in (cu.cuGraphNodeGetContainingGraph, cu.cuGraphNodeGetLocalId):
+        assert call(graph)[0] == BAD and call(0)[0] == BAD
+    assert cu.cuGraphNodeGetToolsId(graph)[0] == BAD
+    assert cu.cuGraphGetId(node)[0] == BAD and cu.cuGraphExecGetId(graph)[0] == BAD
+    good(cu.cuGraphDestroy(graph))
+    assert cu.cuGraphGetId(graph)[0] == BAD and cu.cuGraphNodeGetLocalId(node)[0] == BAD
 
 
 def graph_of_one():

@@ -53,6 +53,8 @@ def test_names_and_numbers(library):
     places = [good(cu.cuKernelGetParamInfo(kernels[0], n)) for n in range(4)]
     assert places == [(0, 8), (8, 1), (12, 4), (16, 4)]
     assert name(cu.cuKernelGetParamInfo(kernels[0], 4)) == "CUDA_ERROR_INVALID_VALUE"
+    assert good(cu.cuKernelGetParamCount(kernels[0])) == 4
+    assert name(cu.cuKernelGetParamCount(library)) == "CUDA_ERROR_INVALID_VALUE"
     assert name(cu.cuLibraryGetKernel(library, b"none")) == "CUDA_ERROR_NOT_FOUND"
 
 

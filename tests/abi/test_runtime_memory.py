@@ -403,6 +403,40 @@ def test_batches_of_copies(device, order, api):
         assert (kept[:size] == row[:size]).all() and not kept[size:].any()
 
 
+@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize("api", [rt, cu], ids=["runtime", "driver"])
+def test_copies_with_attributes(device, order, api):
+    """One copy, of bytes and of planes; unlike a batch in the default stream as well."""
+    good(rt.cudaFree(0))
+    values, back = np.arange(120, dtype=np.uint8).reshape(5, 24), np.zeros((5, 24), np.uint8)
+    x, bad = good(rt.cudaMalloc(120)), E.cudaErrorInvalidValue
+    prefix, made = ("cuda", attributes(order)) if api is rt else ("cu", cu.CUmemcpyAttributes())
+    made.srcAccessOrder = order
+    copy = getattr(api, f"{prefix}MemcpyWithAttributesAsync")
+    copy_planes = getattr(api, f"{prefix}Memcpy3DWithAttributesAsync")
+    op = rt.cudaMemcpy3DBatchOp() if api is rt else cu.CUDA_MEMCPY3D_BATCH_OP()
+    op.src.type = op.dst.type = 1
+    op.src.op.ptr.ptr, op.src.op.ptr.rowLength = x, 24
+    op.dst.op.ptr.ptr, op.dst.op.ptr.rowLength = back.ctypes.data, 24
+    op.extent.width, op.extent.height, op.extent.depth = 10, 4, 1
+    op.srcAccessOrder = order
+    for stream in (0, good(rt.cudaStreamCreate())):
+        good(rt.cudaMemset(x, 0, 120))
+        back[:] = 0
+        good(copy(x, values.ctypes.data, 110, made, stream))
+        good(copy_planes(op, 0, stream))
+        good(rt.cudaStreamSynchronize(stream))
+        assert (on_host(x, values).ravel() == [*range(110), *[0] * 10]).all()
+        assert (back[:4, :10] == values[:4, :10]).all() and back.sum() == values[:4, :10].sum()
+    for wrong in (copy_planes(op, 1, 0), copy_planes(None, 0, 0)):
+        assert int(wrong[0]) == bad
+    made.srcAccessOrder = 4
+    for call in (copy(x, values.ctypes.data, 8, made, 0), copy(x, values.ctypes.data, 8, None, 0)):
+        assert int(call[0]) == bad
+    made.srcAccessOrder = order
+    assert int(copy(x, values.ctypes.data, 121, made, 0)[0]) == bad
+
+
 @pytest.mark.parametrize("planes", [False, True])
 def test_a_batch_reads_its_source_in_the_order_of_the_stream(device, planes):
     values, x = np.zeros(32, np.uint8), good(rt.cudaMalloc(32))

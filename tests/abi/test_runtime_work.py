@@ -395,6 +395,7 @@ def test_attributes_of_a_programs_own_kernels(device, image):
     assert good(rt.cudaFuncGetAttributes(16)).maxDynamicSharedSizeBytes == 128
     assert called("cudaFuncGetName", 16) == (0, (b"scale",))
     assert called("cudaFuncGetParamInfo", 16, 1) == (0, (8, 4))
+    assert called("cudaFuncGetParamCount", 16) == (0, (2,))
     assert good(rt.cudaOccupancyMaxActiveBlocksPerMultiprocessor(16, 64, 0)) >= 1
     for address in (64, 99):
         assert rt.cudaFuncGetAttributes(address)[0] == E.cudaErrorInvalidDeviceFunction

@@ -23,10 +23,10 @@ _HEAD = """\
 `python -m gridlane.abi.coverage > docs/cuda-api.md` writes this page from the \
 [table](../src/gridlane/abi/README.md) of functions.
 
-The names are the exported names of the libraries of CUDA 12 and 13.0: programs write `cuMemAlloc` \
-for `cuMemAlloc_v2`. `NAME@12` is the function of CUDA 12 if CUDA 13 has another one of the same \
-name. A refused function, or one that is not done yet, returns `CUDA_ERROR_NOT_SUPPORTED` or \
-`cudaErrorNotSupported`; `GRIDLANE_TRACE=1` prints the reason.
+The names are the exported names of the libraries of CUDA 12 and 13.0, and some of later ones: \
+programs write `cuMemAlloc` for `cuMemAlloc_v2`. `NAME@12` is the function of CUDA 12 if CUDA 13 \
+has another one of the same name. A refused function, or one that is not done yet, returns \
+`CUDA_ERROR_NOT_SUPPORTED` or `cudaErrorNotSupported`; `GRIDLANE_TRACE=1` prints the reason.
 """
 
 

@@ -93,6 +93,20 @@ def batch(
     _done(stream, orders)
 
 
+@implements("cuMemcpyWithAttributesAsync", "cudaMemcpyWithAttributesAsync")
+def with_attributes(
+    to: int, source: int, size: int, attributes: Struct | None, handle: int
+) -> None:
+    """Copy memory in a stream, by its addresses; the default stream as well."""
+    stream = streams.stream(handle)
+    if attributes is None:
+        fail(INVALID_VALUE, "a copy without its attributes")
+    order = _check(attributes.srcAccessOrder, attributes.flags)
+    _reach(stream, source, size, order)
+    copies.by_address(to, source, size, handle)
+    _done(stream, [order])
+
+
 @implements("cuMemcpyBatchAsync", "cudaMemcpyBatchAsync@12")
 def batch_12(
     targets: int,
@@ -153,19 +167,34 @@ def batch_3d(count: int, operations: Struct | None, flags: int, handle: int) -> 
     for n in range(count):
         assert operations is not None
         each = Struct("CUDA_MEMCPY3D_BATCH_OP", operations.address + n * step)
-        orders.append(_check(each.srcAccessOrder, each.flags))
-        extent = each.extent
-        if not (extent.width and extent.height and extent.depth):
-            fail(INVALID_VALUE, f"the copy {n} has no extent")
-        texel = texel_of(_array(each.src), _array(each.dst))
-        box = Struct("CUDA_MEMCPY3D")
-        put_extent(box, each.extent, texel)
-        _end(box, "dst", each.dst, texel)
-        _end(box, "src", each.src, texel)
-        if not _array(each.src):
-            _reach(stream, box.srcDevice, 1, each.srcAccessOrder)
-        copies.box_copy(box, handle, True)
+        orders.append(_planes(each, stream, handle, f"the copy {n}"))
     _done(stream, orders)
+
+
+@implements("cuMemcpy3DWithAttributesAsync", "cudaMemcpy3DWithAttributesAsync")
+def planes_with_attributes(operation: Struct | None, flags: int, handle: int) -> None:
+    """Copy planes of rows in a stream, by their addresses; the default stream as well."""
+    stream = streams.stream(handle)
+    if flags or operation is None:
+        fail(INVALID_VALUE, f"a copy with the flags {flags:#x}")
+    given = Struct("CUDA_MEMCPY3D_BATCH_OP", operation.address)
+    _done(stream, [_planes(given, stream, handle, "the copy")])
+
+
+def _planes(given: Struct, stream: Stream, handle: int, name: str) -> int:
+    """Append a copy of planes of rows, and return the order in which its source is read."""
+    order, extent = _check(given.srcAccessOrder, given.flags), given.extent
+    if not (extent.width and extent.height and extent.depth):
+        fail(INVALID_VALUE, f"{name} has no extent")
+    texel = texel_of(_array(given.src), _array(given.dst))
+    box = Struct("CUDA_MEMCPY3D")
+    put_extent(box, extent, texel)
+    _end(box, "dst", given.dst, texel)
+    _end(box, "src", given.src, texel)
+    if not _array(given.src):
+        _reach(stream, box.srcDevice, 1, order)
+    copies.box_copy(box, handle, True)
+    return order
 
 
 @implements("cuMemcpy3DBatchAsync", "cudaMemcpy3DBatchAsync@12")

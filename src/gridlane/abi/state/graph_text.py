@@ -26,23 +26,26 @@ def drawn(graph: Graph, flags: int) -> str:
     Args:
         flags: the facts of nodes in the text, by the bits of CUgraphDebugDot_flags.
     """
-    names: dict[Node, str] = {}
-    lines = [*_lines(graph, flags, names, "  ")]
-    return "\n".join(["digraph graph_0 {", *lines, "}", ""])
+    lines = _lines(graph, flags, "  ")
+    return "\n".join([f"digraph graph_{graph.number} {{", *lines, "}", ""])
 
 
-def _lines(graph: Graph, flags: int, names: dict[Node, str], indent: str) -> Iterator[str]:
+def _name(node: Node) -> str:
+    """The name of a node, in the numbers that cuGraphGetId and cuGraphNodeGetLocalId return."""
+    return f"graph_{node.graph.number}_node_{node.number}"
+
+
+def _lines(graph: Graph, flags: int, indent: str) -> Iterator[str]:
     for node in graph.nodes:
-        names[node] = f"node_{len(names)}"
         label = "\\n".join([_NAMES[node.work.kind], *_facts(node, flags)])
         label = label.replace('"', '\\"')
-        yield f'{indent}{names[node]} [label="{label}"];'
+        yield f'{indent}{_name(node)} [label="{label}"];'
         if isinstance(node.work, Child):
-            yield f"{indent}subgraph cluster_{names[node]} {{"
-            yield from _lines(node.work.graph, flags, names, indent + "  ")
+            yield f"{indent}subgraph cluster_{node.work.graph.number} {{"
+            yield from _lines(node.work.graph, flags, indent + "  ")
             yield f"{indent}}}"
     for first, then in graph.edges():
-        yield f"{indent}{names[first]} -> {names[then]};"
+        yield f"{indent}{_name(first)} -> {_name(then)};"
 
 
 def _facts(node: Node, flags: int) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -19,16 +20,22 @@ class Node:
         work: is replaced by another of its kind, never changed.
         dependencies: the nodes that it follows, in the order in which they were given.
         dependents: the nodes that follow it.
+        number: its number in the graph, from 0 in the order of their making.
         handle: its number; 0 for a node of an executable, which programs cannot name.
     """
 
-    __slots__ = ("dependencies", "dependents", "graph", "handle", "work")
+    __slots__ = ("dependencies", "dependents", "graph", "handle", "number", "work")
 
     def __init__(self, graph: Graph, work: Work) -> None:
-        self.graph, self.work = graph, work
+        self.graph, self.work, self.number = graph, work, next(graph.node_numbers)
         self.dependencies: dict[Node, None] = {}
         self.dependents: dict[Node, None] = {}
         self.handle = nodes.add(self) if graph.handle else 0
+
+    @property
+    def tools_number(self) -> int:
+        """A number that no other node of the process has."""
+        return self.graph.number << 32 | self.number
 
 
 class Graph:
@@ -36,6 +43,8 @@ class Graph:
 
     Attributes:
         handle: its number; 0 for one that programs cannot name, and after its end.
+        number: a number that no other graph of the process has, also after its end.
+        node_numbers: the numbers of the nodes that will be made.
         nodes: in the order of their making.
         sinks: the nodes that none follows, in the order in which they became so.
         objects: the references that it holds to user objects.
@@ -46,6 +55,7 @@ class Graph:
     """
 
     def __init__(self, named: bool = True, embedded: bool = False) -> None:
+        self.number, self.node_numbers = next(_numbers), itertools.count()
         self.nodes: dict[Node, None] = {}
         self.sinks: dict[Node, None] = {}
         self.objects: dict[UserObject, int] = {}
@@ -182,6 +192,7 @@ class Child:
 
 graphs = Handles[Graph]("graph", INVALID_VALUE)
 graph = graphs.get
+_numbers = itertools.count(1)
 nodes = Handles[Node]("node of a graph", INVALID_VALUE)
 node = nodes.get
 
