@@ -890,7 +890,7 @@ assert cu.cuStreamCreate(ctypes.byref(stream), 1) == 0
 assert on(stream) == on(stream) == on(stream) == cu.cuStreamSynchronize(stream) == 0
 child = os.fork()
 if not child:
-    os._exit(any(each.error is not None for each in host_queue._queues))
+    os._exit(any(each.error is not None for each in host_queue._queues.values()))
 assert os.waitpid(child, 0)[1] == 0
 assert on(stream) == 0 and cu.cuStreamSynchronize(stream) == 0 and added() == 4
 print("well")

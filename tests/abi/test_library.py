@@ -200,7 +200,7 @@ def test_a_program_on_vulkan(library, tmp_path):
 
 def test_what_is_compiled_once_is_the_same_in_each_library():
     """Its text asks for none of what differs, but whether it is NVRTC's, which has none of it."""
-    for name in (*_ALIKE, "hot.h", "hot_lanes.h", "hot_memory.h", "ready.h"):
+    for name in (*_ALIKE, "hot.h", "hot_order.h", "hot_memory.h", "ready.h"):
         assert not re.search(r"GL_MAJOR|GL_OF_(DRIVER|RUNTIME|NVRTC)", (_ROOM / name).read_text())
     assert not re.search(r"GL_MAJOR|GL_OF_(DRIVER|RUNTIME)", (_ROOM / "bridge.h").read_text())
     assert not any(set(_ALIKE) & {*each.sources} for each in LIBRARIES if each.api == "nvrtc")

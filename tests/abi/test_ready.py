@@ -15,7 +15,7 @@ from gridlane.abi.library import ready
 from gridlane.abi.library.build import numbered
 from gridlane.compiler.cache import READY_SUFFIX, DiskCache
 from gridlane.native import text
-from gridlane.runtime.drivers.cpu_native import object_of
+from gridlane.runtime.host_code import object_of
 
 HERE = Path(__file__).parent / "programs"
 LIBRARY = Path(ready.__file__).parent
@@ -262,7 +262,15 @@ def test_the_loader_of_objects_is_safe(tmp_path):
     made.write_bytes(object_of(text.text()))
     sources = [HERE / "ready_objects.c", LIBRARY / "ready_object.c"]
     options = ["-g", "-O1", "-Wall", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-    command = ["cc", *options, *numbered(), f"-I{LIBRARY}", *map(str, sources), "-ldl"]
+    command = [
+        "cc",
+        *options,
+        *numbered(),
+        f"-I{LIBRARY}",
+        f"-I{text.ROOM}",
+        *map(str, sources),
+        "-ldl",
+    ]
     command += ["-o", str(program)]
     built = subprocess.run(command, capture_output=True, text=True, timeout=300)
     if "cannot find" in built.stderr:
@@ -321,7 +329,8 @@ def test_a_key_is_of_all_that_decides_the_code(tmp_path):
     words |= {"GL_LIBPYTHON": "p", "GL_VERSION": "3", "GL_MARK": "m"}
     defined = [f'-D{name}="{value}"' for name, value in words.items()] + numbered()
     texts = [HERE / "ready_keys.c", LIBRARY / "ready_key.c", LIBRARY / "digest.c"]
-    command = ["cc", *defined, f"-I{LIBRARY}", *map(str, texts), "-o", str(program), "-lpthread"]
+    folders = f"-I{LIBRARY}", f"-I{text.ROOM}"
+    command = ["cc", *defined, *folders, *map(str, texts), "-o", str(program), "-lpthread"]
     subprocess.run(command, check=True, timeout=300)
 
     def key(**environment):

@@ -14,6 +14,7 @@ ALLOWED = {
     "actors/test_resident_checkpoint.py": (2, "the progress of a kernel that does not end"),
     "actors/test_resident_telemetry.py": (1, "the kernel's clock measures that span"),
     "runtime/test_interrupts.py": (2, "a program that a signal interrupts, at any place"),
+    "runtime/test_handlers_of_queues.py": (1, "work is held while a wait is interrupted"),
     "codegen/test_cpu_flushing.py": (1, "a kernel that a signal interrupts, at any place"),
     "cli/test_run.py": (1, "a program that a signal interrupts"),
     "actors/engine/stress.c": (2, "random interleavings, for a span"),

@@ -15,7 +15,7 @@ from gridlane.conformance.module_runner import Outcome, assert_same, run_artifac
 from gridlane.conformance.suite import cases, lack
 from gridlane.core.options import KernelOptions, Target
 from gridlane.launch.devices import get_device
-from gridlane.runtime.drivers.cpu_native import missing
+from gridlane.runtime.host_code import missing
 
 QUICK = KernelOptions(opt=False)
 """Without LLVM's passes, which take half of the time and are the same for all processors."""

@@ -21,7 +21,8 @@ from gridlane.core.errors import DeviceError, TargetError
 from gridlane.core.options import Target
 from gridlane.core.processors import ARM, FEATURES, HOST, PROCESSORS, X86, Choice, parse
 from gridlane.launch.devices import get_device
-from gridlane.runtime.drivers import cpu, cpu_native
+from gridlane.runtime import host_code
+from gridlane.runtime.drivers import cpu
 
 
 @pytest.mark.parametrize(
@@ -97,7 +98,7 @@ def test_features_bring_and_take_others_along() -> None:
 def test_the_host_by_name_is_the_host() -> None:
     own, named = host(), machine("host")
     assert own.needs == () and named.needs[0] == own.architecture
-    assert cpu_native.missing(named.needs) == []
+    assert host_code.missing(named.needs) == []
     assert replace(named, has=own.has, named=False) == own
 
 
@@ -135,8 +136,8 @@ def test_features_that_the_host_lacks_are_refused(monkeypatch: pytest.MonkeyPatc
     case = by_op()["add"][0]
     target = Target("cpu", block=case.block, processor="haswell")
     artifact = generate(case.module, target, QUICK)
-    own = cpu_native.own_features() - {"avx2", "fma"}
-    monkeypatch.setattr(cpu_native, "own_features", lambda: own)
+    own = host_code.own_features() - {"avx2", "fma"}
+    monkeypatch.setattr(host_code, "own_features", lambda: own)
     with pytest.raises(DeviceError, match="this one lacks avx2, fma"):
         cpu.open_device().load(artifact)
 

@@ -1,4 +1,4 @@
-"""The pool in C by many threads under ThreadSanitizer and AddressSanitizer."""
+"""The pool and the queues in C by many threads under ThreadSanitizer and AddressSanitizer."""
 
 import subprocess
 
@@ -35,3 +35,17 @@ def test_no_races_and_no_wrong_accesses(program, limit):
     )
     assert (done.returncode, done.stdout) == (0, "launched\n"), done.stderr
     assert "WARNING" not in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_queues(options, tmp_path):
+    """Each item runs once, in order; errors, circles, holds and forks; nothing is reported."""
+    made = tmp_path / "queues"
+    program = built(HERE / "queues.c", made, *OPTIONS[options], sources=text.QUEUES)
+    done = subprocess.run(
+        [str(program), "24", "10000" if NIGHTLY else "500"],
+        capture_output=True,
+        text=True,
+        timeout=3000 if NIGHTLY else 300,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")

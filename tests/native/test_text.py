@@ -13,12 +13,14 @@ from gridlane.native import text
 needs_compiler = pytest.mark.skipif(find_spec("ziglang") is None, reason="needs ziglang")
 
 PROGRAM = """
-import sys
+import os, sys
 sys.modules["gridlane.native._pool"] = None  # as if it were not installed
 import numpy as np
 import gridlane
 from gridlane import cuda
+from gridlane.runtime import host_code
 from gridlane.runtime.drivers import cpu_native
+from gridlane.runtime.queues import native_queues
 
 @cuda.jit
 def count(x):
@@ -30,7 +32,28 @@ with gridlane.device("cpu"):
         x = np.zeros((blocks, 64), np.int64)
         count[blocks, 64](x)
         assert (x == 300).all()
-assert isinstance(cpu_native.pool().code, cpu_native.Linked)
+    order, event = [], cuda.event()
+    first, second = cuda.stream(), cuda.stream()
+    count[5, 64, first](x)
+    first.add_callback(lambda *_: order.append(1))
+    event.record(first)
+    event.wait(second)
+    second.add_callback(lambda *_: order.append(2))
+    first.add_callback(lambda *_: 1 / 0)
+    second.synchronize()
+    assert order == [1, 2] and (x[:5] == 600).all()
+    try:
+        first.synchronize()
+    except ZeroDivisionError:
+        order.append(3)
+    assert order == [1, 2, 3]
+    if not os.fork():
+        first.add_callback(lambda *_: order.append(4))
+        first.synchronize()
+        os._exit(order != [1, 2, 3, 4])
+    assert not os.wait()[1]
+assert isinstance(cpu_native.pool().code, host_code.Linked)
+assert type(native_queues.native).__name__ == "Queues"
 """
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from gridlane.core.config import read
 from gridlane.cuda.interop import dlpack_code
+from gridlane.runtime import host_code
 from gridlane.runtime.drivers import cpu_native
 
 FIRST = """
@@ -81,12 +82,12 @@ def test_first_launches_of_several_threads(tmp_path):
 
 def test_linkers_end_with_their_code():
     """LLVM keeps memory of each library that has ended, as long as its linker lives."""
-    code = cpu_native.object_of("define i32 @f(i32 %x) { %y = add i32 %x, 3 ret i32 %y }")
+    code = host_code.object_of("define i32 @f(i32 %x) { %y = add i32 %x, 3 ret i32 %y }")
     linkers, kept = [], []
-    for number in range(3 * cpu_native._LINKS):
-        made = cpu_native.Linked(f"test.linkers.{number}", code, ("f",))
-        if cpu_native._Linkers.linker not in [each() for each in linkers]:
-            linkers.append(weakref.ref(cpu_native._Linkers.linker))
+    for number in range(3 * host_code._LINKS):
+        made = host_code.Linked(f"test.linkers.{number}", code, ("f",))
+        if host_code._Linkers.linker not in [each() for each in linkers]:
+            linkers.append(weakref.ref(host_code._Linkers.linker))
             kept.append(made)
     assert 3 <= len(linkers) <= 4
     made = None
@@ -101,25 +102,25 @@ ADDING = "define i32 @f(i32 %x) {{ %y = add i32 %x, {0} ret i32 %y }}"
 
 
 def result(code, name):
-    linked = cpu_native.Linked(f"test.kept.{name}", code, ("f",))
+    linked = host_code.Linked(f"test.kept.{name}", code, ("f",))
     return ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)(linked["f"])(1)
 
 
 def test_code_is_kept_for_later_processes(monkeypatch, tmp_path):
     settings = {"GRIDLANE_CACHE_DIR": str(tmp_path)}
     monkeypatch.setattr("gridlane.core.config.config", lambda: read(settings))
-    first = cpu_native.object_of(ADDING.format(5))
+    first = host_code.object_of(ADDING.format(5))
     (file,) = (tmp_path / "cpu").glob("*.object")
     with monkeypatch.context() as patch:
-        patch.setattr(cpu_native.llvm, "parse_assembly", None)
-        assert cpu_native.object_of(ADDING.format(5)) == first
-    other = cpu_native.object_of(ADDING.format(6))
+        patch.setattr(host_code.llvm, "parse_assembly", None)
+        assert host_code.object_of(ADDING.format(5)) == first
+    other = host_code.object_of(ADDING.format(6))
     assert [result(code, n) for n, code in enumerate((first, other))] == [6, 7]
     data = bytearray(file.read_bytes())
     for damaged in (data[:-1], b"", bytes(data[:60]) + b"\0" + bytes(data[61:])):
         file.write_bytes(damaged)
-        assert cpu_native.object_of(ADDING.format(5)) == first
+        assert host_code.object_of(ADDING.format(5)) == first
         assert file.read_bytes() == data
     settings["GRIDLANE_CACHE"] = "0"
     file.unlink()
-    assert cpu_native.object_of(ADDING.format(5)) == first and not file.exists()
+    assert host_code.object_of(ADDING.format(5)) == first and not file.exists()

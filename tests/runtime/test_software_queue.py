@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections import deque
 
 from tests.waiting import until
 
+from gridlane.runtime.queues.native_queues import native
 from gridlane.runtime.queues.software_queue import SoftwareQueue
 
 
@@ -67,31 +67,17 @@ def test_no_thread_is_left():
     assert not set(threading.enumerate()) - before
 
 
-class Stale(deque):
-    """Pending work whose thread is held up when it has found none, and goes on with that."""
-
-    def __init__(self):
-        super().__init__()
-        self.found, self.go_on = threading.Event(), threading.Event()
-
-    def __bool__(self):
-        empty = not len(self)
-        if empty and threading.current_thread() is not threading.main_thread():
-            self.found.set()
-            assert self.go_on.wait(60)
-        return not empty
-
-
-def test_a_wait_is_for_work_that_comes_as_the_thread_has_found_none():
-    queue, seen = Calls(), []
-    queue.pending = work = Stale()
-    queue.append(lambda: seen.append(1))
-    assert work.found.wait(60)
-    queue.append(lambda: seen.append(nothing.is_reached()))
-    nothing = queue.nothing_pending()
-    work.go_on.set()
-    nothing.wait()
-    assert seen == [1, False]
+def test_a_wait_is_for_the_work_before_it_alone():
+    queue, first, second = Calls(), threading.Event(), threading.Event()
+    queue.append(first.wait)
+    count = queue.awaited()
+    queue.append(second.wait)
+    first.set()
+    assert native.wait(queue.address, 0, count, 0)
+    assert queue.pending == 1
+    second.set()
+    queue.wait()
+    assert not queue.pending
 
 
 def test_a_thread_serves_one_queue_after_the_other():

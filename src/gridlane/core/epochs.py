@@ -50,10 +50,6 @@ class Epoch:
 
 state = Epoch()
 """Of contexts, devices and errors."""
-work = Epoch()
-"""Of work that streams have."""
-captures = Epoch()
-"""Of captures."""
 pools = Epoch()
 """Of memory that pools of devices hold."""
 code = Epoch()

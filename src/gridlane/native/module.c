@@ -1,8 +1,10 @@
-/* The pool as a Python module: the addresses of its functions, which cpu_native.py calls. */
+/* The pool as a Python module: the addresses of its functions, which cpu_native.py calls, and the
+ * functions of queues. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
 #include "pool.h"
+#include "queue_module.h"
 
 static PyObject *addresses(PyObject *module, PyObject *unused)
 {
@@ -32,5 +34,8 @@ static struct PyModuleDef module = {
 
 PyMODINIT_FUNC PyInit__pool(void)
 {
-    return PyModule_Create(&module);
+    PyObject *made = PyModule_Create(&module);
+    if (made && gl_add_queues(made))
+        Py_CLEAR(made);
+    return made;
 }

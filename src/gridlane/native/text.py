@@ -24,14 +24,25 @@ from gridlane.core.extras import install
 from gridlane.core.processors import FAMILIES
 
 ROOM = Path(__file__).parent
-HEADER = ROOM / "pool.h"
-SOURCES = tuple(
-    ROOM / f"{name}.c"
-    for name in ("pool", "shares", "records", "leaving", "stop", "faults", "checks", "timeout")
+HEADERS = tuple(ROOM / f"{name}.h" for name in ("pool", "queue"))
+QUEUES = tuple(ROOM / f"{name}.c" for name in ("queue", "queue_waits", "queue_forks"))
+_OF_QUEUE = (
+    *("new", "release", "append", "serve", "leave", "next", "wait", "end_wait", "waits_for"),
+    *("of", "failure", "set", "get", "lost", "forget"),
 )
-"""The pool; module.c is Python's module of it."""
+SOURCES = (
+    *(ROOM / f"{name}.c" for name in ("pool", "shares", "records", "leaving", "stop")),
+    *(ROOM / f"{name}.c" for name in ("faults", "checks", "timeout")),
+    *QUEUES,
+)
+"""The pool and the queues; module.c and queue_module.c are Python's module of them."""
 
-SYMBOLS = tuple(f"gridlane_{name}" for name in ("bytes", "launch", "launch_all", "start", "stop"))
+SYMBOLS = (
+    *(f"gridlane_{name}" for name in ("bytes", "launch", "launch_all", "start", "stop")),
+    *(f"gridlane_queue_{name}" for name in _OF_QUEUE),
+    *(f"gridlane_{name}" for name in ("queues", "queues_busy", "queues_capture", "item")),
+    *(f"gridlane_{name}" for name in ("mark", "mark_release", "mark_pass")),
+)
 TABLE = "gridlane_python"
 
 TARGETS: Mapping[tuple[str, str], str] = {
@@ -50,6 +61,7 @@ _OPTIONS = (
     "-fno-stack-protector",
     "-fno-unwind-tables",
     "-fno-asynchronous-unwind-tables",
+    "-DGL_LINKED_BY_JIT",
 )
 # The JIT's own target machine decides these.
 _OF_MACHINE = re.compile(r' "(?:target-cpu|target-features|tune-cpu)"="[^"]*"')
@@ -60,7 +72,7 @@ _USED_METADATA = re.compile(r", !\w[\w.]* !\d+")
 
 def digest() -> str:
     """The digest of the sources and of how they are compiled."""
-    parts = [each.read_bytes() for each in (HEADER, *SOURCES)]
+    parts = [each.read_bytes() for each in (*HEADERS, *SOURCES)]
     return sha256(b"\0".join([*parts, repr(_OPTIONS).encode()])).hexdigest()
 
 

@@ -1,7 +1,9 @@
-"""The pool's models: nothing is wrong in any interleaving, and mutants are found."""
+"""The models of the pool and of queues: nothing is wrong in any interleaving, and mutants are
+found."""
 
 import pytest
 from tests.actors.model.checker import check
+from tests.native.model import queues
 from tests.native.model.jobs import jobs
 from tests.native.model.stops import stops
 
@@ -47,3 +49,38 @@ def test_a_mutant_is_found(make, change, wrong, order):
 def test_a_relaxed_opening_is_wrong_where_stores_are_not_in_order():
     found = check(jobs(ONE, "opens by a relaxed store", "weak"))
     assert found.wrong is not None, str(found)
+
+
+QUEUES = [
+    *(queues.appends, queues.lingers, queues.across, queues.marked, queues.circle),
+    *(queues.errors, queues.waited_error, queues.holds, queues.captures, queues.drops),
+]
+
+
+@pytest.mark.parametrize("make", QUEUES)
+def test_nothing_is_wrong_with_queues(make):
+    found = check(make())
+    assert found.wrong is None, str(found)
+
+
+QUEUES_MUTANTS = [
+    (queues.appends, "leaves without a look", "never"),
+    (queues.appends, "finish wakes nobody", "never ends"),
+    (queues.appends, "waits without a second look", "never ends"),
+    (queues.lingers, "append wakes nobody", "never"),
+    (queues.lingers, "sleeps without a look", "never"),
+    (queues.marked, "a mark wakes nobody", "never ends"),
+    (queues.marked, "a mark passes before its item is done", ""),
+    (queues.circle, "looks for no circle", "never ends"),
+    (queues.errors, "drops nothing", "what ran"),
+    (queues.waited_error, "notes the error last", "before the error is noted"),
+    (queues.holds, "takes while held", "while a caller has the queue"),
+    (queues.holds, "letting go wakes nobody", "never"),
+    (queues.captures, "looks before the lock", "captured"),
+]
+
+
+@pytest.mark.parametrize(("make", "change", "wrong"), QUEUES_MUTANTS)
+def test_a_mutant_of_queues_is_found(make, change, wrong):
+    found = check(make(change))
+    assert found.wrong is not None and wrong in found.wrong, str(found)

@@ -14,7 +14,7 @@ from gridlane.abi.state.streams import Stream
 from gridlane.abi.struct import Struct
 from gridlane.core import endings
 from gridlane.core.cuda_table import enums, layout
-from gridlane.runtime.queues.host_queue import BUSY, HostQueue, own_queue
+from gridlane.runtime.queues.host_queue import HostQueue, busy_queues, own_queue
 
 _FLUSH = 1 << 30
 _MOST = 255
@@ -110,7 +110,7 @@ _waits: dict[HostQueue, _Operation] = {}
 def _others_are_done() -> bool:
     """Wait for the work of other streams. False if all of it waits for words that none of it
     writes: the caller may write them, so it must not wait then."""
-    while busy := [each for each in tuple(BUSY) if each.has_work()]:
+    while busy := busy_queues():
         if all(map(_is_stuck, busy)):
             return False
         time.sleep(_SHORTEST)
@@ -126,8 +126,7 @@ def _is_stuck(queue: HostQueue) -> bool:
         wait = _waits.get(following)
         if wait is not None:
             return not _holds(wait)
-        waits_for = following.waits_for
-        following = None if waits_for is None or waits_for[1].is_reached() else waits_for[0]
+        following = following.waits_for
     return False
 
 

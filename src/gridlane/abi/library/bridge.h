@@ -34,10 +34,9 @@ struct gl_slot {
     int hot; /* C answers it alone where it can; gl_after is called after Python's answer */
 };
 
-/* "hot", and the arguments that Python may hand to C after the call: events, and a stream. */
+/* "hot", and the arguments that Python may hand to C after the call: events. */
 #define GL_HOT 1
 #define GL_EVENT(n) (1 << (n) << 4)
-#define GL_STREAM(n) (((n) + 1) << 8)
 
 /* State that all libraries with this file share in a process, however they were opened: a unique
  * symbol of ELF. A process initialises one Python, and no child of a fork can use it. */
@@ -48,7 +47,8 @@ struct gl_process {
     int begun;  /* the first call was made; from now on a fork finds locks held */
     int forked; /* this process is the child of one that had begun */
     int offers; /* Python publishes what C may answer alone */
-    uint64_t state, work, captures, pools, code; /* the numbers of core/epochs.py */
+    uint64_t state, pools, code; /* the numbers of core/epochs.py */
+    struct gl_queues *queues;    /* see native/queue.h */
     void *shared;        /* what the hot functions of all libraries share */
     int ended;           /* the process finalized its own Python, once and for all */
     pthread_key_t ahead; /* thread states that C set ahead of Python; see ready.h */

@@ -22,7 +22,7 @@ from gridlane.core.cuda_text import numbers
 from gridlane.core.error_table import NAMES
 from gridlane.core.errors import CompileError
 from gridlane.core.extras import install
-from gridlane.native.text import HEADER, SOURCES
+from gridlane.native.text import HEADERS, QUEUES, ROOM, SOURCES
 
 _ROOM = Path(__file__).parent
 _PACKAGE = _ROOM.parents[1]
@@ -54,13 +54,12 @@ _HOT = (
     "hot_memory.c",
     "hot_copies.c",
     "hot_launches.c",
-    "hot_lanes.c",
     "hot_streams.c",
     "hot_events.c",
-    "hot_marks.c",
     "hot_order.c",
+    *map(str, QUEUES),
 )
-_NATIVE = tuple(str(each) for each in SOURCES)
+_NATIVE = tuple(str(each) for each in SOURCES if each not in QUEUES)
 """The host device's thread pool, for processes without Python."""
 _READY = *_NATIVE, "ready.c", "ready_key.c", "ready_file.c", "ready_object.c", "digest.c"
 _RUNTIME = *_HOT, *_READY, "registration.c", "entry_point.c"
@@ -87,7 +86,7 @@ LIBRARIES = (
 def digest() -> str:
     """The inputs of the libraries: their text, and the Python that they open."""
     hash_state = hashlib.sha256()
-    for header in (*sorted(_ROOM.glob("*.h")), HEADER):
+    for header in (*sorted(_ROOM.glob("*.h")), *HEADERS):
         hash_state.update(header.read_bytes())
     for each in LIBRARIES:
         hash_state.update(_text(each).encode())
@@ -212,7 +211,7 @@ def _command_of(more: Mapping[str, str]) -> list[str]:
         "-Wextra",
         "-Wno-missing-field-initializers",
         f"-I{_ROOM}",
-        f"-I{HEADER.parent}",
+        f"-I{ROOM}",
         *numbered(),
         *(f'-D{name}="{value}"' for name, value in defined.items()),
     ]

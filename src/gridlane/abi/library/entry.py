@@ -18,7 +18,6 @@ from gridlane.abi.failure import INVALID_VALUE, UNKNOWN, Failure, fail, failure_
 from gridlane.abi.library import (
     hot,
     hot_events,
-    hot_lanes,
     hot_launches,
     output,
     ready,
@@ -146,7 +145,6 @@ _OWN: dict[str, Entry] = {
     "learn": hot_launches.learn,
     "failed": hot_launches.failed,
     "offer_event": hot_events.offer,
-    "offer_stream": hot_lanes.offer,
 }
 """The functions that the libraries call besides those of CUDA."""
 

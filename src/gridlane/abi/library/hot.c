@@ -4,17 +4,15 @@
 __thread struct gl_thread gl_thread;
 
 static const struct { /* see hot.py */
-    uint64_t *state, *work, *captures, *pools, *code;
+    uint64_t *state, *pools, *code;
     int *offers;
     const struct gl_memory *memory;
-    const struct gl_lanes *lanes;
+    const struct gl_streams *streams;
     const struct gl_events *events;
-    const struct gl_marks *marks;
+    struct gl_queues **queues;
     uint32_t **unread;
-} table = { &gl_process.state, &gl_process.work,   &gl_process.captures,
-            &gl_process.pools, &gl_process.code,   &gl_process.offers,
-            &gl_memory,        &gl_lanes,          &gl_events,
-            &gl_marks,         &gl_process.unread };
+} table = { &gl_process.state, &gl_process.pools, &gl_process.code,   &gl_process.offers, &gl_memory,
+            &gl_streams,       &gl_events,        &gl_process.queues, &gl_process.unread };
 
 const void *gl_hot_table(void)
 {
@@ -40,8 +38,7 @@ int gl_begin_ahead(void)
         done = gl_memory.begin(told) && told[0];
     }
     if (done) {
-        gl_process.work = gl_process.captures = gl_process.pools = GL_AHEAD;
-        gl_process.code = GL_AHEAD;
+        gl_process.pools = gl_process.code = GL_AHEAD;
         __atomic_store_n(&gl_process.state, GL_AHEAD, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&gl_process.beginning);
@@ -78,10 +75,8 @@ void gl_after(gl_caller *call, struct gl_slot *slot, const uint64_t *arguments, 
 {
     static struct gl_slot told = { "hot:tell", 0, 0 };
     struct gl_thread *me = &gl_thread;
-    const int learnt = gl_learn(call, code); /* this changes the thread's state of work */
-    if (!code)
-        gl_after_stream(call, slot, arguments);
-    if (me->asks || learnt) {
+    gl_learn(call, code);
+    if (me->asks) {
         me->asks = 0;
         uint64_t words[] = { (uintptr_t)me };
         call(&told, words, 1);

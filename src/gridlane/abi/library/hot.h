@@ -1,26 +1,26 @@
 /* Calls that C answers alone: the most frequent ones, in the states in which they succeed.
  *
- * Python's state is the truth. Python publishes to a thread what C may answer, with the numbers of
- * core/epochs.py from before Python read its state. The answer is valid while the numbers are
- * unchanged. A call that fails, or whose state C does not have, enters Python. */
+ * Python's state of contexts, devices and errors is the truth. Python publishes to a thread what C
+ * may answer, with the numbers of core/epochs.py from before Python read its state. The answer is
+ * valid while the numbers are unchanged. The work of streams is in the queues of native/queue.h. A
+ * call that fails, or whose state C does not have, enters Python. */
 #ifndef GRIDLANE_HOT_H
 #define GRIDLANE_HOT_H
 
 #include "bridge.h"
+#include "queue.h"
 
 enum { /* what a thread has; see hot.py */
     GL_KNOWS_DEVICE = 1,
     GL_KNOWS_CONTEXT = 2,
     GL_NO_ERROR = 4, /* the runtime's last error is none */
     GL_READY = 8,    /* the current context accepts work, on a device whose memory C can access */
-    GL_QUIET = 16,   /* streams have no error and no work except that of lanes, and none is captured */
+    GL_QUIET = 16,   /* streams have no error, and none is captured; asked of the queues */
     GL_IDLE = 32,    /* a wait for finished work has no other duty */
-    GL_UNCAPTURED = 64, /* no stream is captured */
+    GL_UNCAPTURED = 64, /* no stream is captured; asked of the queues */
     GL_ALLOCATES = 128, /* the device's memory is the system's, without a limit */
-    /* bits that are valid for one number of "work", of "captures" and of "pools" */
-    GL_OF_WORK = GL_QUIET,
-    GL_OF_CAPTURES = GL_QUIET | GL_IDLE | GL_UNCAPTURED,
-    GL_OF_POOLS = GL_IDLE
+    GL_OF_POOLS = GL_IDLE, /* valid for one number of "pools" */
+    GL_OF_QUEUES = GL_QUIET | GL_UNCAPTURED
 };
 
 enum { /* kinds of ranges that Python publishes */
@@ -32,7 +32,7 @@ enum { /* kinds of ranges that Python publishes */
 
 /* The state that Python published to a thread. Each library has its own copy and requests it. */
 struct gl_thread {
-    uint64_t state, work, captures, pools; /* the numbers */
+    uint64_t state, pools; /* the numbers */
     uint64_t context; /* the handle of the current one, or 0 */
     int32_t device;
     int32_t chosen; /* the device for which cudaSetDevice changes nothing, or -1 */
@@ -56,13 +56,18 @@ static inline int gl_knows(unsigned what)
 {
     struct gl_thread *me = &gl_thread;
     if (!me->state || gl_is_old(me->state, &gl_process.state) ||
-        (what & GL_OF_WORK && gl_is_old(me->work, &gl_process.work)) ||
-        (what & GL_OF_CAPTURES && gl_is_old(me->captures, &gl_process.captures)) ||
         (what & GL_OF_POOLS && gl_is_old(me->pools, &gl_process.pools))) {
         if (!gl_ready_tells()) {
             me->asks = 1;
             return 0;
         }
+    }
+    if (what & (GL_OF_QUEUES | GL_IDLE)) {
+        const struct gl_queues *all = gl_process.queues; /* where a thread knows anything */
+        if (__atomic_load_n(&all->captures, __ATOMIC_ACQUIRE) ||
+            (what & GL_QUIET && __atomic_load_n(&all->failed, __ATOMIC_ACQUIRE)))
+            return 0;
+        what &= ~(unsigned)GL_OF_QUEUES;
     }
     return (me->knows & what) == what ||
            (me->state == GL_AHEAD && what & (GL_READY | GL_KNOWS_DEVICE) &&
@@ -116,17 +121,8 @@ int gl_take_turn(void);
 int gl_try_turn(void);
 void gl_give_turn(void);
 
-/* A copy, or a fill with values of "width" bytes. */
-struct gl_move {
-    uint64_t to, from;
-    size_t size;
-    uint32_t value, width; /* 0 for a copy */
-};
-
-void gl_move(const struct gl_move *move);
-
-/* Whether the default stream's work may run now because streams have none. Waits a while for the
- * work of lanes. */
+/* Whether the default stream's work may run now because streams have none. Waits a while for
+ * their work. */
 int gl_is_quiet(unsigned knows);
 
 /* Whether a wait for all work is over. */
@@ -145,24 +141,12 @@ int gl_fill(uint64_t to, uint32_t value, size_t count, size_t width, const void 
 
 /* --- events --- */
 
-struct gl_mark;
-
 /* Functions that Python calls; see hot_events.c. */
 struct gl_events {
-    int (*offer)(uint64_t handle, uint64_t context, struct gl_mark *mark, int64_t time,
-                 uint32_t what);
+    int (*offer)(uint64_t handle, uint64_t context, struct gl_mark *mark, uint32_t what);
     int (*take)(uint64_t handle, uint64_t *told);
     int (*adopt)(uint64_t handle, uint64_t *told);
 };
-
-/* Functions that Python calls; see hot_marks.c. */
-struct gl_marks {
-    int (*is_passed)(struct gl_mark *mark, int64_t *time);
-    int (*wait)(struct gl_mark *mark, int64_t ns);
-    void (*drop)(struct gl_mark *mark);
-};
-
-extern const struct gl_marks gl_marks;
 
 extern const struct gl_events gl_events;
 
@@ -192,8 +176,7 @@ struct gl_plan {
     uint32_t api, block[3];
     uint32_t usable, parameters, pieces, bytes;
     uint32_t most_grid[3], most_shared;
-    int (*launch)(void *native, const void *params, uint32_t gx, uint32_t gy, uint32_t gz,
-                  uint32_t shared, void *report);
+    gl_launcher *launch;
     void *native;
     const struct gl_piece *piece;
     const uint8_t *constants; /* the block without the parameters */
@@ -201,38 +184,17 @@ struct gl_plan {
     uint32_t users;
 };
 
-/* A failed launch of a lane; or a mark that the lane waits for, with its lane's address. */
-struct gl_failure {
-    uint64_t plan;
-    int64_t code;
-    uint32_t grid[3], unused;
-    int64_t report[15]; /* REPORT of core/cpu_abi.py */
-};
-
-struct lane;
-struct batch;
-
-/* Functions that Python calls; see hot_lanes.c. */
-struct gl_lanes {
-    struct lane *(*make_lane)(uint64_t stream, uint64_t context);
-    struct batch *(*open_lane)(struct lane *lane);
-    int (*close_lane)(struct lane *lane);
-    int (*run_batch)(struct lane *lane, struct batch *batch, struct gl_failure *failure);
-    void (*end_batch)(struct lane *lane, struct batch *batch);
-    void (*end_lane)(struct lane *lane);
-    void (*release_plan)(struct gl_plan *plan);
-    void (*rest_lane)(struct lane *lane);
-    int (*settle_lane)(struct lane *lane);
-    void (*wait_for_lane)(struct lane *lane);
-    struct lane *(*adopt_lane)(uint64_t stream, uint64_t *told);
+/* Functions that Python calls; see hot_order.c. */
+struct gl_streams {
+    int (*add)(uint64_t handle, uint64_t context, struct gl_queue *queue);
+    struct gl_queue *(*adopt)(uint64_t handle, uint64_t *told);
+    void (*withdraw)(uint64_t handle);
     uint64_t (*first_ended)(void);
     void (*forget_ended)(uint64_t handle);
     const uint32_t *(*ended_count)(void);
-    void (*withdraw_lane)(struct lane *lane);
-    int (*is_open)(struct lane *lane);
 };
 
-extern const struct gl_lanes gl_lanes;
+extern const struct gl_streams gl_streams;
 
 /* The keys of the files of a kernel and its device, and their inputs; see ready.h. */
 struct gl_ready_names {
@@ -259,17 +221,13 @@ int gl_has_plan(uint32_t api, uint64_t function, const uint32_t *block);
 void gl_ready_forget(void);
 
 int gl_pack(const struct gl_plan *plan, void **arguments, uint8_t *made);
-int gl_append(struct gl_plan *plan, uint64_t stream, const uint32_t *grid, void **arguments,
+int gl_append(struct gl_plan *plan, const void *stream, const uint32_t *grid, void **arguments,
               size_t shared);
 
 int gl_new_stream(void *made, uint32_t flags, int32_t priority);
 int gl_end_stream(const void *stream);
-int gl_passes(uint64_t stream);
-struct lane *gl_hold(const void *stream, int waits);
-void gl_let_go(struct lane *lane);
 int gl_do(const void *stream, const struct gl_move *move, int waits);
 int gl_is_done(const void *stream, int waits, int *is_known);
-void gl_after_stream(gl_caller *call, const struct gl_slot *slot, const uint64_t *arguments);
 
 int gl_launch(uint32_t api, uint64_t function, const uint32_t *grid, const uint32_t *block,
               void **arguments, size_t shared, const void *stream);

@@ -10,18 +10,17 @@ from __future__ import annotations
 import ctypes
 import threading
 
-from gridlane.abi.library import hot_events, hot_launches, hot_memory, ready
-from gridlane.abi.library.hot_marks import Marks
-from gridlane.abi.state import captures, contexts, devices, notices, pools, threads
+from gridlane.abi.library import hot_events, hot_launches, hot_memory, hot_streams, ready
+from gridlane.abi.state import contexts, devices, notices, pools, threads
 from gridlane.abi.state.contexts import Context
 from gridlane.core import epochs
 from gridlane.core.config import config
 from gridlane.core.embedding import is_guest
 from gridlane.core.endings import at_end
-from gridlane.runtime.queues.host_queue import is_quiet
 from gridlane.runtime.queues.host_stream import LEFT
+from gridlane.runtime.queues.native_queues import native
 
-DEVICE, CONTEXT, NO_ERROR, READY, QUIET, IDLE, UNCAPTURED, ALLOCATES = (1 << n for n in range(8))
+DEVICE, CONTEXT, NO_ERROR, READY, IDLE, ALLOCATES = 1, 2, 4, 8, 32, 128
 
 
 class _Known(ctypes.Structure):
@@ -29,8 +28,6 @@ class _Known(ctypes.Structure):
 
     _fields_ = (
         ("state", ctypes.c_uint64),
-        ("work", ctypes.c_uint64),
-        ("captures", ctypes.c_uint64),
         ("pools", ctypes.c_uint64),
         ("context", ctypes.c_uint64),
         ("device", ctypes.c_int32),
@@ -44,15 +41,13 @@ class _Table(ctypes.Structure):
 
     _fields_ = (
         ("state", ctypes.c_uint64),
-        ("work", ctypes.c_uint64),
-        ("captures", ctypes.c_uint64),
         ("pools", ctypes.c_uint64),
         ("code", ctypes.c_uint64),
         ("offers", ctypes.c_uint64),
         ("memory", ctypes.c_uint64),
-        ("lanes", ctypes.c_uint64),
+        ("streams", ctypes.c_uint64),
         ("events", ctypes.c_uint64),
-        ("marks", ctypes.c_uint64),
+        ("queues", ctypes.c_uint64),
         ("unread", ctypes.c_uint64),
     )
 
@@ -64,21 +59,24 @@ class _Offer:
         self.offers: ctypes.c_int | None = None
 
     def begin(self, table: _Table, tells: bool) -> None:
-        """Publish from now on: Python's state is the truth."""
+        """Publish from now on: Python's state is the truth, and the queues are those of both."""
+        queues = ctypes.c_uint64.from_address(table.queues)
+        if queues.value:
+            native.adopt(queues.value)
+        else:
+            queues.value = native.state()
         if not hot_memory.begin(table.memory):
             return
         for epoch, address in (
             (epochs.state, table.state),
-            (epochs.work, table.work),
-            (epochs.captures, table.captures),
             (epochs.pools, table.pools),
             (epochs.code, table.code),
         ):
             epoch.lies_at(address)
         self.offers = ctypes.c_int.from_address(table.offers)
-        marks = Marks(table.marks)
-        hot_launches.begin(table.lanes, marks)
-        hot_events.begin(table.events, marks)
+        hot_launches.begin()
+        hot_streams.begin(table.streams)
+        hot_events.begin(table.events)
         hot_memory.take_over_blocks()
         if not tells:
             return
@@ -127,8 +125,7 @@ def tell(address: int) -> int:
     """
     known = _Known.from_address(address)
     known.knows = 0
-    known.state, known.work = epochs.state.number, epochs.work.number
-    known.captures, known.pools = epochs.captures.number, epochs.pools.number
+    known.state, known.pools = epochs.state.number, epochs.pools.number
     if not offers():
         return 0
     if not hasattr(_of_thread, "end"):
@@ -140,7 +137,7 @@ def tell(address: int) -> int:
     if devices.is_initialised():
         knows = CONTEXT
         knows |= DEVICE if known.device >= 0 else 0
-        knows |= _of_work(context)
+        knows |= IDLE if context is not None and not pools.holds_any(context.device) else 0
         if context is not None and not LEFT and hot_memory.is_fit(context):
             knows |= READY | (ALLOCATES if hot_memory.watch(context) else 0)
     if not threads.last():
@@ -163,10 +160,3 @@ def _devices(context: Context | None) -> tuple[int, int]:
 def offers() -> bool:
     """Whether C answers calls alone."""
     return _offer.offers is not None and bool(_offer.offers.value)
-
-
-def _of_work(context: Context | None) -> int:
-    if captures.any_active():
-        return 0
-    is_idle = context is not None and not pools.holds_any(context.device)
-    return UNCAPTURED | (QUIET if is_quiet() else 0) | (IDLE if is_idle else 0)

@@ -46,26 +46,6 @@ static int is_end(struct gl_shared *all, uint64_t address, size_t size, enum sid
     }
 }
 
-static void fill(uint64_t to, uint32_t value, size_t count, size_t width)
-{
-    if (width == 1)
-        memset((void *)(uintptr_t)to, (int)value, count);
-    else if (width == 2)
-        for (size_t n = 0; n < count; n++)
-            ((uint16_t *)(uintptr_t)to)[n] = (uint16_t)value;
-    else
-        for (size_t n = 0; n < count; n++)
-            ((uint32_t *)(uintptr_t)to)[n] = value;
-}
-
-void gl_move(const struct gl_move *move)
-{
-    if (move->width)
-        fill(move->to, move->value, move->size / move->width, move->width);
-    else
-        memmove((void *)(uintptr_t)move->to, (const void *)(uintptr_t)move->from, move->size);
-}
-
 /* The kind of memory of some bytes; 0 for memory of the program. */
 static uint32_t kind_of(struct gl_shared *all, uint64_t address, size_t size)
 {
@@ -167,7 +147,7 @@ int gl_fill(uint64_t to, uint32_t value, size_t count, size_t width, const void 
     int is_right = !all->is_lost && is_end(all, to, count * width, DRIVERS_DEVICE);
     pthread_mutex_unlock(&all->lock);
     if (is_right)
-        fill(to, value, count, width);
+        gl_move(&(struct gl_move){ to, 0, count * width, value, (uint32_t)width });
     gl_give_turn();
     return is_right;
 }

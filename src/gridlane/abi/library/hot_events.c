@@ -1,7 +1,7 @@
 /* Events without Python. C makes them. Python adopts one at the first call about it that C does not
  * answer, offers it to C after that call, and takes it back before it reads it again. In between C
- * records it, at once or behind the work of a lane, and answers calls about it. */
-#include "hot_lanes.h"
+ * records it, at once or behind the work of a queue, and answers calls about it. */
+#include "hot_order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +10,7 @@ enum {
     TIMED = 1,
     RECORDED = 2,
     BY_C = 4,
-    KNOWN = 8,     /* Python has it */
-    ELSEWHERE = 16 /* recorded last by Python, which alone has the result */
+    KNOWN = 8 /* Python has it */
 };
 enum { BLOCKING = 1, NO_TIMING = 2 };
 static const int64_t PATIENCE = 2000000; /* ns */
@@ -36,7 +35,8 @@ static void take_out(struct event **place)
 {
     struct event *event = *place;
     *place = event->next;
-    gl_drop_mark(event->mark);
+    if (event->mark)
+        gl_drop_mark(event->mark);
     free(event);
 }
 
@@ -50,20 +50,19 @@ static struct event *known(uint64_t handle)
 /* Store the time of a passed mark. */
 static void settle(struct event *event)
 {
-    if (event->mark && event->mark->is_passed) {
+    if (event->mark && gl_is_passed(event->mark)) {
         event->time = event->mark->time;
         gl_drop_mark(event->mark);
         event->mark = NULL;
     }
 }
 
-/* An event whose recording C has; its mark is not null until the recording is done. Or null. */
+/* An event; its mark is not null until the recording is done. Or null. */
 static struct event *answered(uint64_t handle)
 {
     struct event *found = known(handle);
-    if (!found || found->what & ELSEWHERE)
-        return NULL;
-    settle(found);
+    if (found)
+        settle(found);
     return found;
 }
 
@@ -72,35 +71,31 @@ static struct event *answered(uint64_t handle)
 enum { NOTHING, DONE, BEHIND }; /* how C recorded an event */
 
 /* Python offers an event that C does not have; returns whether there was memory for it. */
-static int offer(uint64_t handle, uint64_t context, struct gl_mark *mark, int64_t time,
-                 uint32_t what)
+static int offer(uint64_t handle, uint64_t context, struct gl_mark *mark, uint32_t what)
 {
     struct event *made = gl_process.forked ? NULL : calloc(1, sizeof *made);
     if (!made)
         return 0;
-    *made = (struct event){ NULL, handle, context, mark, time, what | KNOWN, 0 };
+    *made = (struct event){ NULL, handle, context, mark, 0, what | KNOWN, 0 };
     gl_lock_order();
     if (mark)
-        mark->users++;
+        gl_use_mark(mark);
     add(made);
     gl_unlock_order();
     return 1;
 }
 
-/* Python takes an event back; returns how C recorded it, and when, or behind which mark of which
- * lane. Fork: also called in the child. */
+/* Python takes an event back; returns how C recorded it, and when, or by which mark. Fork: also
+ * called in the child. */
 static int take(uint64_t handle, uint64_t *told)
 {
     int how = NOTHING;
     gl_lock_order();
     struct event **place = place_of(handle), *found = *place;
     if (found && found->what & BY_C) {
-        if (found->mark && !found->mark->is_passed && gl_process.forked) /* and never will be */
-            gl_pass(found->mark);
         settle(found);
         how = found->mark ? BEHIND : DONE;
         told[0] = found->mark ? (uintptr_t)found->mark : (uint64_t)found->time;
-        told[1] = found->mark ? found->mark->lane : 0;
         found->mark = NULL; /* Python owns this use from now on */
     }
     if (found)
@@ -183,10 +178,11 @@ int gl_end_event(uint64_t handle)
 /* Note that an event was recorded behind a mark, or at once. */
 static void set_recorded(struct event *event, struct gl_mark *mark)
 {
-    gl_drop_mark(event->mark);
+    if (event->mark)
+        gl_drop_mark(event->mark);
     event->mark = mark;
     event->time = mark ? 0 : gl_now();
-    event->what = (event->what & ~ELSEWHERE) | RECORDED | BY_C;
+    event->what |= RECORDED | BY_C;
 }
 
 /* Record behind the work of other threads on a default stream. */
@@ -205,14 +201,14 @@ static int record_here(uint64_t handle)
     return done;
 }
 
-/* Record behind the work of a lane; the caller holds the lock. */
-static int record_behind(struct event *event, struct lane *lane)
+/* Record behind the work of a queue; the caller holds the lock. */
+static int record_behind(struct event *event, struct gl_queue *queue)
 {
     struct gl_mark *mark = NULL;
-    if (!gl_is_settled(lane)) {
-        mark = gl_new_mark(lane);
-        if (!mark || !gl_put_mark(lane, mark, 0)) {
-            gl_drop_mark(mark);
+    if (gl_unfinished_of(queue)) {
+        mark = gridlane_mark();
+        if (!mark || !gl_put_mark(queue, mark, GL_PASS)) {
+            free(mark);
             return 0;
         }
     }
@@ -222,17 +218,23 @@ static int record_behind(struct event *event, struct lane *lane)
 
 int gl_record(uint64_t handle, const void *stream)
 {
-    const unsigned knows = GL_READY | GL_UNCAPTURED;
     if (gl_is_default(stream))
         return record_here(handle);
-    if (!gl_knows(knows))
+    if (!gl_knows(GL_READY | GL_UNCAPTURED))
         return 0;
     gl_lock_order();
-    struct lane *lane = gl_lane_of((uintptr_t)stream);
+    struct gl_queue *queue = gl_queue_of(stream);
     struct event *event = known(handle);
-    const int done = lane && event && gl_knows(knows) && record_behind(event, lane);
+    const int done = queue && event && record_behind(event, queue);
     gl_unlock_order();
     return done;
+}
+
+/* Whether a mark is passed in a short time; the lock is released meanwhile. */
+static int waited_for(struct gl_mark *mark)
+{
+    const struct gl_wait wait = { NULL, mark, 0 };
+    return gl_wait_locked(&wait, PATIENCE, NULL);
 }
 
 /* Make later work of a stream wait for an event. A default stream waits now: C for a short time,
@@ -245,14 +247,14 @@ int gl_follow(const void *stream, uint64_t handle, unsigned flags)
         return 0;
     const int may_wait = here && !gl_holds_python(); /* the work may need the GIL */
     gl_lock_order();
-    struct lane *lane = here ? NULL : gl_lane_of((uintptr_t)stream);
+    struct gl_queue *queue = here ? NULL : gl_queue_of(stream);
     const struct event *event = answered(handle);
-    int done = event && gl_knows(knows) && (here || (lane && (lane->idle || lane->open)));
+    int done = event && gl_knows(knows) && (here || queue);
     if (done && event->mark)
-        done = here ? may_wait && gl_wait_for_mark(event->mark, PATIENCE)
-                    : gl_put_mark(lane, event->mark, 1);
+        done = here ? may_wait && waited_for(event->mark)
+                    : gl_put_mark(queue, event->mark, GL_FOLLOW);
     gl_unlock_order();
-    return done && gl_knows(knows); /* a lane that fails changes the number before its marks pass */
+    return done && gl_knows(knows); /* a context fails before the marks behind that pass */
 }
 
 int gl_query_event(uint64_t handle)
@@ -275,7 +277,7 @@ int gl_wait_event(uint64_t handle)
     gl_lock_order();
     const struct event *event = answered(handle);
     const int done = event && (!event->mark ||
-                               (may_wait && gl_wait_for_mark(event->mark, PATIENCE)));
+                               (may_wait && waited_for(event->mark)));
     gl_unlock_order();
     return done && gl_knows(GL_READY); /* as in gl_follow */
 }
@@ -293,29 +295,6 @@ int gl_elapsed(float *made, uint64_t first, uint64_t last)
         *made = (float)((double)(end->time - start->time) / 1e6);
     gl_unlock_order();
     return code;
-}
-
-int gl_synchronize(const void *stream)
-{
-    int is_known;
-    return gl_is_default(stream) ? gl_wait() : gl_is_done(stream, 1, &is_known);
-}
-
-int gl_query(const void *stream)
-{
-    if (!gl_is_default(stream)) {
-        int is_known = 0;
-        return gl_is_done(stream, 0, &is_known) ? 0 : is_known ? GL_NOT_READY : -1;
-    }
-    const unsigned knows = GL_READY | GL_QUIET | GL_IDLE;
-    if (!gl_knows(knows))
-        return -1;
-    if (gl_unfinished())
-        return GL_NOT_READY;
-    if (!gl_knows(knows) || !gl_try_turn()) /* as in gl_is_quiet */
-        return -1;
-    gl_give_turn();
-    return 0;
 }
 
 /* Called after Python answered a call about events: it may offer them to C. */

@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import ctypes
 from functools import partial
-from time import perf_counter_ns
 
 from gridlane.abi.library import hot_memory
-from gridlane.abi.library.hot_marks import Marks, OutsideMark
 from gridlane.abi.state import contexts, streams
 from gridlane.abi.state.streams import Event
 from gridlane.runtime.queues.host_queue import Mark
 
-_TIMED, _RECORDED, _ELSEWHERE = 1, 2, 16
+_TIMED, _RECORDED = 1, 2
 _DONE, _BEHIND = 1, 2
 _NO_TIMING = 2
-_u32, _i64, _u64, _pointer = ctypes.c_uint32, ctypes.c_int64, ctypes.c_uint64, ctypes.c_void_p
+_u32, _u64, _pointer = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p
 
 
 class _Functions:
     """The functions of ``struct gl_events``. They are short, so the GIL stays held."""
 
-    def __init__(self, address: int, marks: Marks) -> None:
-        self._marks = marks
+    def __init__(self, address: int) -> None:
         addresses = (_u64 * 3).from_address(address)
-        self.offer = ctypes.PYFUNCTYPE(ctypes.c_int, _u64, _u64, _pointer, _i64, _u32)(addresses[0])
+        self.offer = ctypes.PYFUNCTYPE(ctypes.c_int, _u64, _u64, _u64, _u32)(addresses[0])
         self._take = ctypes.PYFUNCTYPE(ctypes.c_int, _u64, _pointer)(addresses[1])
         self._adopt = ctypes.PYFUNCTYPE(ctypes.c_int, _u64, _pointer)(addresses[2])
 
@@ -33,12 +30,18 @@ class _Functions:
         results = (_u64 * 2)()
         how: int = self._take(handle, ctypes.addressof(results))
         if how == _BEHIND:
-            return OutsideMark(self._marks, *results)
+            return Mark(address=results[0])
         if how != _DONE:
             return None
-        mark = Mark(perf_counter_ns, None)
+        mark = Mark()
         mark.pass_at(results[0])
         return mark
+
+    def add(self, target: Event) -> None:
+        """Do nothing: an event is offered after a call about it."""
+
+    def withdraw(self, number: int) -> None:
+        """Do nothing: the event is taken back before it ends."""
 
     def settle(self) -> None:
         """Drop the events that C ended."""
@@ -64,13 +67,13 @@ class _Functions:
 _begun: list[_Functions] = []
 
 
-def begin(address: int, marks: Marks) -> None:
+def begin(address: int) -> None:
     """Allow C to make, use and end events.
 
     Args:
         address: of ``struct gl_events`` of any library: all share their events.
     """
-    functions = _Functions(address, marks)
+    functions = _Functions(address)
     _begun.append(functions)
     streams.events.outside = functions
 
@@ -88,14 +91,10 @@ def offer(handle: int) -> int:
     last = event.last()
     if last is None or contexts.top() is not context or not hot_memory.is_fit(context):
         return 0
-    (mark,), address, time = last, 0, 0
+    (mark,) = last
     what = (0 if event.flags & _NO_TIMING else _TIMED) | (_RECORDED if mark is not None else 0)
-    if isinstance(mark, OutsideMark):
-        address = mark.address
-    elif mark is not None:
-        time = mark.time
-        what |= 0 if mark.passed.is_reached() else _ELSEWHERE
+    address = 0 if mark is None else mark.address
     (functions,) = _begun
-    put = partial(functions.offer, handle, context.handle, address, time, what)
+    put = partial(functions.offer, handle, context.handle, address, what)
     event.hand_over(changes, put, functions.take)
     return 0

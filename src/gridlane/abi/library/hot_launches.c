@@ -154,7 +154,7 @@ int gl_launch(uint32_t api, uint64_t function, const uint32_t *grid, const uint3
     /* Lock order: a kernel that prints takes the GIL, in whatever thread its blocks run. */
     int usable = plan->usable && plan->bytes <= MOST_BYTES && fits(plan, grid, shared);
     if (usable && !here) {
-        if (gl_append(plan, (uintptr_t)stream, grid, arguments, shared))
+        if (gl_append(plan, stream, grid, arguments, shared))
             return 0; /* the item owns the plan's use from now on */
         note_missed(api, function, block, stream, 1);
     } else if (usable && gl_pack(plan, arguments, params) && !gl_holds_python() && gl_take_turn())
@@ -174,23 +174,12 @@ int gl_learn(gl_caller *call, uint64_t code)
         return 0;
     if (gl_has_plan(missed.api, missed.function, missed.block))
         missed.is_planned = 1;
-    if (missed.is_planned && (gl_is_default((void *)(uintptr_t)missed.stream) || /* no lane */
-                              gl_passes(missed.stream)))
+    if (missed.is_planned)
         return 0;
     const uint64_t words[] = { (uintptr_t)&gl_launches, missed.api, missed.function,
-                               missed.is_planned, missed.stream, missed.block[0], missed.block[1],
-                               missed.block[2] };
-    call(&slot, words, 8);
+                               missed.block[0], missed.block[1], missed.block[2] };
+    call(&slot, words, 6);
     return 1;
-}
-
-/* After Python answered a call about a stream: the stream may be idle. */
-void gl_after_stream(gl_caller *call, const struct gl_slot *slot, const uint64_t *arguments)
-{
-    static struct gl_slot offering = { "hot:offer_stream", 0, 0 };
-    const int place = (slot->hot >> 8) - 1;
-    if (place >= 0 && !gl_is_default((void *)(uintptr_t)arguments[place]))
-        call(&offering, &arguments[place], 1);
 }
 
 __attribute__((weak)) int gl_told_all(void)

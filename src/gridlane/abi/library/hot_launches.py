@@ -18,13 +18,12 @@ from gridlane.abi.calls.function_attributes import (
 )
 from gridlane.abi.calls.registry import calls
 from gridlane.abi.errors import called
-from gridlane.abi.library import hot_lanes, ready
-from gridlane.abi.library.hot_lanes import Failure
-from gridlane.abi.library.hot_marks import Marks
+from gridlane.abi.library import ready
 from gridlane.abi.state import contexts, libraries, registered, streams
 from gridlane.abi.state.contexts import Context
 from gridlane.abi.state.modules import Function
 from gridlane.core import epochs
+from gridlane.core.cpu_abi import REPORT
 from gridlane.core.cuda_table import functions
 from gridlane.core.cuda_table.functions import Api
 from gridlane.core.device_errors import KernelEnded, KernelStop
@@ -33,6 +32,7 @@ from gridlane.launch.dimensions import Dim3
 from gridlane.launch.plan import Plan
 from gridlane.memory.resource import Buffer
 from gridlane.runtime.host_device import HostKernel, MachineCode, shares_memory
+from gridlane.runtime.queues.host_queue import raise_failure
 
 _LAUNCHES: tuple[tuple[Api, str], ...] = (
     ("driver", "cuLaunchKernel"),
@@ -45,7 +45,7 @@ _LAUNCH_NUMBER = 2
 """The slot of the launch's number among the code's inputs besides parameters; each launch has
 another."""
 
-_u32, _u64, _pointer = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p
+_u32, _i64, _u64, _pointer = ctypes.c_uint32, ctypes.c_int64, ctypes.c_uint64, ctypes.c_void_p
 _Change = ctypes.PYFUNCTYPE(None, _pointer)
 
 
@@ -61,6 +61,17 @@ class _Plan(ctypes.Structure):
         ("most_shared", _u32),
         *((name, _u64) for name in ("launch", "native", "piece", "constants", "next")),
         ("users", _u32),
+    )
+
+
+class _Failure(ctypes.Structure):
+    """``struct gl_failure`` of native/queue.h."""
+
+    _fields_ = (
+        ("plan", _u64),
+        ("code", _i64),
+        ("grid", _u32 * 4),
+        ("report", _i64 * REPORT),
     )
 
 
@@ -86,28 +97,19 @@ _known: dict[int, _Known] = {}
 """Plans by address. Lifetime: old ones stay while launches use them."""
 
 
-def begin(lanes: int, marks: Marks) -> None:
-    """Allow C to work on streams of programs.
-
-    Args:
-        lanes: the address of ``struct gl_lanes``.
-    """
-    hot_lanes.begin(lanes, marks, _raise_failure)
+def begin() -> None:
+    """Allow C to append launches to streams of programs."""
+    raise_failure[0] = _raise_failure
 
 
-def learn(launches: int, api: int, number: int, planned: int, stream: int, *block: int) -> int:
+def learn(launches: int, api: int, number: int, *block: int) -> int:
     """Leave C a plan of a finished launch; a plan without code if only Python can do the launch.
-    Open the lane of its stream, if it has one.
 
     Args:
         launches: the address of the library's ``struct gl_launches``.
         number: of the function, as in the launch; ``api``: of that name.
-        planned: whether C has the plan; ``stream``: the number of the launch's stream.
     """
-    if not planned:
-        _plan(launches, api, number, block)
-    if stream > streams.PER_THREAD:
-        hot_lanes.open_lane(stream)
+    _plan(launches, api, number, block)
     return 0
 
 
@@ -132,11 +134,12 @@ def _plan(launches: int, api: int, number: int, block: tuple[int, ...]) -> None:
         _forget_old()
 
 
-def _raise_failure(failure: Failure) -> None:
-    """Raise the error of a launch of a lane."""
+def _raise_failure(address: int) -> None:
+    """Raise the error of a launch that C appended to a stream."""
+    failure = _Failure.from_address(address)
     known, (gx, gy, *_) = _known[failure.plan], failure.grid
     assert known.code is not None
-    _raise(known.code, failure.code, failure.report_address, gx, gy)
+    _raise(known.code, failure.code, address + _Failure.report.offset, gx, gy)
 
 
 def _forget_old() -> None:

@@ -5,7 +5,7 @@
  * has no record of them. Where Python looks an address up, it adopts the block, and from then on
  * only Python frees it. Python mirrors its own allocations to C as ranges. */
 #define _GNU_SOURCE
-#include "hot_lanes.h"
+#include "hot_order.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -317,17 +317,15 @@ static void end_context(uint64_t context)
     gl_end_events(context);
 }
 
-/* Fork: Python in the child looks up blocks, streams and events as well. The thread that held the
- * default stream's lock is not there. */
+/* Fork: Python in the child looks up blocks as well, and streams and events, whose lock the queues
+ * handle. The thread that held the default stream's lock is not there. */
 static void before_fork(void)
 {
     locked();
-    gl_lock_order();
 }
 
 static void after_fork(void)
 {
-    gl_unlock_order();
     pthread_mutex_unlock(&shared()->lock);
 }
 
@@ -335,7 +333,6 @@ static void in_child(void)
 {
     pthread_mutex_init(&shared()->turn, NULL);
     shared()->turner = 0;
-    gl_begin_in_child();
     after_fork();
 }
 

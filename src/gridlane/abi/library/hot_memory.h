@@ -42,7 +42,7 @@ struct map {
 struct gl_order;
 
 struct gl_shared {
-    struct gl_order *order; /* streams and events; see hot_lanes.h */
+    struct gl_order *order; /* streams and events; see hot_order.h */
     pthread_mutex_t lock;
     pthread_mutex_t turn; /* lock order: its holder takes "lock", and not the other way */
     uintptr_t turner;     /* the thread that holds it, or 0 */

@@ -1,38 +1,20 @@
-/* State that the streams and events of all libraries of a process share: one lock, handles, and the
+/* The tables of streams and events that all libraries of a process share, their handles, and the
  * handles that C ended and Python still has. */
-#include "hot_lanes.h"
+#include "hot_order.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static const uint64_t HANDLES = 0x6D0000000000; /* Python's handles begin below; see handles.py */
 
-void gl_begin_condition(pthread_cond_t *made)
-{
-    pthread_condattr_t clock;
-    pthread_condattr_init(&clock);
-    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-    pthread_cond_init(made, &clock);
-    pthread_condattr_destroy(&clock);
-}
-
 struct gl_order *gl_new_order(void)
 {
-    struct gl_order *made = aligned_alloc(64, (sizeof *made + 63) / 64 * 64);
-    if (made) {
-        memset(made, 0, sizeof *made);
-        pthread_mutex_init(&made->lock, NULL);
-        gl_begin_condition(&made->passed);
+    if (!gl_process.queues)
+        gl_process.queues = gridlane_queues();
+    struct gl_order *made = gl_process.queues ? calloc(1, sizeof *made) : NULL;
+    if (made)
         made->handle = HANDLES;
-    }
     return made;
-}
-
-/* Fork: the caller holds the lock. Threads that waited in the parent do not exist here. */
-void gl_begin_in_child(void)
-{
-    gl_begin_condition(&gl_order()->passed);
-    gl_order()->waiting = 0;
 }
 
 /* --- with the lock --- */
@@ -52,10 +34,122 @@ int gl_note_ended(uint64_t handle)
     return 1;
 }
 
+static struct stream **place_of(uint64_t handle)
+{
+    struct stream **place = &gl_order()->streams[gl_bucket(handle)];
+    while (*place && (*place)->handle != handle)
+        place = &(*place)->next;
+    return place;
+}
+
+struct stream *gl_stream_of(uint64_t handle)
+{
+    struct stream *found = *place_of(handle);
+    return found && found->context == gl_thread.context ? found : NULL;
+}
+
+struct gl_queue *gl_queue_of(const void *stream)
+{
+    const struct stream *found = gl_stream_of((uintptr_t)stream);
+    struct gl_queue *queue = found ? found->queue : NULL;
+    const int is_usable = queue && !queue->has_failed && !queue->is_captured &&
+                          !gl_process.queues->captures;
+    return is_usable ? queue : NULL;
+}
+
+int gl_add_stream(const struct stream *stream)
+{
+    struct gl_order *all = gl_order();
+    struct stream *made = all->spare ? all->spare : malloc(sizeof *made);
+    if (!made)
+        return 0;
+    if (made == all->spare)
+        all->spare = made->next;
+    *made = *stream;
+    *place_of(stream->handle) = made;
+    return 1;
+}
+
+void gl_take_stream_out(struct stream *stream)
+{
+    *place_of(stream->handle) = stream->next;
+    gl_drop_queue(stream->queue);
+    stream->next = gl_order()->spare;
+    gl_order()->spare = stream;
+}
+
+void gl_end_streams(uint64_t context)
+{
+    struct gl_order *all = gl_order();
+    gl_lock_order();
+    for (unsigned n = 0; n < GL_BUCKETS; n++)
+        for (struct stream *stream = all->streams[n], *next; stream; stream = next) {
+            next = stream->next;
+            if (stream->context == context)
+                gl_take_stream_out(stream);
+        }
+    gl_unlock_order();
+}
+
+void gl_move_order(uint64_t from, uint64_t to)
+{
+    struct gl_order *all = gl_order();
+    gl_lock_order();
+    for (unsigned n = 0; n < GL_BUCKETS; n++) {
+        for (struct stream *stream = all->streams[n]; stream; stream = stream->next)
+            stream->context = stream->context == from ? to : stream->context;
+        for (struct event *event = all->events[n]; event; event = event->next)
+            event->context = event->context == from ? to : event->context;
+    }
+    gl_unlock_order();
+}
+
 /* --- functions that Python calls --- */
 
+/* Add a stream that Python made; returns whether there was memory for it. */
+static int add(uint64_t handle, uint64_t context, struct gl_queue *queue)
+{
+    const struct stream made = { handle, context, 0, 0, queue, 1, NULL };
+    if (gl_process.forked)
+        return 0;
+    gl_lock_order();
+    const int is_added = gl_add_stream(&made);
+    queue->users += (uint32_t)is_added;
+    gl_unlock_order();
+    return is_added;
+}
+
+/* Python adopts a stream that C made: returns its queue, with one more use, and its context, flags
+ * and priority; null if there is none. Fork: also called in the child. */
+static struct gl_queue *adopt(uint64_t handle, uint64_t *told)
+{
+    struct gl_queue *queue = NULL;
+    gl_lock_order();
+    struct stream *found = *place_of(handle);
+    if (found) {
+        found->is_known = 1;
+        queue = found->queue;
+        queue->users++;
+        told[0] = found->context;
+        told[1] = found->flags;
+        told[2] = (uint64_t)(int64_t)found->priority;
+    }
+    gl_unlock_order();
+    return queue;
+}
+
+/* Python ends a stream: no thread finds it any more. */
+static void withdraw(uint64_t handle)
+{
+    gl_lock_order();
+    struct stream *found = *place_of(handle);
+    if (found)
+        gl_take_stream_out(found);
+    gl_unlock_order();
+}
+
 /* A handle that C ended and Python has; 0 if there is none. */
-uint64_t gl_first_ended(void)
+static uint64_t first_ended(void)
 {
     gl_lock_order();
     const uint64_t handle = gl_order()->ended_count ? gl_order()->ended[0] : 0;
@@ -64,7 +158,7 @@ uint64_t gl_first_ended(void)
 }
 
 /* Python has ended it as well. */
-void gl_forget_ended(uint64_t handle)
+static void forget_ended(uint64_t handle)
 {
     struct gl_order *all = gl_order();
     uint32_t kept = 0;
@@ -76,20 +170,10 @@ void gl_forget_ended(uint64_t handle)
     gl_unlock_order();
 }
 
-const uint32_t *gl_ended_count(void)
+static const uint32_t *ended_count(void)
 {
     return &gl_order()->ended_count;
 }
 
-void gl_move_order(uint64_t from, uint64_t to)
-{
-    struct gl_order *all = gl_order();
-    gl_lock_order();
-    for (unsigned n = 0; n < GL_BUCKETS; n++) {
-        for (struct lane *lane = all->lanes[n]; lane; lane = lane->next)
-            lane->context = lane->context == from ? to : lane->context;
-        for (struct event *event = all->events[n]; event; event = event->next)
-            event->context = event->context == from ? to : event->context;
-    }
-    gl_unlock_order();
-}
+const struct gl_streams gl_streams = { add,         adopt,        withdraw,
+                                       first_ended, forget_ended, ended_count };

@@ -1,8 +1,7 @@
-/* Functions of stubs on streams of the program: they append to lanes, wait for them, and do the
+/* Functions of stubs on streams of the program: they append to queues, wait for them, and do the
  * work of idle streams on the caller. */
-#include "hot_lanes.h"
+#include "hot_order.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,101 +14,68 @@ enum {
 };
 static const int64_t PATIENCE = 2000000; /* ns */
 
-/* Wait for a change: poll without the lock, then sleep. The next change is usually soon. */
-static int wait_for_change(struct lane *lane, const struct timespec *until)
-{
-    uint32_t seen = lane->changes;
-    gl_unlock_order();
-    for (const int64_t end = gl_now() + GL_LOOKS;
-         __atomic_load_n(&lane->changes, __ATOMIC_RELAXED) == seen && gl_now() < end;)
-        sched_yield();
-    gl_lock_order();
-    return lane->changes != seen || !pthread_cond_timedwait(&lane->changed, &gl_order()->lock, until);
-}
+/* --- with the lock --- */
 
-/* Whether the present work of a stream is done, or, for "all", later work as well. Waits for a
- * short time; Python continues a longer wait, which can be interrupted. */
-static int waited(struct lane *lane, int all)
+int gl_put_item(struct gl_queue *queue, struct gl_item *item)
 {
-    const struct batch *batch = lane->open;
-    const uint64_t target = batch ? batch->appended : 0;
-    const struct timespec until = gl_after_ns(PATIENCE);
-    int cancels, done;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancels);
-    lane->users++;
-    for (;;) {
-        done = gl_is_settled(lane) || (!all && !lane->held && batch && lane->open == batch &&
-                                    batch->begun && batch->done >= target);
-        if (done || !(lane->held || (batch && lane->open == batch)) ||
-            !wait_for_change(lane, &until))
-            break;
-    }
-    gl_leave_lane(lane);
-    pthread_setcancelstate(cancels, NULL);
-    return done;
-}
-
-/* An item with so many bytes of parameters; null without memory. */
-static struct item *new_item(struct gl_plan *plan, size_t bytes)
-{
-    struct item *made = aligned_alloc(64, (sizeof *made + bytes + 63) / 64 * 64);
-    if (made) {
-        made->next = NULL;
-        made->plan = plan;
-        made->mark = NULL;
-        made->waits = 0;
-    }
-    return made;
-}
-
-/* Append an item to a lane; the caller holds the lock; false if the lane is not open. */
-static int put_item(struct lane *lane, struct item *item)
-{
-    struct batch *batch = lane ? lane->open : NULL;
-    if (!batch || batch->count >= MOST_ITEMS)
+    if (!queue || !queue->has_worker || gl_unfinished_of(queue) >= MOST_ITEMS)
         return 0;
-    if (batch->first)
-        batch->last->next = item;
-    else
-        __atomic_store_n(&batch->first, item, __ATOMIC_RELAXED);
-    batch->last = item;
-    batch->count++;
-    batch->appended++;
-    gl_begin_items(1);
-    if (lane->lingers)
-        gl_lane_changed(lane);
+    gl_put(queue, item);
     return 1;
 }
 
-int gl_put_mark(struct lane *lane, struct gl_mark *mark, int waits)
+int gl_put_mark(struct gl_queue *queue, struct gl_mark *mark, uint32_t kind)
 {
-    struct item *item = new_item(NULL, 0);
-    if (!item)
-        return 0;
-    item->mark = mark;
-    item->waits = waits;
-    if (!put_item(lane, item)) {
+    struct gl_item *item = gridlane_item(kind, GL_ITEM_ALWAYS, (uintptr_t)mark);
+    if (!item || !gl_put_item(queue, item)) {
         free(item);
         return 0;
     }
-    mark->users++;
+    gl_use_mark(mark);
     return 1;
 }
 
-/* Append a launch to the lane of a stream, with the plan of the caller; false if the lane is not
- * open. */
-int gl_append(struct gl_plan *plan, uint64_t stream, const uint32_t *grid, void **arguments,
+/* Whether the present work of a queue is done, or, for "all", later work as well. Waits for a short
+ * time; Python continues a longer wait, which can be interrupted. */
+static int is_done(struct gl_queue *queue, int waits, int all)
+{
+    const struct gl_wait present = { queue, NULL, queue->appended };
+    int done = !gl_unfinished_of(queue);
+    if (!done && waits) {
+        queue->users++;
+        done = gl_wait_locked(&present, PATIENCE, NULL) > 0 && (!all || !gl_unfinished_of(queue));
+        done = done && !queue->has_failed;
+        gl_drop_queue(queue);
+    }
+    return done;
+}
+
+/* --- without --- */
+
+static struct gl_item *new_launch(struct gl_plan *plan, const uint32_t *grid, uint32_t shared)
+{
+    struct gl_item *made = aligned_alloc(64, (sizeof *made + plan->bytes + 63) / 64 * 64);
+    if (!made)
+        return NULL;
+    *made = (struct gl_item){
+        .kind = GL_LAUNCH,
+        .launch = { plan->launch, plan->native, plan, &plan->users,
+                    { grid[0], grid[1], grid[2] }, shared },
+    };
+    return made;
+}
+
+/* Append a launch to a stream, with the plan of the caller; false if Python must do it. */
+int gl_append(struct gl_plan *plan, const void *stream, const uint32_t *grid, void **arguments,
               size_t shared)
 {
-    struct item *item = new_item(plan, plan->bytes);
+    struct gl_item *item = new_launch(plan, grid, (uint32_t)shared);
     if (!item)
         return 0;
-    item->shared = (uint32_t)shared;
-    memcpy(item->grid, grid, sizeof item->grid);
-    int put = gl_pack(plan, arguments, item->params);
+    int put = gl_pack(plan, arguments, gl_params(item));
     if (put) {
         gl_lock_order();
-        put = put_item(gl_lane_of(stream), item);
+        put = gl_put_item(gl_queue_of(stream), item);
         gl_unlock_order();
     }
     if (!put)
@@ -117,46 +83,36 @@ int gl_append(struct gl_plan *plan, uint64_t stream, const uint32_t *grid, void 
     return put;
 }
 
-/* Hold the lane of an idle stream, so that only this thread does its work; null if the stream has
+/* Hold the queue of an idle stream, so that only this thread does its work; null if the stream has
  * work, for which "waits" waits a while. */
-struct lane *gl_hold(const void *stream, int waits)
+static struct gl_queue *hold(const void *stream, int waits)
 {
-    if (!gl_knows(GL_READY | GL_UNCAPTURED))
-        return NULL;
-    int may_wait = waits && !gl_holds_python(); /* the work may need the GIL */
+    const int may_wait = waits && !gl_holds_python(); /* the work may need the GIL */
     gl_lock_order();
-    struct lane *lane = gl_lane_of((uintptr_t)stream);
-    /* Lock order: the begin of a capture changes the number first, then closes lanes. */
-    int settled = lane && (may_wait ? waited(lane, 1) : gl_is_settled(lane)) &&
-                  gl_knows(GL_READY | GL_UNCAPTURED);
-    if (settled) {
-        lane->held = 1;
-        lane->users++;
-    }
+    struct gl_queue *queue = gl_queue_of(stream);
+    if (queue && is_done(queue, may_wait, 1) && queue == gl_queue_of(stream))
+        gl_hold_queue(queue);
+    else
+        queue = NULL;
     gl_unlock_order();
-    return settled ? lane : NULL;
+    return queue;
 }
 
-void gl_let_go(struct lane *lane)
+static void let_go(struct gl_queue *queue)
 {
     gl_lock_order();
-    lane->held = 0;
-    gl_lane_changed(lane);
-    gl_leave_lane(lane);
+    gl_let_go_of_queue(queue);
     gl_unlock_order();
 }
 
 static int append_move(const void *stream, const struct gl_move *move)
 {
-    if (!gl_knows(GL_READY | GL_UNCAPTURED))
-        return 0;
-    struct item *item = new_item(NULL, 0);
+    struct gl_item *item = gridlane_item(GL_MOVE, 0, 0);
     if (!item)
         return 0;
     item->move = *move;
     gl_lock_order();
-    int put = gl_knows(GL_READY | GL_UNCAPTURED) &&
-              put_item(gl_lane_of((uintptr_t)stream), item);
+    const int put = gl_put_item(gl_queue_of(stream), item);
     gl_unlock_order();
     if (!put)
         free(item);
@@ -166,16 +122,18 @@ static int append_move(const void *stream, const struct gl_move *move)
 /* Do a copy or a fill on a stream of the program; the caller waits for it if "waits". */
 int gl_do(const void *stream, const struct gl_move *move, int waits)
 {
-    struct lane *lane = waits || move->size <= MOST_AT_ONCE ? gl_hold(stream, waits) : NULL;
-    if (!lane)
+    if (!gl_knows(GL_READY | GL_UNCAPTURED))
+        return 0;
+    struct gl_queue *queue = waits || move->size <= MOST_AT_ONCE ? hold(stream, waits) : NULL;
+    if (!queue)
         return !waits && append_move(stream, move);
     gl_move(move);
-    gl_let_go(lane);
+    let_go(queue);
     return 1;
 }
 
-/* Wait for all lanes. After a long wait, where other threads keep appending, Python does the next
- * waits: it closes the lanes. */
+/* Wait for all queues. After a long wait, where other threads keep appending, Python does the next
+ * waits, for the work of that time alone. */
 static int waited_for_all(void)
 {
     static __thread unsigned passes;
@@ -183,20 +141,19 @@ static int waited_for_all(void)
         passes--;
         return 0;
     }
-    gl_lock_order();
-    const int is_done = gl_wait_for_mark(NULL, PATIENCE);
-    gl_unlock_order();
-    passes = is_done ? 0 : PASSES;
-    return is_done;
+    const int is_idle = gl_wait_for_all(gl_process.queues, PATIENCE);
+    passes = is_idle ? 0 : PASSES;
+    return is_idle;
 }
 
 int gl_is_quiet(unsigned knows)
 {
     if (!gl_knows(knows | GL_QUIET))
         return 0;
-    if (gl_unfinished() && (gl_holds_python() /* the work may need the GIL */ || !waited_for_all()))
+    if (gl_unfinished_of_all(gl_process.queues) &&
+        (gl_holds_python() /* the work may need the GIL */ || !waited_for_all()))
         return 0;
-    return gl_knows(knows | GL_QUIET); /* a lane that fails changes the number before it is done */
+    return gl_knows(knows | GL_QUIET); /* a queue fails before its item is done */
 }
 
 /* Whether the work of a stream of the program is done; sets "is_known" if C knows that it is
@@ -205,11 +162,11 @@ int gl_is_done(const void *stream, int waits, int *is_known)
 {
     if (!gl_knows(GL_READY | GL_UNCAPTURED | GL_IDLE))
         return 0;
-    int may_wait = waits && !gl_holds_python(); /* the work may need the GIL */
+    const int may_wait = waits && !gl_holds_python(); /* the work may need the GIL */
     gl_lock_order();
-    struct lane *lane = gl_lane_of((uintptr_t)stream);
-    int done = lane && (may_wait ? waited(lane, 0) : gl_is_settled(lane));
-    *is_known = lane && lane->open;
+    struct gl_queue *queue = gl_queue_of(stream);
+    const int done = queue && is_done(queue, may_wait, 0);
+    *is_known = queue != NULL;
     gl_unlock_order();
     return done;
 }
@@ -221,18 +178,19 @@ int gl_new_stream(void *made, uint32_t flags, int32_t priority)
 {
     if (!made || flags & ~NON_BLOCKING || !gl_knows(GL_READY))
         return 0;
-    const int32_t within = priority > 0 ? 0 : priority < GREATEST ? GREATEST : priority;
-    struct lane *lane = gl_new_lane(gl_thread.context, flags, within);
-    if (!lane)
+    struct gl_queue *queue = gl_new_queue(gl_process.queues);
+    if (!queue)
         return 0;
-    lane->idle = 1;
+    const int32_t within = priority > 0 ? 0 : priority < GREATEST ? GREATEST : priority;
     gl_lock_order();
+    gl_add_queue(queue);
     /* Lock order: the end of a context changes the number first, then takes this lock. */
     uint64_t handle = gl_knows(GL_READY) ? gl_new_handle() : 0;
-    if (handle)
-        gl_add_lane(lane, handle);
-    else
-        gl_drop_lane(lane);
+    const struct stream stream = { handle, gl_thread.context, flags, within, queue, 0, NULL };
+    if (!handle || !gl_add_stream(&stream)) {
+        gl_drop_queue(queue);
+        handle = 0;
+    }
     gl_unlock_order();
     if (handle)
         memcpy(made, &handle, sizeof handle);
@@ -245,20 +203,39 @@ int gl_end_stream(const void *stream)
     if (gl_is_default(stream) || !gl_knows(GL_READY | GL_UNCAPTURED))
         return 0;
     gl_lock_order();
-    struct lane *lane = gl_lane_of((uintptr_t)stream);
-    int done = lane && gl_knows(GL_READY | GL_UNCAPTURED) &&
-               (!lane->is_known || gl_note_ended(lane->stream));
+    struct stream *found = gl_stream_of((uintptr_t)stream);
+    const int done = found && !found->queue->has_failed && !found->queue->is_captured &&
+                     gl_knows(GL_READY | GL_UNCAPTURED) &&
+                     (!found->is_known || gl_note_ended(found->handle));
     if (done) {
-        gl_take_lane_out(lane); /* no thread appends to it from now on */
-        if (gl_is_settled(lane)) {
-            gl_set_open(lane, NULL);
-            lane->idle = 1; /* for threads that wait for it */
-        }
-        lane->is_left = 1;
-        gl_lane_changed(lane);
-        if (!lane->is_known)
-            gl_drop_lane(lane);
+        found->queue->is_over = 1; /* its thread ends with its work */
+        if (found->queue->lingers)
+            pthread_cond_signal(&found->queue->work);
+        gl_take_stream_out(found); /* no thread appends to it from now on */
     }
     gl_unlock_order();
     return done;
+}
+
+int gl_synchronize(const void *stream)
+{
+    int is_known;
+    return gl_is_default(stream) ? gl_wait() : gl_is_done(stream, 1, &is_known);
+}
+
+int gl_query(const void *stream)
+{
+    if (!gl_is_default(stream)) {
+        int is_known = 0;
+        return gl_is_done(stream, 0, &is_known) ? 0 : is_known ? GL_NOT_READY : -1;
+    }
+    const unsigned knows = GL_READY | GL_QUIET | GL_IDLE;
+    if (!gl_knows(knows))
+        return -1;
+    if (gl_unfinished_of_all(gl_process.queues))
+        return GL_NOT_READY;
+    if (!gl_knows(knows) || !gl_try_turn()) /* as in gl_is_quiet */
+        return -1;
+    gl_give_turn();
+    return 0;
 }

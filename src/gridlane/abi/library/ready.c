@@ -101,8 +101,6 @@ int gl_ready_tells(void)
     struct gl_thread *me = &gl_thread;
     *me = (struct gl_thread){
         .state = GL_AHEAD,
-        .work = GL_AHEAD,
-        .captures = GL_AHEAD,
         .pools = GL_AHEAD,
         .chosen = -1,
         .knows = GL_NO_ERROR,
@@ -123,7 +121,7 @@ int gl_ready_uses(unsigned what)
         return 0;
     me->context = GL_AHEAD;
     me->chosen = 0;
-    me->knows |= GL_KNOWS_DEVICE | GL_READY | GL_QUIET | GL_IDLE | GL_UNCAPTURED | GL_ALLOCATES;
+    me->knows |= GL_KNOWS_DEVICE | GL_READY | GL_IDLE | GL_ALLOCATES;
     return 1;
 }
 

@@ -67,17 +67,12 @@ OFFERED = {
     f"{api}{name}": flags
     for api in ("cuda", "cu")
     for name, flags in (
-        *((f"Stream{what}", "GL_STREAM(0)") for what in ("Synchronize", "Query")),
         ("StreamWaitEvent", "GL_EVENT(1)"),
         *((f"Event{what}", "GL_EVENT(0)") for what in ("Record", "Query", "Synchronize")),
         *((f"EventElapsedTime{version}", "GL_EVENT(1) | GL_EVENT(2)") for version in ("", "_v2")),
     )
-} | {
-    "cudaMemcpyAsync": "GL_STREAM(4)",
-    "cudaMemsetAsync": "GL_STREAM(3)",
-    **{name: "GL_STREAM(3)" for name in HOT if name.startswith("cuMem") and "Async" in name},
 }
-"""The arguments that are events and streams, which Python may hand to C after the call."""
+"""The arguments that are events, which Python may hand to C after the call."""
 CODES = {
     "cudaLaunchKernel": "gl_launch(GL_RUNTIME, (uintptr_t)a0, a1.words, a2.words, a3, a4, a5)",
     "cuLaunchKernel": "a10 ? -1 : gl_launch(GL_DRIVER, (uintptr_t)a0, "

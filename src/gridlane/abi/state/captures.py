@@ -25,9 +25,9 @@ from gridlane.abi.failure import (
 )
 from gridlane.abi.state.contexts import Context, refuse_all
 from gridlane.abi.state.graphs import Graph, Node
-from gridlane.abi.state.streams import LEGACY, NON_BLOCKING, Event, Stream, Work, close_lane
-from gridlane.core import epochs
+from gridlane.abi.state.streams import LEGACY, NON_BLOCKING, Event, Stream, Work, note_captured
 from gridlane.core.cuda_table import enums
+from gridlane.runtime.queues.native_queues import native
 
 GLOBAL, THREAD_LOCAL, RELAXED = enums()["CUstreamCaptureMode"].values.values()
 
@@ -112,17 +112,18 @@ class Capture:
         self.streams: dict[Stream, Place] = {}
         self.join(origin, dict.fromkeys(after), set())
         _active.add(self)
-        epochs.captures.changed()
+        native.count_captures(1)
 
     def join(self, stream: Stream, after: dict[Node, None], seen: set[Node]) -> None:
         """Capture the work of a stream as well."""
         self.streams[stream] = stream.capture = Place(self, stream, after, seen)
         stream.context.captures.add(self)
-        close_lane(stream)
+        note_captured(stream, True)
 
     def leave(self, stream: Stream) -> None:
         """Return a stream to executing its work."""
         stream.capture = None
+        note_captured(stream, False)
         self.streams.pop(stream, None)
         if all(each.context is not stream.context for each in tuple(self.streams)):
             stream.context.captures.discard(self)
@@ -186,12 +187,7 @@ class Capture:
         self.graph.captures -= 1
         for stream in tuple(self.streams):
             self.leave(stream)
-        epochs.captures.changed()
-
-
-def any_active() -> bool:
-    """Whether a capture is in progress, in whatever context."""
-    return bool(_active)
+        native.count_captures(-1)
 
 
 def begin(

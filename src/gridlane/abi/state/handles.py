@@ -8,13 +8,14 @@ from typing import Generic, Protocol, TypeVar
 from gridlane.abi.failure import INVALID_HANDLE, fail
 
 T = TypeVar("T")
+T_contra = TypeVar("T_contra", contravariant=True)
 
 _numbers = itertools.count(0x6C00_0000_0010, 16)
 """They look like aligned addresses, and none is used twice: a destroyed one is never another. C has
 those from 0x6D00_0000_0010 on."""
 
 
-class Outside(Protocol):
+class Outside(Protocol[T_contra]):
     """The interface of another creator of handles of a kind, which also ends them."""
 
     def settle(self) -> None:
@@ -23,6 +24,14 @@ class Outside(Protocol):
 
     def adopt(self, number: int) -> None:
         """Put an object with a handle that was made there, if there is one."""
+        ...
+
+    def add(self, target: T_contra) -> None:
+        """Add an object that was made here."""
+        ...
+
+    def withdraw(self, number: int) -> None:
+        """Remove an object that ends here."""
         ...
 
 
@@ -39,7 +48,7 @@ class Handles(Generic[T]):
 
     def __init__(self, kind: str, wrong: int = INVALID_HANDLE) -> None:
         self._kind, self._wrong = kind, wrong
-        self.outside: Outside | None = None
+        self.outside: Outside[T] | None = None
         self._objects: dict[int, T] = {}
 
     def add(self, target: T) -> int:
@@ -78,6 +87,16 @@ class Handles(Generic[T]):
         """Register an object under a handle of the other creator, unless the handle has an object
         already."""
         return self._objects.setdefault(number, target) is target
+
+    def show(self, target: T) -> None:
+        """Add an object to the other creator's."""
+        if self.outside is not None:
+            self.outside.add(target)
+
+    def withdraw(self, number: int) -> None:
+        """Remove an object from the other creator's."""
+        if self.outside is not None:
+            self.outside.withdraw(number)
 
     def remove(self, number: int) -> T:
         """End a handle, and return its object.

@@ -19,6 +19,7 @@ from gridlane.runtime import protocol
 from gridlane.runtime.queues.host_event import HostEvent
 from gridlane.runtime.queues.host_queue import Mark as HostMark
 from gridlane.runtime.queues.host_stream import OwnHostStream
+from gridlane.runtime.queues.native_queues import ALWAYS, CAPTURED, native
 
 NON_BLOCKING = enums()["CUstream_flags"].values["CU_STREAM_NON_BLOCKING"]
 LEGACY, PER_THREAD = 1, 2
@@ -248,6 +249,7 @@ def new_stream(context: Context, flags: int, priority: int) -> Stream:
     result = Stream(context.device.new_stream(), context, flags, priority)
     result.handle = result.number = streams.add(result)
     own(result)
+    streams.show(result)
     return result
 
 
@@ -286,6 +288,7 @@ def forget(ending: Stream | Event) -> None:
     if isinstance(ending, Stream):
         if ending.capture is not None:
             ending.capture.abandon()
+        streams.withdraw(ending.handle)
         if isinstance(ending.queue, OwnHostStream):
             _leave(ending.queue, ending.context)
         streams.remove(ending.handle)
@@ -300,12 +303,8 @@ def _leave(own: OwnHostStream, context: Context) -> None:
     queue = own.queue
     if sys.is_finalizing():  # no work is done any more
         return
-    if queue.lane is not None:
-        queue.lane.withdraw()
-    if queue.has_work() or queue.error is not None:
-        queue.put((partial(_left, own, context), True))
-    else:
-        queue.close_lane()
+    if queue.pending or queue.error is not None:
+        queue.put((partial(_left, own, context), ALWAYS))
 
 
 def _left(own: OwnHostStream, context: Context) -> None:
@@ -315,10 +314,10 @@ def _left(own: OwnHostStream, context: Context) -> None:
         context.kept.setdefault("streams that failed", []).append(own)
 
 
-def close_lane(stream_object: Stream) -> None:
-    """Stop appends by the C library to a stream, since the meaning of its work changes."""
+def note_captured(stream_object: Stream, is_captured: bool) -> None:
+    """Stop appends by the C library to a stream, or allow them: a capture begins, or ends."""
     if isinstance(stream_object.queue, OwnHostStream):
-        stream_object.queue.queue.close_lane()
+        native.set(stream_object.queue.queue.address, CAPTURED, is_captured)
 
 
 def _owned(context: Context, kind: str) -> set[int]:

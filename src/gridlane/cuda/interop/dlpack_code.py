@@ -119,7 +119,7 @@ def linked() -> Code:
 
 @cache
 def _linked() -> Code:
-    from gridlane.runtime.drivers.cpu_native import Linked, object_of  # loads LLVM
+    from gridlane.runtime.host_code import Linked, object_of  # loads LLVM
 
     names = ("gridlane_delete_plain", "gridlane_delete_versioned", "gridlane_destroy")
     code = Linked("gridlane.dlpack", object_of(TEXT), names)

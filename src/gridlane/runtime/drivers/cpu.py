@@ -36,8 +36,9 @@ from gridlane.memory.device_memory import DeviceMemory
 from gridlane.memory.host import HostResource, address_of
 from gridlane.memory.resource import Buffer
 from gridlane.runtime.drivers.cpu_debug_lines import code_range, place_at, place_near
-from gridlane.runtime.drivers.cpu_native import Linked, missing, pool
+from gridlane.runtime.drivers.cpu_native import pool
 from gridlane.runtime.drivers.cpu_ranges import Allocations, access_text
+from gridlane.runtime.host_code import Linked, missing
 from gridlane.runtime.host_device import HostDevice, HostKernel, MachineCode, machine_uuid
 from gridlane.runtime.observing import COPIES, copy_on_caller, launch_on_caller, seam
 from gridlane.runtime.printing import line

@@ -6,7 +6,7 @@ from time import perf_counter_ns
 
 from gridlane.core.device_errors import INVALID_HANDLE, fail
 from gridlane.runtime.queues.event import SoftwareEvent
-from gridlane.runtime.queues.host_queue import Mark
+from gridlane.runtime.queues.host_queue import Follow, Mark
 from gridlane.runtime.queues.host_stream import HostStream
 
 
@@ -18,7 +18,7 @@ class HostEvent(SoftwareEvent[Mark, HostStream]):
             fail(INVALID_HANDLE, "the stream is another device's than the event")
 
     def _set(self, stream: HostStream) -> Mark:
-        mark = Mark(perf_counter_ns, stream.queue)
+        mark = Mark(perf_counter_ns)
         stream.submit(mark, always=True)
         return mark
 
@@ -32,10 +32,10 @@ class HostEvent(SoftwareEvent[Mark, HostStream]):
         self._mark = mark
 
     def _follow(self, mark: Mark, stream: HostStream) -> None:
-        stream.submit(mark.wait, always=True)
+        stream.submit(Follow(mark), always=True)
 
     def _passed(self, mark: Mark) -> bool:
-        return mark.passed.is_reached()
+        return mark.is_passed()
 
     def _wait(self, mark: Mark) -> None:
         mark.wait()

@@ -12,7 +12,6 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import partial
 from threading import get_ident
-from time import perf_counter_ns
 from typing import Protocol
 
 from gridlane.core import epochs
@@ -22,16 +21,18 @@ from gridlane.runtime.protocol import BoundKernel
 from gridlane.runtime.queues.default_stream_lock import TURNS
 from gridlane.runtime.queues.host_queue import (
     BUSY,
+    Follow,
     HostPiece,
     HostQueue,
     Mark,
     Owner,
     Work,
-    is_busy,
+    busy_queues,
     own_queue,
     wait,
     wait_for_streams,
 )
+from gridlane.runtime.queues.native_queues import ALWAYS, CAPTURED, SPINNING, SPINS, native
 from gridlane.runtime.queues.stream import SoftwareStream
 
 at_end(wait_for_streams)
@@ -132,7 +133,8 @@ class HostStream(SoftwareStream[StreamDevice, HostPiece]):
         keep: object = None,
     ) -> None:
         """Append a launch."""
-        self.append((partial(_run, kernel, params, gx, gy, gz, shared, keep), False))
+        flags = SPINS if kernel.artifact.spins else 0
+        self.append((partial(_run, kernel, params, gx, gy, gz, shared, keep), flags))
 
     def upload(self, target: int, source: memoryview, keep: object = None) -> None:
         """Append a copy to the device."""
@@ -164,7 +166,7 @@ class HostStream(SoftwareStream[StreamDevice, HostPiece]):
 
     def submit(self, work: Work, always: bool = False) -> None:
         """Append work; ``always`` runs it after an error as well (events, waits, callbacks)."""
-        self.append((work, always))
+        self.append((work, ALWAYS if always else 0))
 
 
 def _run(
@@ -187,11 +189,14 @@ class OwnHostStream(HostStream):
     """A stream with a daemon thread, started at the first use.
 
     An error drops the later work of the stream, up to the next ``synchronize``, which raises it.
+
+    Args:
+        address: of a native queue that C made, of which the stream gets a use.
     """
 
-    def __init__(self, device: StreamDevice) -> None:
+    def __init__(self, device: StreamDevice, address: int = 0) -> None:
         super().__init__(device, default=False)
-        self._queue = HostQueue(device)
+        self._queue = HostQueue(device, address)
         _by_handle[self.handle] = self
         weakref.finalize(self, HostQueue.end, self._queue).atexit = False
 
@@ -217,6 +222,9 @@ class OwnHostStream(HostStream):
             if queue.pending and queue is not own_queue():
                 _put_after(self._queue, queue)
 
+    def _set_captured(self, is_captured: bool) -> None:
+        native.set(self._queue.address, CAPTURED, is_captured)
+
     def synchronize(self) -> None:
         """Wait for the work so far; raise the first error of it."""
         self._check_waiting("waiting for the stream")
@@ -229,7 +237,7 @@ class OwnHostStream(HostStream):
             fail(NOT_PERMITTED, "a stream's callback cannot wait for a stream that waits for it")
 
     def _is_done(self) -> bool:
-        return not self._queue.has_work()
+        return not self._queue.pending
 
     def raise_error(self) -> None:
         """Raise the first error of the work, once."""
@@ -246,11 +254,10 @@ class _LeftQueue(HostQueue):
             LEFT.add(self)
             epochs.state.changed()
             if not self.pending:  # somebody may have found that before
-                self.forget_if_empty()
+                self.was_awaited()
 
-    def forget_if_empty(self) -> None:
-        """As for every queue."""
-        super().forget_if_empty()
+    def was_awaited(self) -> None:
+        """Leave LEFT if there is no work."""
         if not self.pending and self in LEFT:
             LEFT.discard(self)
             epochs.state.changed()
@@ -263,15 +270,9 @@ found empty since."""
 
 def _put_after(queue: HostQueue, other: HostQueue) -> None:
     """Order the later work of a queue behind the present work of another."""
-    mark = Mark(perf_counter_ns, other)
-    other.put((mark, True))
-    queue.put((mark.wait, True))
-
-
-def _spins(piece: HostPiece) -> bool:
-    """Whether a piece is a kernel with a loop that may wait for the host."""
-    work = piece[0]
-    return isinstance(work, partial) and work.func is _run and work.args[0].artifact.spins
+    mark = Mark()
+    other.put((mark, ALWAYS))
+    queue.put((Follow(mark), ALWAYS))
 
 
 def is_behind_waiting(left: HostQueue | None = None) -> bool:
@@ -281,9 +282,9 @@ def is_behind_waiting(left: HostQueue | None = None) -> bool:
     Args:
         left: the default stream's own queue.
     """
-    busy = [each for each in tuple(BUSY) if each is not left]
-    return any(not each.apart and each.pending for each in busy) and any(
-        piece is not None and _spins(piece) for each in busy for piece in tuple(each.pending)
+    busy = [each for each in busy_queues() if each is not left]
+    return any(not each.apart for each in busy) and any(
+        native.get(each.address, SPINNING) for each in busy
     )
 
 
@@ -331,7 +332,7 @@ class DefaultHostStream(HostStream):
         is ordered behind a stream with such a kernel."""
         if not self.device.shares_memory:
             return False
-        if _spins(piece):
+        if piece[1] & SPINS:
             return True
         return is_behind_waiting(self._left)
 
@@ -339,8 +340,8 @@ class DefaultHostStream(HostStream):
         """Leave a piece to the thread, behind the work of all streams, if it has to be. What a
         callback does is done at once."""
         left = self._left
-        if left is not None and left in LEFT and not left.pending:
-            left.forget_if_empty()
+        if left is not None and left in LEFT:
+            left.was_awaited()
         if own_queue() is not None:
             return False
         if not (self.queue is not None or self._may_wait(piece)):
@@ -349,8 +350,8 @@ class DefaultHostStream(HostStream):
             left = self._left = _LeftQueue(self.device)
             weakref.finalize(self, HostQueue.end, left).atexit = False
         left.owner = self.owner
-        for other in tuple(BUSY):
-            if other is not left and not other.apart and other.has_work():
+        for other in busy_queues():
+            if other is not left and not other.apart:
                 _put_after(left, other)
         with TURNS.lock:  # behind what other threads do on the default stream
             left.put(piece)
@@ -375,7 +376,7 @@ class DefaultHostStream(HostStream):
         wait_for_all()
 
     def _is_done(self) -> bool:
-        return not is_busy() and not TURNS.is_taken()
+        return not BUSY and not TURNS.is_taken()
 
     def raise_error(self) -> None:
         """Raise the error of work that was left to a thread; other work raises on the caller."""

@@ -3,49 +3,65 @@
 from __future__ import annotations
 
 import threading
-from collections import deque
-from queue import SimpleQueue
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from gridlane.runtime.queues import workers
-from gridlane.runtime.queues.latch import Latch
+from gridlane.runtime.queues.native_queues import (
+    APPENDED,
+    END,
+    HAS_WORKER,
+    OVER,
+    UNFINISHED,
+    native,
+)
 
 T = TypeVar("T")
 
 
 class SoftwareQueue(Generic[T]):
-    """Work for a thread, which begins with the first piece.
+    """Work for a thread, which begins with the first piece. The state is that of native/queue.c.
 
     A signal handler may interrupt any method, append work and wait for it. So there is no lock, and
-    no invariant between two fields: each step is one call of C.
+    each step is one call of C.
+
+    Args:
+        address: of a native queue that C made, of which this object gets a use.
 
     Attributes:
-        pending: the unfinished work; the first piece is in progress.
-        error: the first exception of a piece.
         thread: the thread that does the work, once it runs.
         keeps_thread: whether the thread serves this queue alone.
     """
 
-    def __init__(self) -> None:
-        self.error: BaseException | None = None
-        self.keeps_thread = False
-        self.begin()
+    address = 0
 
-    def begin(self) -> None:
-        """Start without work or a thread."""
-        self.pending: deque[T | None] = deque()
+    def __init__(self, address: int = 0) -> None:
+        self._error: BaseException | None = None
+        self.address = address or native.new_queue()
+        self.keeps_thread = False
         self.thread: threading.Thread | None = None
-        self._calls: SimpleQueue[bool] = SimpleQueue()
-        """Wakes the thread; one item after each change of ``pending`` and ``_waiting``."""
-        self._waiting: deque[Latch] = deque()
-        self._over = False
-        self._runs = threading.Lock()
-        """Held by the thread that does the work."""
+
+    @property
+    def error(self) -> BaseException | None:
+        """The first exception of a piece, while nobody has taken it."""
+        return self._error
+
+    @error.setter
+    def error(self, error: BaseException | None) -> None:
+        self._error = error
+
+    def __del__(self, release: Callable[[int], object] = native.release_queue) -> None:
+        if self.address:
+            release(self.address)
 
     # --- implemented by each queue ---
 
     def _do(self, item: T) -> object:
         """Do a piece of work; called by the thread."""
+        raise NotImplementedError
+
+    def _do_for(self, why: int) -> None:
+        """Do what C leaves to Python, by the number of ``next``; called by the thread."""
         raise NotImplementedError
 
     def _on_thread(self) -> None:
@@ -56,34 +72,30 @@ class SoftwareQueue(Generic[T]):
 
     # --- for users of the queue ---
 
-    def append(self, item: T) -> None:
-        """Append work."""
-        self.pending.append(item)
-        self._call()
+    @property
+    def pending(self) -> int:
+        """How many pieces are unfinished."""
+        return native.get(self.address, UNFINISHED)
 
-    def extend(self, items: tuple[T, ...]) -> None:
-        """Append work, uninterrupted by other threads."""
-        self.pending.extend(items)  # one call of C
-        self._call()
+    def append(self, item: T, flags: int = 0) -> None:
+        """Append work."""
+        if native.append(self.address, item, flags):
+            workers.run(self._run)
 
     def wait(self) -> None:
-        """Wait for a moment when nothing is pending; the thread does not wait for itself."""
-        nothing = self.nothing_pending()
-        if nothing is not None:
-            nothing.wait()
+        """Wait for the work so far; the thread does not wait for itself."""
+        count = self.awaited()
+        if count:
+            native.wait(self.address, 0, count, 0)
 
-    def nothing_pending(self) -> Latch | None:
-        """A latch for a moment when nothing is pending; None if that is now, and for the thread."""
+    def awaited(self) -> int:
+        """How many pieces are done when the work so far is: what a wait is for. 0 if that is now,
+        and for the thread itself."""
         if not self.pending or self.thread is threading.current_thread():
-            return None
-        nothing = Latch()
-        self._waiting.append(nothing)
-        self._call()
-        return nothing
-
-    def is_awaited(self) -> bool:
-        """Whether a thread waits for a moment when nothing is pending."""
-        return bool(self._waiting)
+            return 0
+        if not native.get(self.address, HAS_WORKER):  # an exception came behind an append
+            workers.run(self._run)
+        return native.get(self.address, APPENDED)
 
     def fail(self, error: BaseException) -> None:
         """Note an exception of a piece; called by the thread."""
@@ -98,47 +110,34 @@ class SoftwareQueue(Generic[T]):
     def end(self) -> None:
         """End the thread after the work so far. A waiting thread may still append later work: a new
         thread starts for that."""
-        self._over = True
-        self._calls.put(False)
-
-    def _call(self) -> None:
-        """Wake the thread for a change, or start one."""
-        self._calls.put(True)
-        # After the change: an ending thread checks for changes once it is unregistered. If several
-        # threads start here, from a handler or another thread, all but one end at once.
-        if self.thread is None:
-            workers.run(self._run)
+        native.set(self.address, OVER, True)
 
     # --- on the thread ---
 
     def _run(self) -> bool:
-        while (self.pending or self._waiting) and self._runs.acquire(blocking=False):
+        # Several threads may start, from a handler or another thread: all but one end at once.
+        while native.serve(self.address):
             self.thread = threading.current_thread()
             self._on_thread()
-            self._settle()
-            while not self._over and self._calls.get():
-                self._settle()
-            self._settle()
+            self._work()
             self._ended()
             self.thread = None
-            self._runs.release()
+            if not native.leave(self.address):
+                break
         return not self.keeps_thread
 
-    def _settle(self) -> None:
-        """Do the pending work, and release the waiting threads."""
-        self._do_pending()
-        while self._waiting:
-            # Once more: who waits may have appended work since nothing was pending.
-            self._do_pending()
-            self._waiting.popleft().reach()
-
-    def _do_pending(self) -> None:
-        while self.pending:
-            item = self.pending[0]
+    def _work(self) -> None:
+        """Do the work until the end. Hot."""
+        take, address = native.next, self.address
+        while True:
+            item = take(address)
             try:
-                if item is not None:
+                if item.__class__ is not int:
                     self._do(item)
+                elif item == END:
+                    return
+                else:
+                    self._do_for(item)
             except BaseException as error:  # raised by the next synchronisation
                 self.fail(error)
-            self.pending[0] = item = None  # freed before a waiting thread continues
-            self.pending.popleft()
+            item = None  # freed before a waiting thread continues

@@ -56,6 +56,9 @@ class SoftwareStream(Generic[D, P]):
         """Raise the first error of the work, once."""
         raise NotImplementedError
 
+    def _set_captured(self, is_captured: bool) -> None:
+        """Called when the recording begins, and when it ends."""
+
     @property
     def failure(self) -> BaseException | None:
         """The first error that the work is known to have met; it stays for ``raise_error``."""
@@ -104,12 +107,14 @@ class SoftwareStream(Generic[D, P]):
         """Record later work; it does not execute."""
         check_begin(self.is_default, self.capturing)
         self._recorded = []
+        self._set_captured(True)
         note_capture(self)
 
     def end_capture(self) -> RecordedGraph[P]:
         """End the recording and return it as a graph."""
         check_end(self.capturing)
         recorded, self._recorded = self._recorded or [], None
+        self._set_captured(False)
         return RecordedGraph(self.device, tuple(recorded))
 
     def check_default(self) -> None:

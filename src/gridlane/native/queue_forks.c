@@ -1,0 +1,111 @@
+/* The queues of a process, and of the child of its fork. */
+#include "queue.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(GL_LINKED_BY_JIT) && defined(__APPLE__)
+#define __register_atfork(before, parent, child, library) pthread_atfork(before, parent, child)
+#elif defined(GL_LINKED_BY_JIT)
+int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *);
+#endif
+
+static struct gl_queues *made_here; /* whose forks this copy of the code handles */
+
+/* The child has no worker. It loses the items, and passes the marks among them. Memory that the
+ * parent's other threads used then stays. */
+static void begin_anew(struct gl_queue *queue) /* [fork] */
+{
+    struct gl_item **last = &queue->forgotten;
+    while (*last)
+        last = &(*last)->next;
+    queue->lost += gl_unfinished_of(queue);
+    if (queue->current && queue->current->kind != GL_CALL) {
+        queue->current->next = queue->first;
+        queue->first = queue->current;
+    }
+    for (struct gl_item *item = queue->first, *next; item; item = next) {
+        next = item->next;
+        item->next = NULL;
+        if (item->kind == GL_CALL) {
+            *last = item;
+            last = &item->next;
+        } else {
+            gl_free_item(item);
+        }
+    }
+    queue->first = queue->current = NULL;
+    queue->done = queue->appended;
+    queue->wanted = UINT64_MAX;
+    queue->users -= (uint32_t)(queue->has_worker + queue->is_held);
+    queue->has_worker = queue->lingers = queue->is_held = queue->is_over = 0;
+    queue->spinning = 0;
+    queue->waits_for = (struct gl_wait){ NULL, NULL, 0 };
+    gl_new_condition(&queue->work);
+    gl_new_condition(&queue->finished);
+}
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&made_here->lock);
+}
+
+static void in_parent(void)
+{
+    pthread_mutex_unlock(&made_here->lock);
+}
+
+static void in_child(void)
+{
+    struct gl_queues *all = made_here;
+    gl_new_condition(&all->idle);
+    all->waiting = 0;
+    for (struct gl_queue *queue = all->first; queue; queue = queue->next)
+        queue->users++; /* marks may have the last use of another queue */
+    for (struct gl_queue *queue = all->first; queue; queue = queue->next)
+        begin_anew(queue);
+    all->unfinished = 0;
+    for (struct gl_queue *queue = all->first, *next; queue; queue = next) {
+        next = queue->next;
+        gl_drop_queue(queue);
+    }
+    pthread_mutex_init(&all->lock, NULL);
+}
+
+uint64_t gridlane_queue_lost(struct gl_queue *queue)
+{
+    const uint64_t lost = queue->lost;
+    queue->lost = 0;
+    return lost;
+}
+
+uint64_t gridlane_queue_forget(struct gl_queue *queue)
+{
+    pthread_mutex_lock(&queue->all->lock);
+    struct gl_item *item = queue->forgotten;
+    const uint64_t number = item ? item->number : 0;
+    if (item)
+        queue->forgotten = item->next;
+    free(item);
+    pthread_mutex_unlock(&queue->all->lock);
+    return number;
+}
+
+struct gl_queues *gridlane_queues(void)
+{
+    if (made_here)
+        return made_here;
+    struct gl_queues *made = aligned_alloc(64, (sizeof *made + 63) / 64 * 64);
+    if (!made)
+        return NULL;
+    memset(made, 0, sizeof *made);
+    pthread_mutex_init(&made->lock, NULL);
+    gl_new_condition(&made->idle);
+    made_here = made;
+#ifdef GL_LINKED_BY_JIT /* which finds no pthread_atfork: each library of glibc's has its own */
+    __register_atfork(before_fork, in_parent, in_child, NULL);
+#else
+    pthread_atfork(before_fork, in_parent, in_child);
+#endif
+    return made;
+}

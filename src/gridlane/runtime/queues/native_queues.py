@@ -1,0 +1,141 @@
+"""The functions of native/queue.c: those of the compiled module, else of its LLVM IR by ctypes.
+
+A queue and a mark are their addresses, of which the caller has a use.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from gridlane.native import INTERFACE
+
+END, BROKE, CIRCULAR, WITHDRAW = 0, 3, 4, 5
+"""What ``next`` returns in place of a piece."""
+ALWAYS, SPINS = 1, 2
+"""Flags of pieces: one that runs after an error as well, and a kernel that may wait for the
+host."""
+FAILED, OVER, STOPS, CAPTURED = range(4)
+"""What ``set`` sets."""
+UNFINISHED, APPENDED, SPINNING, HAS_WORKER, HAS_STOPS = range(5)
+"""What ``get`` gets."""
+
+
+class Functions(Protocol):
+    """The functions.
+
+    Attributes:
+        BUSY: whose truth is whether any queue has unfinished work.
+    """
+
+    @property
+    def BUSY(self) -> object: ...
+
+    def state(self) -> int:
+        """The address of the process's queues."""
+        ...
+
+    def adopt(self, address: int, /) -> None:
+        """Use the queues at an address, before there is any here."""
+        ...
+
+    def new_queue(self) -> int:
+        """A queue."""
+        ...
+
+    def release_queue(self, queue: int, /) -> None:
+        """Count one use less."""
+        ...
+
+    def append(self, queue: int, piece: object, flags: int, /) -> bool:
+        """Append a piece; whether a thread must start to serve the queue."""
+        ...
+
+    def append_mark(self, queue: int, mark: int, follows: bool, /) -> bool:
+        """Append a wait for a mark, or its passing, as ``append`` does."""
+        ...
+
+    def extend(self, queue: int, pieces: tuple[object, ...], flags: tuple[int, ...], /) -> bool:
+        """Append pieces at once."""
+        ...
+
+    def serve(self, queue: int, /) -> bool:
+        """Become the worker; false if there is one."""
+        ...
+
+    def leave(self, queue: int, /) -> bool:
+        """Be the worker no longer; whether there is work again."""
+        ...
+
+    def next(self, queue: int, /) -> Any:
+        """Finish the last piece, and return the next one, or a number; without the GIL."""
+        ...
+
+    def wait(self, queue: int, mark: int, count: int, own: int, /) -> bool:
+        """Wait for a mark, or until so many items are done; handlers of signals run. False if the
+        wait would not end, as the queue ``own`` of this thread is waited for."""
+        ...
+
+    def waits_for(self, queue: int, /) -> int:
+        """The queue that a queue waits for now, or 0."""
+        ...
+
+    def queue_of(self, mark: int, /) -> int:
+        """The queue whose work passes a mark, or 0."""
+        ...
+
+    def set(self, queue: int, what: int, value: bool, /) -> None:
+        """Set a flag."""
+        ...
+
+    def get(self, queue: int, what: int, /) -> int:
+        """Get a number."""
+        ...
+
+    def failure(self, queue: int, /) -> int:
+        """The address of ``struct gl_failure``, after BROKE."""
+        ...
+
+    def lost(self, queue: int, /) -> int:
+        """How many items the child of a fork has lost since it was asked last."""
+        ...
+
+    def busy(self) -> tuple[int, ...]:
+        """The queues with unfinished work."""
+        ...
+
+    def count_captures(self, change: int, /) -> None:
+        """Count captures in progress."""
+        ...
+
+    def new_mark(self) -> int:
+        """A mark."""
+        ...
+
+    def release_mark(self, mark: int, /) -> None:
+        """Count one use less."""
+        ...
+
+    def pass_mark(self, mark: int, time: int, /) -> None:
+        """Pass a mark at a time in ns."""
+        ...
+
+    def time_of(self, mark: int, /) -> int | None:
+        """The time at which a mark was passed, in ns of ``perf_counter_ns``; None before that."""
+        ...
+
+
+def _functions() -> Functions:
+    try:
+        from gridlane.native import _pool
+    except ImportError:  # installed without a C compiler
+        pass
+    else:
+        if getattr(_pool, "INTERFACE", 0) == INTERFACE:
+            return _pool
+    from gridlane.runtime.queues.queues_by_ctypes import Queues
+
+    return Queues()
+
+
+native = _functions()
+"""The functions."""

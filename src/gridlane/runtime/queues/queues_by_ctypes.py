@@ -1,0 +1,202 @@
+"""The functions of native/queue.h by ctypes, where gridlane has no compiled module: the functions
+of native/queue_module.c, which documents them."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, cast
+
+from gridlane.runtime import host_code
+
+_i32, _u32, _i64, _u64 = ctypes.c_int32, ctypes.c_uint32, ctypes.c_int64, ctypes.c_uint64
+_PLACE = ctypes.c_size_t  # an address: c_void_p returns None for null
+_CALL, _PASS, _FOLLOW = 1, 4, 5
+_RUN, _DROPPED = 1, 2
+_SLICE_NS, _LONGEST_NS = 1_000_000, 16_000_000
+_TYPES: dict[str, tuple[Any, ...]] = {
+    "queues": (_PLACE,),
+    "queues_busy": (_u32, _PLACE, _PLACE, _u32),
+    "queues_capture": (None, _PLACE, _i32),
+    "queue_new": (_PLACE, _PLACE),
+    "queue_release": (None, _PLACE),
+    "queue_append": (_i32, _PLACE, _PLACE),
+    "queue_serve": (_i32, _PLACE),
+    "queue_leave": (_i32, _PLACE),
+    "queue_next": (_i32, _PLACE, ctypes.POINTER(_u64)),
+    "queue_wait": (_i32, _PLACE, _PLACE, _PLACE, _u64, _i64, _PLACE),
+    "queue_end_wait": (None, _PLACE),
+    "queue_waits_for": (_PLACE, _PLACE),
+    "queue_of": (_PLACE, _PLACE, _PLACE),
+    "queue_failure": (_PLACE, _PLACE),
+    "queue_set": (None, _PLACE, _i32, _i32),
+    "queue_get": (_u64, _PLACE, _i32),
+    "queue_lost": (_u64, _PLACE),
+    "queue_forget": (_u64, _PLACE),
+    "item": (_PLACE, _u32, _u32, _u64),
+    "mark": (_PLACE,),
+    "mark_release": (None, _PLACE, _PLACE),
+    "mark_pass": (None, _PLACE, _PLACE, _i64),
+}
+_WITHOUT_GIL = frozenset(["queue_next", "queue_wait"])
+_TIME, _IS_PASSED = 8, 4
+"""Offsets in ``struct gl_mark``."""
+
+
+def _owned(piece: object) -> int:
+    """The number of a piece, with a reference that the item owns."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(piece))
+    return id(piece)
+
+
+def _taken(number: int) -> object:
+    """The piece with a number, whose item is over."""
+    piece = cast("object", ctypes.cast(number, ctypes.py_object).value)
+    ctypes.pythonapi.Py_DecRef(ctypes.py_object(piece))
+    return piece
+
+
+class _Busy:
+    """Whose truth is whether any queue has unfinished work."""
+
+    unfinished: ctypes.c_uint64 | None = None
+
+    def __bool__(self) -> bool:
+        return self.unfinished is not None and self.unfinished.value != 0
+
+
+class Queues:
+    """The functions; see ``native_queues.Functions``."""
+
+    def __init__(self) -> None:
+        self.BUSY = _Busy()
+        self._all = 0
+        self._once = threading.RLock()
+
+    @cached_property
+    def _calls(self) -> dict[str, Callable[..., Any]]:
+        code, made = host_code.code(), dict[str, Callable[..., Any]]()
+        for name, types in _TYPES.items():
+            kind = ctypes.CFUNCTYPE if name in _WITHOUT_GIL else ctypes.PYFUNCTYPE
+            made[name] = kind(*types)(code[f"gridlane_{name}"])
+        return made
+
+    def _call(self, name: str, *given: Any) -> Any:
+        return self._calls[name](*given)
+
+    def _made(self, name: str, *given: Any) -> int:
+        """The address of what a function makes."""
+        made: int = self._call(name, *given)
+        if not made:
+            raise MemoryError
+        return made
+
+    def _use(self, address: int) -> None:
+        self._all, self.BUSY.unfinished = address, _u64.from_address(address)
+
+    def state(self) -> int:
+        with self._once:
+            if not self._all:
+                self._use(self._made("queues"))
+        return self._all
+
+    def adopt(self, address: int, /) -> None:
+        if self._all not in (0, address):
+            raise RuntimeError("this process has queues already")
+        self._use(address)
+
+    def new_queue(self) -> int:
+        return self._made("queue_new", self.state())
+
+    def release_queue(self, queue: int, /) -> None:
+        self._call("queue_release", queue)
+
+    def append(self, queue: int, piece: object, flags: int, /) -> bool:
+        return self.extend(queue, (piece,), (flags,))
+
+    def append_mark(self, queue: int, mark: int, follows: bool, /) -> bool:
+        item = self._made("item", _FOLLOW if follows else _PASS, 1, mark)
+        return bool(self._call("queue_append", queue, item))
+
+    def extend(self, queue: int, pieces: tuple[object, ...], flags: tuple[int, ...], /) -> bool:
+        first = 0
+        for piece, flag in zip(reversed(pieces), reversed(flags), strict=True):
+            item = self._made("item", _CALL, flag, _owned(piece))
+            _PLACE.from_address(item).value, first = first, item
+        return bool(first and self._call("queue_append", queue, first))
+
+    def serve(self, queue: int, /) -> bool:
+        return bool(self._call("queue_serve", queue))
+
+    def leave(self, queue: int, /) -> bool:
+        return bool(self._call("queue_leave", queue))
+
+    def next(self, queue: int, /) -> Any:
+        while True:
+            number = _u64()
+            code: int = self._call("queue_next", queue, ctypes.byref(number))
+            if code == _RUN:
+                return _taken(number.value)
+            if code != _DROPPED:
+                return code
+            _taken(number.value)
+
+    def wait(self, queue: int, mark: int, count: int, own: int, /) -> bool:
+        ns, code = _SLICE_NS, 0
+        try:
+            while not code:
+                code = self._call("queue_wait", self.state(), queue, mark, count, ns, own)
+                ns = min(2 * ns, _LONGEST_NS)
+        except BaseException:  # of a handler
+            if own:
+                self._call("queue_end_wait", own)
+            raise
+        return code > 0
+
+    def waits_for(self, queue: int, /) -> int:
+        return self._call("queue_waits_for", queue)
+
+    def queue_of(self, mark: int, /) -> int:
+        return self._call("queue_of", self._all, mark)
+
+    def set(self, queue: int, what: int, value: bool, /) -> None:
+        self._call("queue_set", queue, what, value)
+
+    def get(self, queue: int, what: int, /) -> int:
+        return self._call("queue_get", queue, what)
+
+    def failure(self, queue: int, /) -> int:
+        return self._call("queue_failure", queue)
+
+    def lost(self, queue: int, /) -> int:
+        while number := self._call("queue_forget", queue):
+            _taken(number)
+        return self._call("queue_lost", queue)
+
+    def busy(self) -> tuple[int, ...]:
+        if not self.BUSY:
+            return ()
+        most: int = self._call("queues_busy", self._all, 0, 0)
+        made = (_PLACE * most)()
+        count: int = self._call("queues_busy", self._all, ctypes.addressof(made), most)
+        return tuple(made[: min(count, most)])
+
+    def count_captures(self, change: int, /) -> None:
+        self._call("queues_capture", self.state(), change)
+
+    def new_mark(self) -> int:
+        self.state()
+        return self._made("mark")
+
+    def release_mark(self, mark: int, /) -> None:
+        self._call("mark_release", self._all, mark)
+
+    def pass_mark(self, mark: int, time: int, /) -> None:
+        self._call("mark_pass", self._all, mark, time)
+
+    def time_of(self, mark: int, /) -> int | None:
+        if not _i32.from_address(mark + _IS_PASSED).value:
+            return None
+        return _i64.from_address(mark + _TIME).value
