@@ -7,10 +7,12 @@ import re
 import subprocess
 import sys
 import tomllib
+from copy import deepcopy
 from dataclasses import fields
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -19,15 +21,17 @@ from tests.compiler import made_up
 
 from gridlane import backends, compiler, cuda
 from gridlane.backends.formats import IR, Format
-from gridlane.backends.record import Backend, Fact, loaded
+from gridlane.backends.record import Backend, Fact, Pass, loaded
 from gridlane.cli import choosing, survey
 from gridlane.cli.compiling import stages
 from gridlane.compiler import identity
 from gridlane.conformance.judging import How, judged
 from gridlane.conformance.suite import cases
+from gridlane.core.dtypes import DType
 from gridlane.core.errors import DeviceError, TargetError, UnsupportedBackend
 from gridlane.core.features import Feature
 from gridlane.core.options import KernelOptions, Target
+from gridlane.ir.ops import arith
 from gridlane.ir.parser import parse_module
 from gridlane.ir.stages import KERNEL, TILE
 from gridlane.launch import current, devices
@@ -250,6 +254,38 @@ def test_a_backend_more_is_compiled_for() -> None:
         compiler.generate(module, Target("made_up", (32, 1, 1), features=frozenset((Feature.FMA,))))
     with pytest.raises(TargetError, match=r"the made_up target has no grid_sync: its blocks need"):
         compiler.generate(next(c for c in cases() if c.op == "grid_sync").module, target)
+
+
+class Poorer(made_up.MadeUp):
+    """A language that cannot reverse bits, with conversions of its own."""
+
+    functions: ClassVar = {
+        cls: text for cls, text in made_up.MadeUp.functions.items() if cls is not arith.Brev
+    }
+
+    def convert(self, target: DType, text: str) -> str:
+        return f"converted_to_{self.types[target]}({text})"
+
+
+def test_an_op_that_no_function_of_a_language_computes_is_refused(
+    added: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the record calls it legal."""
+    poorer = added._replace(dialects=(Pass(f"{__name__}.Poorer"),))
+    module = next(case for case in cases() if case.op == "brev").module
+    compiler.generate(deepcopy(module), Target("made_up", block=(32, 1, 1)))
+    monkeypatch.setitem(backends._known, "made_up", poorer)
+    with pytest.raises(TargetError, match="cannot do this brev: their language has no"):
+        compiler.generate(module, Target("made_up", block=(32, 1, 1)))
+
+
+def test_conversions_are_the_languages(added: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also those of indices, which are unsigned in the language."""
+    own = added._replace(dialects=(Pass(f"{__name__}.Poorer"),))
+    monkeypatch.setitem(backends._known, "made_up", own)
+    module, target = parse_module(KERNEL_TEXT), Target("made_up", block=(32, 1, 1))
+    code = compiler.generate(module, target).code.decode()
+    assert "converted_to_i32(thread_index.x)" in code
 
 
 def test_an_artifact_has_the_kernels_own_name(

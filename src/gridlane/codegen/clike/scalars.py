@@ -171,7 +171,7 @@ def _counted(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
     wide = computing(dtype)
     filled = resized(state, operands[0], dtype, dtype.unsigned)
     filled = resized(state, filled, dtype.unsigned, wide)
-    counted = state.dialect.functions[type(op)].format(filled)
+    counted = _named(state, op).format(filled)
     extra = wide.bits - dtype.bits
     if extra and isinstance(op, arith.Clz):
         counted = f"({counted} - {extra}u)"
@@ -181,9 +181,13 @@ def _counted(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
 
 
 def _function(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
+    return f"{_named(state, op)}({', '.join(operands)})"
+
+
+def _named(state: Emission, op: Op) -> str:
     if type(op) not in state.dialect.functions:
         raise state.refuse(op, "their language has no such function")
-    return f"{state.dialect.functions[type(op)]}({', '.join(operands)})"
+    return state.dialect.functions[type(op)]
 
 
 def _fused(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
@@ -234,7 +238,7 @@ SCALARS: dict[type[Op], Emit] = {
 
 def lacking(dialect: type[Dialect]) -> frozenset[type[Op]]:
     """The ops that would be functions of a language that has no such function."""
-    named = {cls for cls, emit in SCALARS.items() if emit is _function}
+    named = {cls for cls, emit in SCALARS.items() if emit in (_function, _counted)}
     return frozenset(named - set(dialect.functions))
 
 

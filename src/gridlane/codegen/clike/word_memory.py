@@ -154,7 +154,7 @@ class Words(Dialect):
         if isinstance(op, grid.LaneId):
             return f"{thread_number(state)} & 31"
         if isinstance(op, grid.DynamicSharedSize):
-            return f"{self._int()}(launch[{DYNAMIC}])"
+            return self.convert(i32, f"launch[{DYNAMIC}]")
         assert isinstance(op, grid.GridQuery) and state.block
         n, axis = op.axis.value, "xyz"[op.axis.value]
         queries: dict[type[Op], str] = {
@@ -163,10 +163,7 @@ class Words(Dialect):
             grid.BlockDim: f"{state.block[n]}",
             grid.GridDim: f"launch[{GRID + n}]",
         }
-        return f"{self._int()}({queries[type(op)]})"
-
-    def _int(self) -> str:
-        return next(name for dtype, name in self.types.items() if dtype.name == "i32")
+        return self.convert(i32, queries[type(op)])
 
     def shared_word(self, state: Emission) -> Place:
         return Place(Space.SHARED, f"{static_bytes(state)}u")
