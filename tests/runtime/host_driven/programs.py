@@ -78,7 +78,7 @@ RAISE = {
         """,
     ),
 }
-# Each thread prints ``i + n``. What prints in a heap is in heap/test_reports.py.
+# Each thread prints ``i + n``. What prints in a heap is in single_buffer/test_reports.py.
 PRINT = {
     "vulkan": (
         "n: uint32_t",
