@@ -53,7 +53,7 @@ def emitted(package: str, dialect: str = "") -> frozenset[type[Op]]:
 
 
 def require_inside(op: Op) -> None:
-    """Require that ``passes/legalise/guards`` has seen a division or a shift.
+    """Require that ``passes/legalise/guards`` has seen an op with a domain.
 
     Raises:
         TargetError: it has not.

@@ -1,4 +1,4 @@
-"""Conversions: each rounds once, and saturates as the IR defines."""
+"""Conversions: each rounds once."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from gridlane.codegen.clike.emission import Emission, emits
 from gridlane.codegen.clike.floats import (
     bits_of,
     from_bits,
-    is_nan,
     narrow_bf16,
     widen_bf16,
 )
 from gridlane.codegen.clike.rounding import hidden_once
 from gridlane.codegen.clike.scalars import combined
+from gridlane.codegen.emitters import require_inside
 from gridlane.core.dtypes import DType, b1, bf16, f16, f32, u32, u64
 from gridlane.ir.builder import rounded
 from gridlane.ir.ops import arith
@@ -25,6 +25,8 @@ def cast(state: Emission, op: arith.Cast) -> None:
     if state.is_edge(source) or state.is_edge(op.type):  # between a small integer and its holder
         state.set(op.results[0], text)
         return
+    if source.is_float and op.type.is_integer:
+        require_inside(op)
     state.give(op.results[0], converted(state, text, source, op.type))
 
 
@@ -49,32 +51,7 @@ def converted(state: Emission, text: str, source: DType, target: DType) -> str:
 def _from_float(state: Emission, text: str, source: DType, target: DType) -> str:
     if target is bf16:
         return narrow_bf16(state, state.let(f32, converted(state, text, source, f32)))
-    if target.is_float:
-        return state.dialect.convert(target, text)
-    if source is f16:  # f32 holds the bounds of every integer
-        wide = state.let(f32, state.dialect.convert(f32, text))
-        return _saturated(state, wide, target)
-    return _saturated(state, text, target)
-
-
-def _saturated(state: Emission, text: str, target: DType) -> str:
-    """An f32 as an integer: a value out of range converts as 0, which is replaced afterwards."""
-    top = state.literal(2.0 ** (target.bits - target.is_signed), f32)
-    bottom = state.literal(float(target.min), f32)
-    big, small = state.let(b1, f"{text} >= {top}"), state.let(b1, f"{text} <= {bottom}")
-    nan = is_nan(state, f32, text)
-    zero = state.literal(0.0, f32)
-    choose = state.dialect.choose
-    safe = state.let(f32, choose(f"({big} || {small} || {nan})", zero, text))
-    integer = state.let(target, state.dialect.convert(target, safe))
-    least = state.let(
-        target, choose(f"({small} && !{nan})", _int(state, target.min, target), integer)
-    )
-    return choose(f"({big} && !{nan})", _int(state, target.max, target), least)
-
-
-def _int(state: Emission, value: int, target: DType) -> str:
-    return state.literal(value, target)
+    return state.dialect.convert(target, text)
 
 
 def _from_integer(state: Emission, text: str, source: DType, target: DType) -> str:

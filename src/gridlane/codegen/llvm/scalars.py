@@ -1,8 +1,8 @@
 """Arithmetic, comparison and conversion: one emitter for scalars and for vectors of lanes.
 
 Each function takes the body, the op, ``lanes`` (0 for a scalar) and the operands' names, and
-returns the result's name. Conversions out of range are guarded here, divisions and shifts by
-``passes/legalise/guards``.
+returns the result's name. Conversions out of range are guarded here, as only vectors need that;
+divisions and shifts by ``passes/legalise/guards``.
 """
 
 from __future__ import annotations
@@ -182,6 +182,7 @@ def _remainder(body: Body, op: Op, lanes: int, operands: list[str]) -> str:
     a, b = operands
     if _is_float(op):
         return body.op(f"frem {_fast(op)}{type_} {a}, {b}")
+    require_inside(op)
     if _divides_directly(op, lanes):
         return body.op(f"{'srem' if _is_signed(op) else 'urem'} {type_} {a}, {b}")
     product = body.op(f"mul {type_} {_quotient(body, op, lanes, a, b)}, {b}")

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from gridlane.codegen.spirv.code import Code, unsigned
 from gridlane.codegen.spirv.opcodes import Opcode
 from gridlane.core.dtypes import DType, f32, f64, i32, u16, u32, u64
-from gridlane.ir.builder import rounded
 
 _QUIET_BF16 = 0x7FC0
 
@@ -32,7 +31,7 @@ def convert(code: Code, value: int, source: DType, target: DType) -> int:
     if target.is_float:
         return _to_float(code, value, source, target)
     if source.is_float:
-        return _saturated(code, value, source, target)
+        return _to_integer(code, value, target)
     return code.resized(value, source, target)
 
 
@@ -136,26 +135,11 @@ def _rounded_bf16(code: Code, value: int) -> int:
     return code.resized(code.shifted_down(u32, kept, 16), u32, u16)
 
 
-def _saturated(code: Code, value: int, source: DType, target: DType) -> int:
-    """Convert float to integer; a value out of range converts as 0, and is replaced afterwards."""
-    if source.bits == 16:
-        value, source = code.op(Opcode.FConvert, f32, value), f32
-
-    def bound(limit: float) -> int:
-        return code.const(rounded(limit, source), source)
-
-    top = 2.0 ** (target.bits - target.is_signed)
-    big = code.compare(Opcode.FOrdGreaterThanEqual, value, bound(top))
-    small = code.compare(Opcode.FOrdLessThanEqual, value, bound(float(target.min)))
-    below = code.compare(Opcode.FOrdLessThan, value, bound(top))  # false for NaN
-    inside = code.both(below, code.negated(small))
-    safe = code.select(source, inside, value, bound(0.0))
+def _to_integer(code: Code, value: int, target: DType) -> int:
+    """A float that has an integer of the type."""
     opcode = Opcode.ConvertFToS if target.is_signed else Opcode.ConvertFToU
     wide = unsigned(max(32, target.bits))
-    number = code.resized(code.op(opcode, wide, safe), wide, target)
-    for test, limit in ((big, target.max), (small, target.min)):
-        number = code.select(target, test, code.const(limit, target), number)
-    return number
+    return code.resized(code.op(opcode, wide, value), wide, target)
 
 
 # ---- in f64

@@ -447,6 +447,8 @@ def _round(code: Code, op: Op, operands: list[int]) -> int:
 def _cast(code: Code, op: Op, operands: list[int]) -> int:
     source, target = type_of(op), op.results[0].type
     assert isinstance(target, DType)
+    if source.is_float and target.is_integer:
+        require_inside(op)
     return conversion.convert(code, operands[0], source, target)
 
 

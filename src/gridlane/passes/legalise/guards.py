@@ -1,10 +1,11 @@
 """Keeps operands inside the domain where all instructions agree, for ops that the IR defines
 outside of it.
 
-The IR defines a division by 0 and a shift past the width; instructions differ there, trap, or are
-undefined. After the pass such an op is marked ``inside``, and selects around it give the IR's
-result. A target's table has what its own instructions lack, so its code generator emits the rest as
-it is. The pass runs last: those before it know the ops as the IR defines them.
+The IR defines a division by 0, a shift past the width and the integer of a float that has none;
+instructions differ there, trap, or are undefined. After the pass such an op is marked ``inside``,
+and selects around it give the IR's result. A target's table has what its own instructions lack, so
+its code generator emits the rest as it is. The pass runs last: those before it know the ops as the
+IR defines them.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
-from gridlane.core.dtypes import DType
+from gridlane.core.dtypes import DType, f32
 from gridlane.ir.builder import Builder, constant
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith
@@ -87,6 +88,30 @@ def clamped_shift(b: Builder, op: arith.Shl | arith.Shr) -> Value | None:
 def masked_shift(b: Builder, op: arith.Shl | arith.Shr) -> Value | None:
     """The same where the mask of an amount is free, as in a GPU's shift."""
     return _shifted(b, op, arith.And)
+
+
+def saturated(b: Builder, op: arith.Cast) -> Value | None:
+    """The nearest integer of a float, and 0 of NaN, by the bits, which order the magnitudes:
+    compilers may assume where floats are compared that there is no NaN."""
+    source, target, value = _type(op.value), op.type, op.value
+    if op.inside or not (source.is_float and target.is_integer):
+        return None
+    if source.bits == 16:  # f32 has the bounds of every integer
+        value, source = b.cast(value, f32), f32
+    whole, zero, edge = source.unsigned, b.const(0, target), b.const(target.max, target)
+    magnitude = b.const(whole.max >> 1, whole)
+    raw = size = b.bitcast(value, whole)
+    if target.is_signed:
+        size = b.and_(raw, magnitude)
+        edge = b.select(b.value(arith.Gt(raw, magnitude)), b.const(target.min, target), edge)
+    bias, fraction = (1023, 52) if source.bits == 64 else (127, 23)
+    powers = target.bits - target.is_signed, bias + 1
+    top, infinity = (b.const(bias + power << fraction, whole) for power in powers)
+    fits = b.value(arith.Lt(size, top))
+    number = arith.Cast(b.select(fits, value, b.const(0.0, source)), target, inside=True)
+    # For an unsigned integer, numbers below 0 are above infinity.
+    edge = b.select(b.value(arith.Gt(size, infinity)), zero, edge)
+    return b.select(fits, b.value(number), edge)
 
 
 def _shifted(b: Builder, op: arith.Shl | arith.Shr, small: type[arith.Binary]) -> Value | None:
@@ -178,12 +203,13 @@ SHADERS: Mapping[type[Op], Rule] = {
     arith.Div: quotient,
     arith.Rem: rest,
     **dict.fromkeys((arith.Shl, arith.Shr), masked_shift),
+    arith.Cast: saturated,
 }
 """The rule of each op that a code generator emits only inside its domain."""
 
 
 def guard_operands(module: Module, rules: Mapping[type[Op], Rule]) -> None:
-    """Mark ops of integers ``inside`` the domain of instructions, behind guards of their operands.
+    """Mark ops ``inside`` the domain of instructions, behind guards of their operands.
 
     Args:
         rules: the rule of each op that needs a guard.
