@@ -39,7 +39,17 @@ def compiled(does, row=FLAGS):
         ("stream(*hStream)", "has \\*hStream"),
         ("hStream + 1", "has hStream"),
         ("(lambda: hStream)()", "has "),
-        ("stream(hStream).flags if hStream else 0", "has "),
+        ("(lambda each: hStream)(1)", "has "),
+        ("stream(hStream, lambda: 1)", "has lambda"),
+        ("stream(hStream, lambda each, other: 1)", "has lambda"),
+        ("stream(hStream, lambda *each: 1)", "has lambda"),
+        ("stream(hStream, lambda each, *rest: 1)", "has lambda"),
+        ("stream(hStream, lambda each=1: 1)", "has lambda"),
+        ("stream(hStream, lambda each: other)", "other, which is"),
+        ("len(lambda each: hStream, each)", "each, which is"),
+        ("hStream = 1", "is a statement"),
+        ("del hStream; 1", "is a statement"),
+        ("stream(hStream) and 1", "has "),
         ("hStream(1)", "hStream, which is no parameter, no word"),
         ("open(hStream)", "open, which is"),
         ("stream(other)", "other, which is"),
@@ -59,6 +69,17 @@ def test_what_a_row_returns():
     no_result = replace(FLAGS, outs=(), given=())
     assert compiled("len(hStream, flags)", no_result).__doc__ == FLAGS.about
     assert compiled("hStream", replace(no_result, parameters=FLAGS.parameters[:1]))(7) is None
+
+
+def test_what_comes_before_a_result_is_done_in_order():
+    given = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(words, "check", given.append)
+        patch.setitem(words, "later", lambda function: function(3))
+        assert compiled('check(hStream); check("b"); hStream, 2')(7) == (7, 2)
+        assert compiled("check(1) if hStream else 5")(0) == 5
+        assert compiled("later(lambda each: (each, hStream))")(8) == (3, 8)
+    assert given == [7, "b"]
 
 
 def test_a_name_alone_is_the_same_function():
@@ -127,6 +148,9 @@ def kind_of(node, tried):
     """The class of an expression's value, as far as annotations tell."""
     if isinstance(node, ast.Attribute):
         return member(kind_of(node.value, tried), node.attr, tried)
+    if isinstance(node, (ast.Tuple, ast.IfExp, ast.Lambda)):
+        for each in ast.iter_child_nodes(node):
+            kind_of(each, tried)
     if not isinstance(node, ast.Call):
         return None
     for each in node.args:
@@ -148,7 +172,8 @@ def test_words_have_these_arguments_and_their_results_these_attributes():
     tried = Counter()
     for name, row in ROWS.items():
         try:
-            kind_of(ast.parse(row.does.replace("@", ""), mode="eval").body, tried)
+            for step in ast.parse(row.does.replace("@", "")).body:
+                kind_of(step.value, tried)
         except (AssertionError, TypeError) as error:
             raise AssertionError(f"{name}: {error}") from error
     assert tried["calls"] > 150

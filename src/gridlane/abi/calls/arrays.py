@@ -7,7 +7,7 @@ from typing import NoReturn
 from gridlane.abi.calls import formats
 from gridlane.abi.calls.registry import implements
 from gridlane.abi.failure import INVALID_VALUE, NOT_SUPPORTED, fail
-from gridlane.abi.state import arrays, contexts, devices
+from gridlane.abi.state import arrays, contexts
 from gridlane.abi.state.arrays import Array, Mipmapped
 from gridlane.abi.struct import Struct
 from gridlane.core.cuda_table import constants
@@ -129,36 +129,6 @@ def get_plane(handle: int, plane: int) -> NoReturn:
     fail(INVALID_VALUE, f"plane {plane}: the array has no planes of several formats")
 
 
-@implements("cuArrayGetSparseProperties", "cudaArrayGetSparseProperties")
-def get_sparse(handle: int) -> NoReturn:
-    """Fail: no array of gridlane is sparse."""
-    array(handle)
-    fail(INVALID_VALUE, "the array is not sparse")
-
-
-@implements("cuMipmappedArrayGetSparseProperties", "cudaMipmappedArrayGetSparseProperties")
-def get_sparse_mipmapped(handle: int) -> NoReturn:
-    """Fail: no array of gridlane is sparse."""
-    mipmapped(handle)
-    fail(INVALID_VALUE, "the array is not sparse")
-
-
-@implements("cuArrayGetMemoryRequirements", "cudaArrayGetMemoryRequirements")
-def get_requirements(handle: int, ordinal: int) -> NoReturn:
-    """Fail: arrays of gridlane have their memory from the beginning."""
-    array(handle)
-    devices.device(ordinal)
-    fail(INVALID_VALUE, "the array was made with its memory")
-
-
-@implements("cuMipmappedArrayGetMemoryRequirements", "cudaMipmappedArrayGetMemoryRequirements")
-def get_requirements_mipmapped(handle: int, ordinal: int) -> NoReturn:
-    """Fail: arrays of gridlane have their memory from the beginning."""
-    mipmapped(handle)
-    devices.device(ordinal)
-    fail(INVALID_VALUE, "the array was made with its memory")
-
-
 # --- the runtime's ---
 
 
@@ -185,20 +155,6 @@ def malloc_mipmapped(desc: Struct | None, extent: Struct, levels: int, flags: in
     _check_flags(flags)
     form = formats.of_runtime(desc)
     return _mipmapped(form, (extent.width, extent.height, extent.depth), levels, flags)
-
-
-@implements("cudaFreeArray")
-def free_array(handle: int) -> None:
-    """End an array; null is none."""
-    if handle:
-        arrays.destroy(array(handle))
-
-
-@implements("cudaFreeMipmappedArray")
-def free_mipmapped(handle: int) -> None:
-    """End an array with levels; null is none."""
-    if handle:
-        arrays.destroy_mipmapped(mipmapped(handle))
 
 
 @implements("cudaArrayGetInfo")

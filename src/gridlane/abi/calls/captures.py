@@ -16,7 +16,8 @@ NONE, ACTIVE, INVALIDATED = enums()["CUstreamCaptureStatus"].values.values()
 _ADD, _SET = enums()["CUstreamUpdateCaptureDependencies_flags"].values.values()
 
 
-def _check_mode(mode: int) -> None:
+def check_mode(mode: int) -> None:
+    """Raise INVALID_VALUE for what is no mode of captures."""
     if mode not in (captures.GLOBAL, captures.THREAD_LOCAL, captures.RELAXED):
         fail(INVALID_VALUE, f"no mode of captures has the number {mode}")
 
@@ -31,17 +32,10 @@ def place_of(handle: int) -> Place | None:
     return captures.place(streams.stream(handle))
 
 
-@implements("cuThreadExchangeStreamCaptureMode", "cudaThreadExchangeStreamCaptureMode")
-def exchange_mode(mode: int) -> int:
-    """Set the capture mode of this thread's calls, and return the previous one."""
-    _check_mode(mode)
-    return captures.exchange(mode)
-
-
 @implements("cuStreamBeginCapture_v2", "cudaStreamBeginCapture")
 def begin(handle: int, mode: int) -> None:
     """Capture the work of a stream from now on."""
-    _check_mode(mode)
+    check_mode(mode)
     captures.begin(streams.stream(handle), mode)
 
 
@@ -50,7 +44,7 @@ def begin_to_graph(
     handle: int, target: int, dependencies: int, data: Struct | None, count: int, mode: int
 ) -> None:
     """Capture the work of a stream as further nodes of a graph."""
-    _check_mode(mode)
+    check_mode(mode)
     graph_object = graph(target)
     check_edges(data, count)
     after = tuple(dependencies_at(dependencies, count, graph_object))
@@ -115,16 +109,3 @@ def update(handle: int, dependencies: int, count: int, flags: int) -> None:
     capture_place.capture.check()
     after = dict.fromkeys(dependencies_at(dependencies, count, capture_place.capture.graph))
     capture_place.after = after if flags == _SET else capture_place.after | after
-
-
-@implements(
-    "cuStreamUpdateCaptureDependencies_v2",
-    "cudaStreamUpdateCaptureDependencies",
-    "cudaStreamUpdateCaptureDependencies_v2",
-)
-def update_with_data(
-    handle: int, dependencies: int, data: Struct | None, count: int, flags: int
-) -> None:
-    """Change the nodes that the next one of a captured stream is to follow."""
-    check_edges(data, count)
-    update(handle, dependencies, count, flags)

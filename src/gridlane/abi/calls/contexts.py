@@ -114,13 +114,6 @@ def set_flags(flags: int) -> None:
     contexts.current().flags = flags
 
 
-@implements("cuCtxGetApiVersion")
-def api_version(handle: int) -> int:
-    """The version of the interface that a context has."""
-    contexts.of_handle(handle)
-    return 3020
-
-
 def default_limits() -> dict[int, int]:
     """The limits before a program sets them, as gridlane's settings have them."""
     return {

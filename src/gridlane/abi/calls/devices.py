@@ -14,13 +14,6 @@ from gridlane.core.errors import GridlaneError
 _PREFIX = "CU_DEVICE_ATTRIBUTE_"
 
 
-@implements("cuDeviceGet")
-def get(ordinal: int) -> int:
-    """A device by its number, which is its handle as well."""
-    devices.device(ordinal)
-    return ordinal
-
-
 def title(ordinal: int) -> bytes:
     """The name of a device that people read."""
     device = devices.device(ordinal)

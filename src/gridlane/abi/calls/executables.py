@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gridlane.abi.calls.graph_nodes import (
-    copy_of,
     given,
-    launch_of,
     work_from,
 )
 from gridlane.abi.calls.registry import implements
@@ -92,13 +90,6 @@ def get_flags(handle: int) -> int:
     return executable(handle).flags & ~_UPLOAD
 
 
-@implements("cuGraphUpload", "cudaGraphUpload")
-def upload(handle: int, stream: int) -> None:
-    """Prepare an executable graph for launches: its kernels are compiled already."""
-    executable(handle)
-    streams.stream(stream)
-
-
 # --- nodes of executables ---
 
 
@@ -118,18 +109,6 @@ def change(handle: int, item: int, work: Work) -> None:
         fail(INVALID_VALUE, f"such a change of the node {item:#x} needs a new instantiation")
     executables.check_work(work, owner.context)
     executables.put(node, work)
-
-
-@implements("cuGraphExecKernelNodeSetParams_v2")
-def set_launch(handle: int, item: int, params: Struct | None) -> None:
-    """Give a node another launch."""
-    change(handle, item, launch_of(given(params)))
-
-
-@implements("cuGraphExecMemcpyNodeSetParams")
-def set_copy(handle: int, item: int, box: Struct | None, context: int = 0) -> None:
-    """Give a node another copy, of one row, as it was before."""
-    change_copy(handle, item, copy_of(given(box), context))
 
 
 def change_copy(handle: int, item: int, work: Copy) -> None:

@@ -25,27 +25,14 @@ def of_runtime(handle: int) -> Function:
     return registered.function(handle, contexts.current())
 
 
-@implements("cuFuncSetCacheConfig")
-def set_cache_config(handle: int, preference: int) -> None:
-    """Take a preference for shared memory or cache; devices choose themselves."""
-    check_cache(preference)
-    named(handle)
-
-
 def check_cache(preference: int) -> None:
     """Raise INVALID_VALUE for a preference that does not exist."""
     if preference not in _CACHES:
         fail(INVALID_VALUE, f"no preference has the number {preference}")
 
 
-@implements("cuFuncSetSharedMemConfig")
-def set_shared_config(handle: int, width: int) -> None:
-    """Accept a width of shared memory's banks, which no device allows programs to choose."""
-    _check_banks(width)
-    named(handle)
-
-
-def _check_banks(width: int) -> None:
+def check_banks(width: int) -> None:
+    """Raise INVALID_VALUE for what is no width of banks."""
     if width not in _BANKS:
         fail(INVALID_VALUE, f"no width of banks has the number {width}")
 
@@ -108,20 +95,6 @@ def get_attributes(handle: int) -> Struct:
     for member, name in _MEMBERS.items():
         setattr(struct, member, attributes_of_function.read(numbers[f"CU_FUNC_ATTRIBUTE_{name}"]))
     return struct
-
-
-@implements("cudaFuncSetCacheConfig")
-def set_runtime_cache_config(handle: int, preference: int) -> None:
-    """Take a preference for shared memory or cache; devices choose themselves."""
-    check_cache(preference)
-    of_runtime(handle)
-
-
-@implements("cudaFuncSetSharedMemConfig")
-def set_runtime_shared_config(handle: int, width: int) -> None:
-    """Accept a width of shared memory's banks, which no device allows programs to choose."""
-    _check_banks(width)
-    of_runtime(handle)
 
 
 @implements("cudaSetDoubleForDevice", "cudaSetDoubleForHost")

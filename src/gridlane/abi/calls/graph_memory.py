@@ -7,7 +7,7 @@ from gridlane.abi.calls.graph_nodes import added, given, work_of
 from gridlane.abi.calls.registry import implements
 from gridlane.abi.failure import INVALID_VALUE, fail
 from gridlane.abi.state import contexts, graph_memory
-from gridlane.abi.state.graph_memory import Allocate, Block, freeing
+from gridlane.abi.state.graph_memory import Allocate, Block
 from gridlane.abi.state.graphs import node
 from gridlane.abi.struct import Struct
 from gridlane.abi.typed import Typed
@@ -23,12 +23,6 @@ def add_allocation(handle: int, dependencies: int, count: int, params: Struct | 
     return added(handle, dependencies, count, lambda _: Allocate(block))
 
 
-@implements("cuGraphAddMemFreeNode", "cudaGraphAddMemFreeNode")
-def add_free(handle: int, dependencies: int, count: int, address: int) -> int:
-    """Add the end of an allocation."""
-    return added(handle, dependencies, count, lambda _: freeing(address, contexts.current()))
-
-
 def allocation_of(handle: int, name: str) -> Struct:
     """The allocation of a node, in the structure of a name."""
     work, struct = work_of(node(handle), Allocate), Struct(name)
@@ -38,14 +32,7 @@ def allocation_of(handle: int, name: str) -> Struct:
     return struct
 
 
-@implements("cuDeviceGraphMemTrim", "cudaDeviceGraphMemTrim")
-def trim(ordinal: int) -> None:
-    """Count the memory of graphs that is free as unused."""
-    _check(ordinal)
-    graph_memory.trim(ordinal)
-
-
-def _check(ordinal: int) -> None:
+def check_device(ordinal: int) -> None:
     if not 0 <= ordinal < contexts.devices.count():
         fail(INVALID_VALUE, f"no device has the number {ordinal}")
 
@@ -53,7 +40,7 @@ def _check(ordinal: int) -> None:
 @implements("cuDeviceGetGraphMemAttribute", "cudaDeviceGetGraphMemAttribute")
 def get_attribute(ordinal: int, number: int) -> Typed:
     """How much memory the graphs of a device use and reserve, now or at most so far."""
-    _check(ordinal)
+    check_device(ordinal)
     most = graph_memory.highest(ordinal)
     values = {
         _USED: graph_memory.used(ordinal),
@@ -69,7 +56,7 @@ def get_attribute(ordinal: int, number: int) -> Typed:
 @implements("cuDeviceSetGraphMemAttribute", "cudaDeviceSetGraphMemAttribute")
 def set_attribute(ordinal: int, number: int, value: int) -> None:
     """Set a highest figure to 0, which begins it anew."""
-    _check(ordinal)
+    check_device(ordinal)
     if not value:
         fail(INVALID_VALUE, "the address of the value is null")
     given, most = raw.words(value, 1)[0], graph_memory.highest(ordinal)

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from gridlane.abi.calls.copies import DEVICE, HOST, fill_of, rows_of
 from gridlane.abi.calls.function_attributes import largest_cluster, required_cluster
-from gridlane.abi.calls.graphs import check_edges, dependencies_at
+from gridlane.abi.calls.graphs import dependencies_at
 from gridlane.abi.calls.launches import check_clusters, from_extra, from_pointers
 from gridlane.abi.calls.registry import implements
 from gridlane.abi.failure import INVALID_VALUE, NOT_SUPPORTED, fail
@@ -192,58 +192,6 @@ def work_from(owner: Graph, params: Struct) -> Work:
 # --- making ---
 
 
-@implements("cuGraphAddKernelNode_v2")
-def add_kernel(handle: int, dependencies: int, count: int, params: Struct | None) -> int:
-    """Add the launch of a kernel."""
-    return added(handle, dependencies, count, lambda _: launch_of(given(params)))
-
-
-@implements("cuGraphAddMemcpyNode")
-def add_copy(
-    handle: int, dependencies: int, count: int, box: Struct | None, context: int = 0
-) -> int:
-    """Add a copy."""
-    return added(handle, dependencies, count, lambda _: copy_of(given(box), context))
-
-
-@implements("cuGraphAddMemsetNode")
-def add_fill(
-    handle: int, dependencies: int, count: int, params: Struct | None, context: int = 0
-) -> int:
-    """Add a fill."""
-    return added(handle, dependencies, count, lambda _: fill_from(given(params), context))
-
-
-@implements("cuGraphAddHostNode", "cudaGraphAddHostNode")
-def add_host_call(handle: int, dependencies: int, count: int, params: Struct | None) -> int:
-    """Add a call of a function of the host."""
-    return added(handle, dependencies, count, lambda _: host_call_of(given(params)))
-
-
-@implements("cuGraphAddChildGraphNode", "cudaGraphAddChildGraphNode")
-def add_child(handle: int, dependencies: int, count: int, child: int) -> int:
-    """Add the work of a copy of a graph."""
-    return added(handle, dependencies, count, lambda owner: child_of(owner, child))
-
-
-@implements("cuGraphAddEmptyNode", "cudaGraphAddEmptyNode")
-def add_empty(handle: int, dependencies: int, count: int) -> int:
-    """Add a node that only orders others."""
-    return added(handle, dependencies, count, lambda _: Empty())
-
-
-@implements("cuGraphAddEventRecordNode", "cudaGraphAddEventRecordNode")
-def add_record(handle: int, dependencies: int, count: int, event: int) -> int:
-    """Add the recording of an event."""
-    return added(handle, dependencies, count, lambda _: Record(streams.event(event)))
-
-
-@implements("cuGraphAddEventWaitNode", "cudaGraphAddEventWaitNode")
-def add_wait(handle: int, dependencies: int, count: int, event: int) -> int:
-    """Add the wait for an event."""
-    return added(handle, dependencies, count, lambda _: Wait(streams.event(event)))
-
-
 @implements("cuGraphConditionalHandleCreate")
 def create_condition(handle: int, context: int, default: int, flags: int) -> int:
     """Make a condition for nodes of a graph, and of graphs in it."""
@@ -251,21 +199,6 @@ def create_condition(handle: int, context: int, default: int, flags: int) -> int
     new_condition = Condition(contexts.of_handle(context), default if flags else None)
     graph(handle).conditions[new_condition.handle] = new_condition
     return new_condition.handle
-
-
-@implements("cuGraphAddNode")
-def add_node(handle: int, dependencies: int, count: int, params: Struct | None) -> int:
-    """Add a node of any type."""
-    return added(handle, dependencies, count, lambda owner: work_from(owner, given(params)))
-
-
-@implements("cuGraphAddNode_v2")
-def add_node_with_data(
-    handle: int, dependencies: int, data: Struct | None, count: int, params: Struct | None
-) -> int:
-    """Add a node of any type."""
-    check_edges(data, count)
-    return add_node(handle, dependencies, count, params)
 
 
 # --- the description of a node's work ---
@@ -297,13 +230,6 @@ def get_launch(handle: int) -> Struct:
     return struct
 
 
-@implements("cuGraphKernelNodeSetParams_v2")
-def set_launch(handle: int, params: Struct | None) -> None:
-    """Give a node another launch."""
-    work_of(node(handle), Launch)
-    replace(node(handle), launch_of(given(params)))
-
-
 @implements("cuGraphMemcpyNodeGetParams")
 def get_copy(handle: int) -> Struct:
     """The copy of a node."""
@@ -319,13 +245,6 @@ def get_copy(handle: int) -> Struct:
     return struct
 
 
-@implements("cuGraphMemcpyNodeSetParams")
-def set_copy(handle: int, box: Struct | None) -> None:
-    """Give a node another copy."""
-    work_of(node(handle), Copy)
-    replace(node(handle), copy_of(given(box), 0))
-
-
 @implements("cuGraphMemsetNodeGetParams", "cudaGraphMemsetNodeGetParams")
 def get_fill(handle: int) -> Struct:
     """The fill of a node."""
@@ -334,13 +253,6 @@ def get_fill(handle: int) -> Struct:
     struct.value, struct.elementSize = int.from_bytes(work.pattern, "little"), len(work.pattern)
     struct.width, struct.height = work.count, work.height
     return struct
-
-
-@implements("cuGraphMemsetNodeSetParams", "cudaGraphMemsetNodeSetParams")
-def set_fill(handle: int, params: Struct | None) -> None:
-    """Give a node another fill."""
-    work_of(node(handle), Fill)
-    replace(node(handle), fill_from(given(params), 0))
 
 
 @implements("cuGraphHostNodeGetParams", "cudaGraphHostNodeGetParams")

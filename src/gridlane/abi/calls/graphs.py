@@ -89,6 +89,12 @@ def plain_edges(count: int) -> list[Struct]:
     return [Struct("CUgraphEdgeData") for _ in range(count)]
 
 
+def with_edge_data(listed: tuple[list[int], int]) -> tuple[list[int], list[Struct], int]:
+    """Listed nodes with the data of the edges to them, and their number."""
+    nodes, count = listed
+    return nodes, plain_edges(len(nodes)), count
+
+
 @implements("cuGraphGetRootNodes", "cudaGraphGetRootNodes")
 def get_roots(handle: int, room: int) -> tuple[list[int], int]:
     """The nodes that follow none."""
@@ -108,28 +114,6 @@ def get_edges_with_data(handle: int, room: int) -> tuple[list[int], list[int], l
     """The first node of each edge, the second, and its data."""
     first, then, count = get_edges(handle, room)
     return first, then, plain_edges(len(first)), count
-
-
-@implements(
-    "cuGraphNodeGetDependencies_v2",
-    "cudaGraphNodeGetDependencies",
-    "cudaGraphNodeGetDependencies_v2",
-)
-def get_dependencies_with_data(handle: int, room: int) -> tuple[list[int], list[Struct], int]:
-    """The nodes that a node follows, with the data of the edges."""
-    nodes, count = in_room(node(handle).dependencies, room)
-    return nodes, plain_edges(len(nodes)), count
-
-
-@implements(
-    "cuGraphNodeGetDependentNodes_v2",
-    "cudaGraphNodeGetDependentNodes",
-    "cudaGraphNodeGetDependentNodes_v2",
-)
-def get_dependents_with_data(handle: int, room: int) -> tuple[list[int], list[Struct], int]:
-    """The nodes that follow a node, with the data of the edges."""
-    nodes, count = in_room(node(handle).dependents, room)
-    return nodes, plain_edges(len(nodes)), count
 
 
 # --- edges ---
@@ -211,7 +195,8 @@ def remove_dependencies_with_data(
 # --- user objects ---
 
 
-def _check_count(count: int) -> None:
+def check_count(count: int) -> None:
+    """Raise INVALID_VALUE for a number of references that no object has."""
     if not 0 < count <= _MOST:
         fail(INVALID_VALUE, f"{count} references")
 
@@ -219,31 +204,17 @@ def _check_count(count: int) -> None:
 @implements("cuUserObjectCreate", "cudaUserObjectCreate")
 def create_object(pointer: int, destructor: int, count: int, flags: int) -> int:
     """Create a user object; the program holds its references."""
-    _check_count(count)
+    check_count(count)
     if flags != _NO_SYNC or not destructor:
         fail(INVALID_VALUE, "a user object has a destructor that nothing waits for, by its flag")
     return UserObject(pointer, destructor, count).handle
-
-
-@implements("cuUserObjectRetain", "cudaUserObjectRetain")
-def retain_object(handle: int, count: int) -> None:
-    """Hold further references."""
-    _check_count(count)
-    user_object(handle).retain(count)
-
-
-@implements("cuUserObjectRelease", "cudaUserObjectRelease")
-def release_object(handle: int, count: int) -> None:
-    """Release references."""
-    _check_count(count)
-    user_object(handle).release(count)
 
 
 @implements("cuGraphRetainUserObject", "cudaGraphRetainUserObject")
 def graph_retain(handle: int, item: int, count: int, flags: int) -> None:
     """Add references to a graph: new ones, or by the flag those of the program."""
     owner, counted_object = graph(handle), user_object(item)
-    _check_count(count)
+    check_count(count)
     if flags & ~_MOVE:
         fail(INVALID_VALUE, f"retaining with the flags {flags:#x}")
     if not flags:
@@ -255,7 +226,7 @@ def graph_retain(handle: int, item: int, count: int, flags: int) -> None:
 def graph_release(handle: int, item: int, count: int) -> None:
     """Release a graph's references."""
     owner, counted_object = graph(handle), user_object(item)
-    _check_count(count)
+    check_count(count)
     held = owner.objects.get(counted_object, 0)
     if count > held:
         fail(INVALID_VALUE, f"the graph holds {held} references, not {count}")

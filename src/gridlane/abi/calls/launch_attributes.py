@@ -38,6 +38,11 @@ class Chosen:
     events: list[Event] = field(default_factory=list[Event])
 
 
+def cooperative() -> Chosen:
+    """The settings of a launch whose blocks may wait for each other."""
+    return Chosen(cooperative=True)
+
+
 def attributes_of(address: int, count: int) -> Chosen:
     """The settings of a launch by an array of attributes.
 

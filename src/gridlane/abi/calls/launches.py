@@ -229,24 +229,6 @@ def launch(
     start(function, grid, block, shared, target, params, chosen)
 
 
-@implements("cuLaunchKernel")
-def launch_kernel(
-    function: int,
-    gx: int,
-    gy: int,
-    gz: int,
-    bx: int,
-    by: int,
-    bz: int,
-    shared: int,
-    stream: int,
-    pointers: int,
-    extra: int,
-) -> None:
-    """Launch a kernel."""
-    launch(function, (gx, gy, gz), (bx, by, bz), shared, stream, pointers, extra)
-
-
 @implements("cuLaunchKernelEx")
 def launch_with_config(config: Struct | None, function: int, pointers: int, extra: int) -> None:
     """Launch a kernel with attributes."""
@@ -257,21 +239,3 @@ def launch_with_config(config: Struct | None, function: int, pointers: int, extr
     block = config.blockDimX, config.blockDimY, config.blockDimZ
     shared, stream = config.sharedMemBytes, config.hStream
     launch(function, grid, block, shared, stream, pointers, extra, chosen)
-
-
-@implements("cuLaunchCooperativeKernel")
-def launch_cooperative(
-    function: int,
-    gx: int,
-    gy: int,
-    gz: int,
-    bx: int,
-    by: int,
-    bz: int,
-    shared: int,
-    stream: int,
-    pointers: int,
-) -> None:
-    """Launch a kernel whose blocks may wait for each other."""
-    chosen = Chosen(cooperative=True)
-    launch(function, (gx, gy, gz), (bx, by, bz), shared, stream, pointers, 0, chosen)

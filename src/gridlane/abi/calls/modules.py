@@ -52,20 +52,6 @@ def file(path: bytes | None) -> bytes:
         fail(FILE_NOT_FOUND, str(error))
 
 
-@implements("cuModuleUnload")
-def unload(handle: int) -> None:
-    """End a module."""
-    contexts.current()
-    modules.unload(handle)
-
-
-@implements("cuModuleGetFunction")
-def get_function(handle: int, name: bytes) -> int:
-    """A kernel by its name."""
-    contexts.current()
-    return modules.function(modules.modules.get(handle), name.decode()).handle
-
-
 @implements("cuModuleEnumerateFunctions")
 def enumerate_functions(count: int, handle: int) -> list[int]:
     """The first kernels of a module."""

@@ -42,46 +42,10 @@ def blocks(function: Function, threads: int, shared: int) -> int:
 _STATIC = enums()["CUfunction_attribute"].values["CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES"]
 
 
-def _check(threads: int, flags: int = 0) -> None:
+def check_block(threads: int, flags: int = 0) -> None:
+    """Raise INVALID_VALUE for blocks that no occupancy is of."""
     if threads <= 0 or flags & ~1:
         fail(INVALID_VALUE, f"occupancy of blocks of {threads} threads, with the flags {flags}")
-
-
-@implements("cuOccupancyMaxActiveBlocksPerMultiprocessor")
-def active_blocks(handle: int, threads: int, shared: int) -> int:
-    """Blocks that a multiprocessor holds at once."""
-    _check(threads)
-    return blocks(libraries.function_of(handle), threads, shared)
-
-
-@implements("cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags")
-def active_blocks_with_flags(handle: int, threads: int, shared: int, flags: int) -> int:
-    """Blocks that a multiprocessor holds at once."""
-    _check(threads, flags)
-    return blocks(libraries.function_of(handle), threads, shared)
-
-
-@implements("cudaOccupancyMaxActiveBlocksPerMultiprocessor")
-def runtime_active_blocks(handle: int, threads: int, shared: int) -> int:
-    """Blocks that a multiprocessor holds at once."""
-    _check(threads)
-    return blocks(of_runtime(handle), threads, shared)
-
-
-@implements("cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags")
-def runtime_active_blocks_with_flags(handle: int, threads: int, shared: int, flags: int) -> int:
-    """Blocks that a multiprocessor holds at once."""
-    _check(threads, flags)
-    return blocks(of_runtime(handle), threads, shared)
-
-
-@implements("cuOccupancyMaxPotentialBlockSizeWithFlags")
-def potential_block_size_with_flags(
-    handle: int, callback: int, shared: int, limit: int, flags: int
-) -> tuple[int, int]:
-    """Blocks that fill the device, and the threads of each, where most threads run at once."""
-    _check(1, flags)
-    return potential_block(libraries.function_of(handle), callback, shared, limit)
 
 
 def potential_block(function: Function, callback: int, shared: int, limit: int) -> tuple[int, int]:
@@ -106,7 +70,7 @@ def potential_block(function: Function, callback: int, shared: int, limit: int) 
 
 def available_shared(function: Function, count: int, threads: int) -> int:
     """The most dynamic shared memory with which a multiprocessor holds so many blocks."""
-    _check(threads)
+    check_block(threads)
     if count <= 0 or blocks(function, threads, 0) < count:
         fail(INVALID_VALUE, f"a multiprocessor does not hold {count} blocks of {threads} threads")
     low, high = 0, attributes(function).read(MAX_DYNAMIC_SHARED)
@@ -193,5 +157,5 @@ def _configured(function: Function, config: Struct | None) -> tuple[int, int]:
         stream, shared = config.stream, config.dynamicSmemBytes
     streams.stream(stream)
     threads = size[0] * size[1] * size[2]
-    _check(threads)
+    check_block(threads)
     return threads, shared

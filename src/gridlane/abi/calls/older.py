@@ -5,7 +5,6 @@ from __future__ import annotations
 from gridlane.abi.calls import contexts
 from gridlane.abi.calls.registry import implements
 from gridlane.abi.failure import INVALID_VALUE, fail
-from gridlane.abi.state import streams
 
 
 @implements("cuCtxCreate_v3")
@@ -14,9 +13,3 @@ def create_3(affinities: object, count: int, flags: int, ordinal: int) -> int:
     if count:
         fail(INVALID_VALUE, "a context has no part of a device to itself here")
     return contexts.created(flags, ordinal)
-
-
-@implements("cuStreamGetCtx_v2")
-def stream_contexts(handle: int) -> tuple[int, int]:
-    """The context of a stream, and 0: none is of a part of a device."""
-    return streams.stream(handle).context.handle, 0

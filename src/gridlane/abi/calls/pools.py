@@ -43,12 +43,6 @@ def _captured(size: int, stream: Stream) -> int:
     return block.buffer.address
 
 
-@implements("cudaMallocAsync")
-def allocate_or_none(size: int, stream: int) -> int:
-    """Memory of the chosen pool of a stream's device, for its later work; null for no bytes."""
-    return allocate(size, stream) if size else 0
-
-
 @implements("cuMemAllocFromPoolAsync")
 def allocate_from(size: int, pool: int, stream: int) -> int:
     """Memory of a pool, for later work of a stream."""
@@ -57,12 +51,6 @@ def allocate_from(size: int, pool: int, stream: int) -> int:
         pools.pool(pool)
         return _captured(size, target)
     return pools.pool(pool).allocate(size, target).address
-
-
-@implements("cudaMallocFromPoolAsync")
-def allocate_from_or_none(size: int, pool: int, stream: int) -> int:
-    """Memory of a pool, for later work of a stream; null for no bytes."""
-    return allocate_from(size, pool, stream) if size else 0
 
 
 @implements("cuMemFreeAsync", "cudaFreeAsync")

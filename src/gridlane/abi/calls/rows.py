@@ -1,8 +1,10 @@
 """Functions that their row of the table describes whole: ``= stream(hStream).flags``.
 
 What a row does is the name of another function of CUDA's, or an expression: words and functions of
-CUDA's that are called, parameters, numbers, texts, and what is behind a dot. A name before "(" is
-never a parameter. ``words.py`` and ``runtime/words.py`` have the words.
+CUDA's that are called, parameters, numbers, texts, what is behind a dot, tuples, one or the other
+by a condition, and a lambda for what is done later. A name before "(" is never a parameter. Before
+the expression there may be others, each with a ";", whose results nobody has: checks, mostly.
+``words.py`` and ``runtime/words.py`` have the words.
 """
 
 from __future__ import annotations
@@ -36,14 +38,14 @@ def call_of(name: str, row: Function, other: Callable[[str], Call | None]) -> Ca
     returned = set(row.given) - set(row.both)
     taken = [each.name for each in row.parameters if each.name not in returned]
     reader = _Reader(name, taken, other)
-    body = reader.read(ast.parse(row.does, mode="eval").body)
+    *checks, body = map(reader.step, ast.parse(row.does).body)
     if reader.unread:
         reader.refuse(f"does not use {', '.join(reader.unread)}")
     has_result = bool(row.given or row.result)
     made = ast.FunctionDef(
         name="call",
         args=ast.arguments([], [ast.arg(each) for each in taken], None, [], [], None, []),
-        body=[ast.Return(body) if has_result else ast.Expr(body)],
+        body=[*map(ast.Expr, checks), ast.Return(body) if has_result else ast.Expr(body)],
         decorator_list=[],
     )
     module = ast.fix_missing_locations(ast.Module([made], []))
@@ -69,6 +71,12 @@ class _Reader:
         self.known: dict[str, Any] = {"__builtins__": {}}
         self.unread = dict.fromkeys(taken)
 
+    def step(self, node: ast.stmt) -> ast.expr:
+        """What is compiled for one of the expressions between ";"."""
+        if not isinstance(node, ast.Expr):
+            self.refuse("is a statement")
+        return self.read(node.value)
+
     def read(self, node: ast.expr) -> ast.expr:
         """The expression that is compiled for one of a row."""
         match node:
@@ -85,6 +93,16 @@ class _Reader:
                 return ast.Call(self._named(name, _CALLED + name), [*map(self.read, args)], [])
             case ast.Call(ast.Attribute() as method, args, []):
                 return ast.Call(self.read(method), [*map(self.read, args)], [])
+            case ast.Tuple(parts):
+                return ast.Tuple([*map(self.read, parts)], ast.Load())
+            case ast.IfExp(test, then, other):
+                return ast.IfExp(self.read(test), self.read(then), self.read(other))
+            case ast.Lambda(ast.arguments(args=[ast.arg(name)]) as given, result) if (
+                ast.unparse(given) == name
+            ):
+                of_result = _Reader(self.name, [*self.taken, name], self.other)
+                of_result.known, of_result.unread = self.known, self.unread
+                return ast.Lambda(given, of_result.read(result))
             case _:
                 self.refuse(f"has {ast.unparse(node)}")
 

@@ -3,14 +3,12 @@ function, behind a translation of its structure. The others are declared with th
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from gridlane.abi.calls import executables, graph_nodes
+from gridlane.abi.calls import graph_nodes
 from gridlane.abi.calls.copies import ARRAY, DEVICE, HOST, UNIFIED
 from gridlane.abi.calls.graph_nodes import given
-from gridlane.abi.calls.registry import Call, implements
-from gridlane.abi.calls.runtime import symbols
+from gridlane.abi.calls.registry import calls, implements
 from gridlane.abi.failure import INVALID_VALUE, NOT_SUPPORTED, fail
 from gridlane.abi.state import contexts, modules, registered
 from gridlane.abi.state.conditionals import CONDITIONAL
@@ -130,71 +128,28 @@ def instantiate_params(params: Struct) -> Struct:
 
 # --- functions ---
 
-_TRANSLATED: tuple[tuple[str, Call, int, Callable[[Struct], Struct]], ...] = (
-    ("cudaGraphAddKernelNode", graph_nodes.add_kernel, 3, kernel_params),
-    ("cudaGraphKernelNodeSetParams", graph_nodes.set_launch, 1, kernel_params),
-    ("cudaGraphExecKernelNodeSetParams", executables.set_launch, 2, kernel_params),
-    ("cudaGraphAddMemcpyNode", graph_nodes.add_copy, 3, box),
-    ("cudaGraphMemcpyNodeSetParams", graph_nodes.set_copy, 1, box),
-    ("cudaGraphExecMemcpyNodeSetParams", executables.set_copy, 2, box),
-    ("cudaGraphAddNode", graph_nodes.add_node_with_data, 4, node_params),
-    ("cudaGraphAddNode_v2", graph_nodes.add_node_with_data, 4, node_params),
-    ("cudaGraphAddNode@12", graph_nodes.add_node, 3, node_params),
-    ("cudaGraphNodeSetParams", graph_nodes.set_any, 1, node_params),
-    ("cudaGraphExecNodeSetParams", executables.set_any, 2, node_params),
-    (
-        "cudaGraphInstantiateWithParams",
-        executables.instantiate_with_params,
-        1,
-        instantiate_params,
-    ),
-)
-"""The runtime's function, the driver's, the place of the structure, and its translation."""
 
-_LINEAR: tuple[tuple[str, Call, int], ...] = (
-    ("cudaGraphAddMemcpyNode1D", graph_nodes.add_copy, 3),
-    ("cudaGraphMemcpyNodeSetParams1D", graph_nodes.set_copy, 1),
-    ("cudaGraphExecMemcpyNodeSetParams1D", executables.set_copy, 2),
-)
-"""Functions with a copy of one row in their last parameters, the driver's, and their place. Each
-has forms whose target or source is a variable, by its host address and an offset."""
+def _declare(name: str, of_driver: str, place: int) -> None:
+    """Declare a function that is the driver's, of a node's description at a place."""
 
-
-def _declare(name: str, call: Call, place: int, translate: Callable[[Struct], Struct]) -> None:
     def function(*values: Any) -> Any:
-        params = translate(given(values[place]))
-        result = call(*values[:place], params, *values[place + 1 :])
-        if translate is node_params:
-            _tell(params, values[place])
+        params = node_params(given(values[place]))
+        result = calls("driver")[of_driver](*values[:place], params, *values[place + 1 :])
+        _tell(params, values[place])
         return result
 
-    function.__doc__ = call.__doc__
+    function.__doc__ = calls("driver")[of_driver].__doc__
     implements(name)(function)
 
 
-def _declare_linear(name: str, call: Call, place: int) -> None:
-    def function(*values: Any) -> Any:
-        return call(*values[:place], linear_box(*values[place:]))
-
-    def to_symbol(*values: Any) -> Any:
-        symbol, source, size, offset, kind = values[place:]
-        to = symbols.target(symbol, size, offset, kind)
-        return call(*values[:place], linear_box(to, source, size, kind))
-
-    def from_symbol(*values: Any) -> Any:
-        to, symbol, size, offset, kind = values[place:]
-        source = symbols.origin(symbol, size, offset, kind)
-        return call(*values[:place], linear_box(to, source, size, kind))
-
-    for ending, each in (("1D", function), ("ToSymbol", to_symbol), ("FromSymbol", from_symbol)):
-        each.__doc__ = call.__doc__
-        implements(name.removesuffix("1D") + ending)(each)
-
-
-for _row in _TRANSLATED:
-    _declare(*_row)
-for _row in _LINEAR:
-    _declare_linear(*_row)
+for _name, _call, _place in (
+    ("cudaGraphAddNode", "cuGraphAddNode_v2", 4),
+    ("cudaGraphAddNode_v2", "cuGraphAddNode_v2", 4),
+    ("cudaGraphAddNode@12", "cuGraphAddNode", 3),
+    ("cudaGraphNodeSetParams", "cuGraphNodeSetParams", 1),
+    ("cudaGraphExecNodeSetParams", "cuGraphExecNodeSetParams", 2),
+):
+    _declare(_name, _call, _place)
 
 
 @implements("cudaGraphKernelNodeGetParams")

@@ -167,32 +167,16 @@ def _append(stream: Stream, operation: _Operation) -> None:
         stream.native.upload(operation.address, memoryview(data), data)
 
 
-@implements("cuStreamWriteValue32_v2", "cuStreamWriteValue32")
-def write_32(stream: int, address: int, value: int, flags: int) -> None:
+def write_word(handle: int, address: int, value: int, bits: int, flags: int) -> None:
     """Write a word, after the work that is in a stream."""
-    target = streams.stream(stream)
-    _append(target, _writing(address, value, 32, flags, target))
+    stream = streams.stream(handle)
+    _append(stream, _writing(address, value, bits, flags, stream))
 
 
-@implements("cuStreamWriteValue64_v2", "cuStreamWriteValue64")
-def write_64(stream: int, address: int, value: int, flags: int) -> None:
-    """Write a word of 64 bits, after the work that is in a stream."""
-    target = streams.stream(stream)
-    _append(target, _writing(address, value, 64, flags, target))
-
-
-@implements("cuStreamWaitValue32_v2", "cuStreamWaitValue32")
-def wait_32(stream: int, address: int, value: int, flags: int) -> None:
+def wait_for_word(handle: int, address: int, value: int, bits: int, flags: int) -> None:
     """Order later work of a stream behind a condition on a word."""
-    target = streams.stream(stream)
-    _append(target, _waiting(address, value, 32, flags, target))
-
-
-@implements("cuStreamWaitValue64_v2", "cuStreamWaitValue64")
-def wait_64(stream: int, address: int, value: int, flags: int) -> None:
-    """Order later work of a stream behind a condition on a word of 64 bits."""
-    target = streams.stream(stream)
-    _append(target, _waiting(address, value, 64, flags, target))
+    stream = streams.stream(handle)
+    _append(stream, _waiting(address, value, bits, flags, stream))
 
 
 @implements("cuStreamBatchMemOp_v2", "cuStreamBatchMemOp")

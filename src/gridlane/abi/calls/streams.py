@@ -58,13 +58,6 @@ def wait_event(handle: int, event: int, flags: int) -> None:
         captures.wait(stream, event_object)
 
 
-@implements("cuCtxGetStreamPriorityRange")
-def priority_range() -> tuple[int, int]:
-    """The least and the greatest priority."""
-    contexts.current()
-    return LEAST, GREATEST
-
-
 _stream_callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
 
 

@@ -21,6 +21,8 @@ from gridlane.abi.calls import (
     graph_nodes,
     graphs,
     jit,
+    launch_attributes,
+    launches,
     libraries,
     memory,
     modules,
@@ -30,24 +32,30 @@ from gridlane.abi.calls import (
     profiler,
     ranges,
     resources,
+    stream_memory,
     textures,
 )
+from gridlane.abi.calls import streams as stream_calls
 from gridlane.abi.calls.rows import words
+from gridlane.abi.failure import INVALID_VALUE, fail
 from gridlane.abi.state import arrays as array_state
 from gridlane.abi.state import captures as capture_state
 from gridlane.abi.state import contexts as context_state
 from gridlane.abi.state import devices as device_state
 from gridlane.abi.state import executables as executable_state
+from gridlane.abi.state import graph_memory as graph_memory_state
 from gridlane.abi.state import graphs as graph_state
 from gridlane.abi.state import libraries as library_state
 from gridlane.abi.state import memory as memory_state
 from gridlane.abi.state import modules as module_state
 from gridlane.abi.state import pools as pool_state
-from gridlane.abi.state import streams
+from gridlane.abi.state import streams, user_objects
 from gridlane.abi.state import textures as texture_state
+from gridlane.abi.state.copying import Copy, Fill
 from gridlane.abi.state.graph_memory import Free
+from gridlane.abi.state.launching import Launch
 from gridlane.abi.state.links import Link, links
-from gridlane.abi.state.work import Record, Wait
+from gridlane.abi.state.work import Empty, Record, Wait
 from gridlane.abi.struct import Struct
 
 # What a handle or a number of the program is the name of.
@@ -72,10 +80,12 @@ words |= {
     "stream": streams.stream,
     "surface": textures.surface_of,
     "texture": textures.texture_of,
+    "user_object": user_objects.user_object,
 }
 
 # What is done with these.
 words |= {
+    "added": graph_nodes.added,
     "allocate": memory_state.allocate,
     "allocation_of": graph_memory.allocation_of,
     "array_of": arrays.described,
@@ -84,15 +94,27 @@ words |= {
     "available_shared": occupancy.available_shared,
     "batch": ranges.check_batch,
     "between": copies.between,
+    "blocks": occupancy.blocks,
     "box_copy": copies.box_copy,
     "bus_place": devices.place,
     "by_address": copies.by_address,
     "capture_place": captures.place_of,
     "capture_status": captures.status_of,
     "change": executables.change,
+    "change_copy": executables.change_copy,
     "change_fill": executables.change_fill,
+    "check_banks": functions.check_banks,
+    "check_block": occupancy.check_block,
+    "check_cache": functions.check_cache,
+    "check_capture_mode": captures.check_mode,
+    "check_edges": graphs.check_edges,
+    "check_graph_device": graph_memory.check_device,
+    "check_references": graphs.check_count,
+    "child_of": graph_nodes.child_of,
     "choose_pool": pool_state.choose,
     "chosen_pool": pool_state.chosen,
+    "cooperative": launch_attributes.cooperative,
+    "copy_of": graph_nodes.copy_of,
     "created_context": contexts.created,
     "cut": devices.cut,
     "default_pool": pool_state.default,
@@ -103,10 +125,13 @@ words |= {
     "end_link": links.remove,
     "end_pool": pool_state.destroy,
     "end_texture": texture_state.destroy,
+    "exchange_capture_mode": capture_state.exchange,
+    "fail": fail,
     "fill_from": graph_nodes.fill_from,
     "finished": copies.finished,
     "finished_if_asked": copies.finished_if_asked,
     "forget": streams.forget,
+    "freeing": graph_memory_state.freeing,
     "host_call_of": graph_nodes.host_call_of,
     "host_memory": memory.host_memory,
     "host_to_array": array_copies.host_to_array,
@@ -114,6 +139,9 @@ words |= {
     "in_room": graphs.in_room,
     "jit_options": jit.Options,
     "kernel_attributes": libraries.attributes_of,
+    "kernel_in": module_state.function,
+    "launch": launches.launch,
+    "launch_of": graph_nodes.launch_of,
     "len": len,
     "link": Link,
     "loaded": modules.loaded,
@@ -137,16 +165,29 @@ words |= {
     "title": devices.title,
     "to_device": copies.to_device,
     "to_host": copies.to_host,
+    "trim_graph_memory": graph_memory_state.trim,
+    "unload": module_state.unload,
     "view": textures.view_of,
     "wait": streams.wait,
+    "wait_for_word": stream_memory.wait_for_word,
+    "with_edge_data": graphs.with_edge_data,
     "within": copies.within,
+    "work_from": graph_nodes.work_from,
     "work_of": graph_nodes.work_of,
+    "write_word": stream_memory.write_word,
 }
 
 # Classes and numbers.
 words |= {
+    "Copy": Copy,
+    "Empty": Empty,
+    "Fill": Fill,
     "Free": Free,
     "GLOBAL": capture_state.GLOBAL,
+    "GREATEST": stream_calls.GREATEST,
+    "INVALID_VALUE": INVALID_VALUE,
+    "Launch": Launch,
+    "LEAST": stream_calls.LEAST,
     "Record": Record,
     "Struct": Struct,
     "VERSION": device_state.VERSION,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from gridlane.abi.calls import copies as driver
 from gridlane.abi.calls.array_ends import put_array, put_extent, texel_of
-from gridlane.abi.calls.registry import implements
 from gridlane.abi.calls.runtime.copies import DEFAULT, INVALID_PITCH, check_side, sides
 from gridlane.abi.failure import INVALID_VALUE, NOT_SUPPORTED, fail
 from gridlane.abi.state import contexts, streams
@@ -90,18 +89,6 @@ def planes(given: Struct | None, kind: int, stream: int) -> Stream:
     _end(box, "dst", given, target, texel, stream_object.context)
     _end(box, "src", given, start, texel, stream_object.context)
     return driver.box_copy(box, stream, True)
-
-
-@implements("cudaMemcpy3D")
-def copy_3d(given: Struct | None) -> None:
-    """Copy planes of rows."""
-    driver.finished(planes(given, given.kind if given else 0, 0))
-
-
-@implements("cudaMemcpy3DAsync")
-def copy_3d_async(given: Struct | None, stream: int) -> None:
-    """Copy planes of rows, in a stream."""
-    planes(given, given.kind if given else 0, stream)
 
 
 def planes_within(given: Struct | None, stream: int) -> Stream:

@@ -21,20 +21,6 @@ def count() -> int:
     return devices.count() or fail(NO_DEVICE, "there is no device")
 
 
-@implements("cudaDeviceGetAttribute")
-def attribute(number: int, ordinal: int) -> int:
-    """One attribute."""
-    devices.initialise()
-    return driver.attribute(number, ordinal)
-
-
-@implements("cudaDeviceGetPCIBusId")
-def bus_id(room: int, ordinal: int) -> bytes:
-    """The place of the device on the bus; the number of the device where there is no bus."""
-    devices.initialise()
-    return driver.cut(driver.place(ordinal), room)
-
-
 @implements("cudaDeviceGetByPCIBusId")
 def by_bus_id(text: bytes | None) -> int:
     """The device at a place."""

@@ -12,7 +12,8 @@ from gridlane.abi.struct import Struct
 from gridlane.launch.dimensions import Dim3
 
 
-def _dim3(given: Struct) -> Dim3:
+def dim3(given: Struct) -> Dim3:
+    """The sizes along the axes."""
     return given.x, given.y, given.z
 
 
@@ -54,28 +55,11 @@ def launch(
     driver.start(kernel, grid, block, shared, target, params, chosen)
 
 
-@implements("cudaLaunchKernel")
-def launch_kernel(
-    function: int, grid: Struct, block: Struct, pointers: int, shared: int, stream: int
-) -> None:
-    """Launch a kernel."""
-    launch(function, _dim3(grid), _dim3(block), pointers, shared, stream, Chosen())
-
-
-@implements("cudaLaunchCooperativeKernel")
-def launch_cooperative(
-    function: int, grid: Struct, block: Struct, pointers: int, shared: int, stream: int
-) -> None:
-    """Launch a kernel whose blocks may wait for each other."""
-    chosen = Chosen(cooperative=True)
-    launch(function, _dim3(grid), _dim3(block), pointers, shared, stream, chosen)
-
-
 @implements("cudaLaunchKernelExC")
 def launch_with_config(config: Struct | None, function: int, pointers: int) -> None:
     """Launch a kernel with attributes."""
     if config is None:
         fail(INVALID_VALUE, "no configuration")
     chosen = attributes_of(config.attrs, config.numAttrs)
-    grid, block = _dim3(config.gridDim), _dim3(config.blockDim)
+    grid, block = dim3(config.gridDim), dim3(config.blockDim)
     launch(function, grid, block, pointers, config.dynamicSmemBytes, config.stream, chosen)

@@ -8,24 +8,6 @@ from gridlane.abi.state import contexts, memory
 from gridlane.abi.struct import Struct
 
 
-@implements("cudaMalloc")
-def allocate(size: int) -> int:
-    """Memory of the thread's device; null for no bytes."""
-    return memory.allocate(contexts.current(), size).address if size else 0
-
-
-@implements("cudaMallocHost")
-def allocate_host(size: int) -> int:
-    """Memory of the host for copies; null for no bytes."""
-    return driver.host_allocate_plain(size) if size else 0
-
-
-@implements("cudaHostAlloc")
-def allocate_host_with_flags(size: int, flags: int) -> int:
-    """Memory of the host for copies; null for no bytes."""
-    return driver.host_memory(size, flags) if size else 0
-
-
 def allocate_rows(width: int, height: int) -> tuple[int, int]:
     """Memory for rows: its address, null for no bytes, and bytes from row to row."""
     memory.check_size(width)
