@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 
 from gridlane.runtime.drivers.single_buffer.recorder import THREADS
+from gridlane.runtime.drivers.single_buffer.sources import moving, with_line
 
 DESKTOP = "#version 430 core"
 EMBEDDED = "#version 310 es\nprecision highp float;\nprecision highp int;"
 
-_MOVE = f"""
+_HEAD_OF_MOVE = f"""
 layout(local_size_x = {THREADS}) in;
 layout(std430, binding = 0) coherent buffer Heap {{ uint heap[]; }};
 layout(std430, binding = 1) readonly buffer Params {{ uint params[]; }};
@@ -17,39 +18,14 @@ layout(std430, binding = 2) readonly buffer Launch {{ uint launch[]; }};
 SOURCE
 
 void main() {{
-    uint end = params[0] + params[2];
-    uint at = (params[0] >> 2u) + (gl_WorkGroupID.x + launch[0]) * {THREADS}u;
-    at += gl_LocalInvocationID.x;
-    uint start = at * 4u;
-    if (at > ((end - 1u) >> 2u)) {{
-        return;
-    }}
-    uint keep = 0u;
-    if (start < params[0]) {{
-        keep = ~(0xffffffffu << ((params[0] - start) * 8u));
-    }}
-    if (end - start < 4u) {{
-        keep |= 0xffffffffu << ((end - start) * 8u);
-    }}
-    uint word = params[3];
-    if (params[1] != 0u) {{
-        uint source = params[1] + start - params[0];
-        uint shift = (source & 3u) * 8u;
-        word = FROM[source >> 2u];
-        if (shift != 0u) {{
-            word = (word >> shift) | (FROM[(source >> 2u) + 1u] << (32u - shift));
-        }}
-    }}
-    if (keep != 0u) {{
-        word = (heap[at] & keep) | (word & ~keep);
-    }}
-    heap[at] = word;
-}}
 """
-_SOURCE = "layout(std430, binding = 3) coherent buffer Heap1 { uint heap1[]; };"
-# See single_buffer/transfers.py.
-MOVE = _MOVE.replace("SOURCE\n", "").replace("FROM", "heap")
-MOVE_BETWEEN = _MOVE.replace("SOURCE", _SOURCE).replace("FROM", "heap1")
+MOVE, MOVE_BETWEEN = moving(
+    _HEAD_OF_MOVE,
+    f"(gl_WorkGroupID.x + launch[0]) * {THREADS}u + gl_LocalInvocationID.x",
+    "uint",
+    "uint",
+    "layout(std430, binding = 3) coherent buffer Heap1 { uint heap1[]; };",
+)
 
 # Mesa says 0:12(5): error: …, NVIDIA 0(12) : error …, others ERROR: 0:12: …
 _PLACE = re.compile(r"^(?:ERROR: )?\d+[:(](\d+)\)?", re.MULTILINE)
@@ -64,12 +40,7 @@ def with_dynamic(text: str, count: int) -> str:
 def complaint(text: str, said: str) -> str:
     """The compiler's message, with the line of the text that it refers to."""
     what = next((line for line in said.splitlines() if "error" in line.lower()), said).strip()
-    place = _PLACE.search(what)
-    if place is None:
-        return what
-    number, lines = int(place[1]), text.splitlines()
-    shown = lines[number - 1].strip() if 0 < number <= len(lines) else ""
-    return f"{what}, in line {number} of the GLSL: {shown}"
+    return with_line(what, _PLACE.search(what), text, "GLSL")
 
 
 _HEAD = re.compile(r"^\w+ (\w+)\([^;]*\) \{$")
