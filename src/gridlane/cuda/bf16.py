@@ -11,7 +11,7 @@ before. Conversions to integers saturate. ``cuda_bf16.h`` defines the same funct
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gridlane.cuda import libdevice
 from gridlane.cuda.bf16_conversions import *  # noqa: F403  # the names of one namespace in two files
@@ -297,3 +297,7 @@ _NAMES = {
     )
 }
 globals().update({name: globals()[numba] for name, numba in _NAMES.items() if numba in globals()})
+
+if TYPE_CHECKING:  # names that are made, not written
+
+    def __getattr__(name: str) -> Any: ...

@@ -210,6 +210,13 @@ def _take(command: Command, name: str, value: str) -> None:
         raise ArgumentError(f"gridlane cc: {name} is not supported: {REFUSED[name]}")
     if name in _TAKEN:
         _TAKEN[name](command, value)
+    elif name in _VALUES:
+        setattr(command, _VALUES[name], value)
+    elif name in _SWITCHES:
+        setattr(command, _SWITCHES[name], True)
+    elif name in _ADDED:
+        target, spelling = _ADDED[name]
+        getattr(command, target).append(spelling + value)
     elif name in _MODES:
         command.what = _MODES[name]
         if command.what == DEPENDENCIES:
@@ -250,25 +257,9 @@ def _generated(command: Command, value: str) -> None:
     command.archs = [*(each for each in command.archs if each != parts["arch"]), parts["arch"]]
 
 
-def _output(command: Command, value: str) -> None:
-    command.output = value
-
-
-def _folder(command: Command, value: str) -> None:
-    command.folder = value
-
-
 def _forward(command: Command, value: str) -> None:
     """Do nothing: ``parse`` has searched for it before, since it holds for the options in front of
     it as well."""
-
-
-def _standard(command: Command, value: str) -> None:
-    command.both.append(f"-std={value}")
-
-
-def _optimise(command: Command, value: str) -> None:
-    command.host.append(f"-O{value}")
 
 
 def _kind(command: Command, value: str) -> None:
@@ -290,10 +281,6 @@ def _of_host(command: Command, value: str) -> None:
         word for word in options if word not in of_both and not word.startswith("-Wl,")
     ]
     command.linker += [word for word in options if word.startswith("-Wl,") or word == "-pthread"]
-
-
-def _of_linker(command: Command, value: str) -> None:
-    command.linker.append(f"-Wl,{value}")
 
 
 def _relocatable(command: Command, value: str) -> None:
@@ -318,82 +305,43 @@ def _stream(command: Command, value: str) -> None:
     command.per_thread = value == "per-thread"
 
 
-def _host(command: Command, value: str) -> None:
-    command.compiler = value
-
-
-def _shared(command: Command, value: str) -> None:
-    command.is_shared = True
-
-
 def _machine(command: Command, value: str) -> None:
     if value != "64":
         raise ArgumentError(f"-m {value}: programs are of 64 bits")
 
 
-def _check(command: Command, value: str) -> None:
-    command.is_checked = True
-
-
-def _debug(command: Command, value: str) -> None:
-    command.host.append("-g")
-
-
-def _lines(command: Command, value: str) -> None:
-    command.device.append("-lineinfo")
-
-
-def _quiet(command: Command, value: str) -> None:
-    command.both.append("-w")
-
-
-def _dry(command: Command, value: str) -> None:
-    command.is_dry = True
-
-
-def _verbose(command: Command, value: str) -> None:
-    command.is_verbose = True
-
-
-def _fast(command: Command, value: str) -> None:
-    command.device.append("-use_fast_math")
-
-
-def _position(command: Command, value: str) -> None:
-    command.host.append("-fPIC")
-
-
-def _parallel(command: Command, value: str) -> None:
-    command.is_parallel = True
-
-
 _TAKEN = {
     "-arch": _architecture,
     "-gencode": _generated,
-    "-o": _output,
-    "-odir": _folder,
     _FORWARD: _forward,
-    "-std": _standard,
-    "-O": _optimise,
     "-x": _kind,
     "-Xcompiler": _of_host,
-    "-Xlinker": _of_linker,
     "-rdc": _relocatable,
     "-dc": _device_object,
     "-cudart": _runtime,
     "-default-stream": _stream,
-    "-ccbin": _host,
-    "-shared": _shared,
     "-m": _machine,
-    "-check": _check,
-    "-g": _debug,
-    "-G": _debug,
-    "-lineinfo": _lines,
-    "-w": _quiet,
-    "-dryrun": _dry,
-    "-v": _verbose,
-    "-use_fast_math": _fast,
-    "-fPIC": _position,
-    "-fopenmp": _parallel,
 }
-_FLAGS = frozenset((*_TAKEN, *_MODES, *IGNORED)) - _WITH_VALUE
+_VALUES = {"-o": "output", "-odir": "folder", "-ccbin": "compiler"}
+"""Options whose value is a field of the command."""
+_SWITCHES = {
+    "-shared": "is_shared",
+    "-check": "is_checked",
+    "-dryrun": "is_dry",
+    "-v": "is_verbose",
+    "-fopenmp": "is_parallel",
+}
+"""Options that set a field."""
+_ADDED = {
+    "-std": ("both", "-std="),
+    "-O": ("host", "-O"),
+    "-Xlinker": ("linker", "-Wl,"),
+    "-g": ("host", "-g"),
+    "-G": ("host", "-g"),
+    "-lineinfo": ("device", "-lineinfo"),
+    "-w": ("both", "-w"),
+    "-use_fast_math": ("device", "-use_fast_math"),
+    "-fPIC": ("host", "-fPIC"),
+}
+"""Options that a list of the command has, by their spelling there; a value follows at once."""
+_FLAGS = frozenset((*_TAKEN, *_SWITCHES, *_ADDED, *_MODES, *IGNORED)) - _WITH_VALUE

@@ -52,6 +52,18 @@ _COMPARE: dict[str, type[Op]] = {
     ">": arith.Gt,
     ">=": arith.Ge,
 }
+_CASTS = {
+    "trunc": (False, False),  # the low bits
+    "zext": (False, False),  # zeros in front
+    "sext": (False, False),  # copies of the sign in front
+    "fpext": (True, True),
+    "fptrunc": (True, True),  # rounded
+    "fptosi": (True, False),
+    "fptoui": (True, False),
+    "sitofp": (False, True),
+    "uitofp": (False, True),
+}
+"""Conversions: whether they take a float, and make one."""
 _NARROWER = ("trunc", "fptrunc")
 _WIDER = ("sext", "fpext", "zext")
 
@@ -78,6 +90,8 @@ class Builder:
             return lambda lhs, rhs, *_, **__: self._binary(name, lhs, rhs)
         if name in _SHIFTS or name == "lshr":
             return lambda lhs, rhs, *_, **__: self._shift(name, lhs, rhs)
+        if name in _CASTS:
+            return lambda value, kind, *_, **__: self._cast(name, value, kind)
         if name.startswith("__"):
             raise AttributeError(name)
         raise self._t.fail(
@@ -172,10 +186,8 @@ class Builder:
         t = self._t
         number, wanted = scalar_of(t, value), dtype_of_llvm(kind)
         own = number.dtype
-        floats = {"fptosi": (1, 0), "fptoui": (1, 0), "sitofp": (0, 1), "uitofp": (0, 1)}
-        expected = floats.get(name, (int(name[0] == "f"),) * 2)
         narrower = wanted.bits < own.bits
-        fits = (int(own.is_float), int(wanted.is_float)) == expected
+        fits = (own.is_float, wanted.is_float) == _CASTS[name]
         fits &= narrower if name in _NARROWER else True
         fits &= wanted.bits > own.bits if name in _WIDER else True
         if not fits:
@@ -192,42 +204,6 @@ class Builder:
         if own.is_bool and name in ("sext", "sitofp"):
             scalar = Scalar(t.b.neg(scalar.value))
         return self._made(scalar)
-
-    def trunc(self, value: Any, kind: Any, name: str = "") -> Lowered:
-        """The low bits of an integer."""
-        return self._cast("trunc", value, kind)
-
-    def zext(self, value: Any, kind: Any, name: str = "") -> Lowered:
-        """A wider integer, with zeros in front."""
-        return self._cast("zext", value, kind)
-
-    def sext(self, value: Any, kind: Any, name: str = "") -> Lowered:
-        """A wider integer, with copies of the sign in front."""
-        return self._cast("sext", value, kind)
-
-    def fpext(self, value: Any, kind: Any, name: str = "") -> Lowered:
-        """A wider float."""
-        return self._cast("fpext", value, kind)
-
-    def fptrunc(self, value: Any, kind: Any, name: str = "") -> Lowered:
-        """A narrower float, rounded."""
-        return self._cast("fptrunc", value, kind)
-
-    def fptosi(self, value: Any, kind: Any, name: str = "") -> Lowered:
-        """The integer of a float."""
-        return self._cast("fptosi", value, kind)
-
-    def fptoui(self, value: Any, kind: Any, name: str = "") -> Lowered:
-        """The unsigned integer of a float."""
-        return self._cast("fptoui", value, kind)
-
-    def sitofp(self, value: Any, kind: Any, name: str = "") -> Lowered:
-        """The float of a signed integer."""
-        return self._cast("sitofp", value, kind)
-
-    def uitofp(self, value: Any, kind: Any, name: str = "") -> Lowered:
-        """The float of an unsigned integer."""
-        return self._cast("uitofp", value, kind)
 
     def bitcast(self, value: Any, kind: Any, name: str = "") -> Lowered:
         """The same bits as another number."""
