@@ -38,9 +38,8 @@ files of CUDA C++ find the first ones."""
 HOST = "host"
 """That folder."""
 _PARTS = (
-    "gridlane/defaults.h", "gridlane/driver_forms.h", "gridlane/guards.h", "gridlane/host_forms.h",
-    "gridlane/library_types.h", "gridlane/old_forms.h", "gridlane/old_names.h",
-    "gridlane/templates.h",
+    "gridlane/guards.h", "gridlane/host_forms.h", "gridlane/library_types.h",
+    "gridlane/old_forms.h", "gridlane/old_names.h", "gridlane/templates.h",
 )  # fmt: skip
 """Headers of CUDA C++ that are parts of those of the runtime."""
 _ENVIRONMENT = """# Programs started from here find gridlane's libcuda, libcudart and libnvrtc.

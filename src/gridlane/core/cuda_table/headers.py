@@ -1,7 +1,8 @@
 """CUDA's headers for C and C++ from the table: types, and the functions of each library.
 
 Kernels of CUDA C++ and programs for the C libraries read the same text. C++'s own forms, templates
-and overloads, are files beside it in ``frontends/cuda_cpp/include/gridlane``.
+and overloads, are rows of ``forms.txt``; what these do not say is in files beside the headers, in
+``frontends/cuda_cpp/include/gridlane``.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from gridlane.core.cuda_table.forms import forms
 from gridlane.core.cuda_table.functions import Api, Function, exported
 from gridlane.core.cuda_table.layout import layout
 from gridlane.core.cuda_table.names import aliases, callbacks, constants, enums
@@ -20,6 +22,7 @@ NAMES = (
     "gridlane_types.h",
     "gridlane_driver_types.h",
     "gridlane_shapes.h",
+    "gridlane_forms.h",
     "cuda_runtime_api.h",
     "cuda.h",
     "nvrtc.h",
@@ -33,7 +36,6 @@ _BEFORE = {
     "nvrtc": ("#define __NVRTC_H__",),
 }
 _BEHIND = {
-    "driver": ('#include "gridlane/driver_forms.h"',),
     "runtime": ('#include "gridlane/old_names.h"',),
 }
 _VECTORS = ("uint3", "dim3")
@@ -59,6 +61,7 @@ def headers() -> dict[str, str]:
         _types("runtime", "<stddef.h>", "<stdint.h>"),
         _types("driver", '"gridlane_types.h"'),
         _shapes(),
+        "\n".join(("#pragma once", *forms("runtime", 13, _ERRORS["runtime"]), "")),
         _functions("runtime", 13, '#include "gridlane_shapes.h"'),
         _functions("driver", 13, '#include "gridlane_driver_types.h"'),
         _functions("nvrtc", 13, *_types("nvrtc", "<stddef.h>").split("\n")[1:-1]),
@@ -112,6 +115,8 @@ def _functions(api: Api, major: int, *needed: str) -> str:
     lines += _of_threads(api, major)
     lines += ["#ifdef __cplusplus", "}", "#endif"]
     lines += _BEHIND.get(api, ())
+    if api == "driver":
+        lines += ["#ifdef __cplusplus", *forms(api, major, _ERRORS[api]), "#endif"]
     # A plain name is the newest version; older ones are declared above under their own names.
     for row in exported(api, major):
         if row.outs is not None and row.name != row.base:

@@ -19,7 +19,7 @@ static inline struct cudaPitchedPtr make_cudaPitchedPtr(void *p, size_t pitch, s
 }
 
 #ifdef __cplusplus
-#include "gridlane/defaults.h"
+#include "gridlane_forms.h"
 #include "gridlane/old_forms.h"
 #include "gridlane/templates.h"
 #endif

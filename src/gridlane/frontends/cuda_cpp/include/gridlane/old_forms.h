@@ -18,48 +18,6 @@ inline cudaError_t cudaMemAdvise(const void *p, size_t bytes, cudaMemoryAdvise a
 {
     return ::cudaMemAdvise(p, bytes, advice, gridlane_location(device));
 }
-inline cudaError_t cudaGraphAddNode(cudaGraphNode_t *made, cudaGraph_t graph,
-                                    const cudaGraphNode_t *after, size_t count,
-                                    cudaGraphNodeParams *given)
-{
-    return ::cudaGraphAddNode(made, graph, after, nullptr, count, given);
-}
-inline cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *from,
-                                            const cudaGraphNode_t *to, size_t count)
-{
-    return ::cudaGraphAddDependencies(graph, from, to, nullptr, count);
-}
-inline cudaError_t cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t *from,
-                                               const cudaGraphNode_t *to, size_t count)
-{
-    return ::cudaGraphRemoveDependencies(graph, from, to, nullptr, count);
-}
-inline cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to,
-                                     size_t *count)
-{
-    return ::cudaGraphGetEdges(graph, from, to, nullptr, count);
-}
-inline cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t *found,
-                                                size_t *count)
-{
-    return ::cudaGraphNodeGetDependencies(node, found, nullptr, count);
-}
-inline cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t *found,
-                                                  size_t *count)
-{
-    return ::cudaGraphNodeGetDependentNodes(node, found, nullptr, count);
-}
-inline cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus *status,
-                                            unsigned long long *number, cudaGraph_t *graph,
-                                            const cudaGraphNode_t **after, size_t *count)
-{
-    return ::cudaStreamGetCaptureInfo(stream, status, number, graph, after, nullptr, count);
-}
-inline cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNode_t *after,
-                                                       size_t count, unsigned flags = 0)
-{
-    return ::cudaStreamUpdateCaptureDependencies(stream, after, nullptr, count, flags);
-}
 inline cudaError_t cudaGraphExecUpdate(cudaGraphExec_t changed, cudaGraph_t graph,
                                        cudaGraphNode_t *node, cudaGraphExecUpdateResult *result)
 {

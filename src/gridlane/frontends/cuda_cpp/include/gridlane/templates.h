@@ -1,63 +1,5 @@
-/* The C++ forms of the runtime's functions: pointers of any type, kernels and variables by name. */
+/* The C++ forms of the runtime's functions that are more than a call with other types. */
 #pragma once
-
-// --- memory
-
-template <class T> inline cudaError_t cudaMalloc(T **p, size_t bytes)
-{
-    return ::cudaMalloc((void **)(void *)p, bytes);
-}
-template <class T> inline cudaError_t cudaMallocHost(T **p, size_t bytes, unsigned flags = 0)
-{
-    return ::cudaHostAlloc((void **)(void *)p, bytes, flags);
-}
-inline cudaError_t cudaMallocHost(void **p, size_t bytes, unsigned flags)
-{
-    return ::cudaHostAlloc(p, bytes, flags);
-}
-template <class T> inline cudaError_t cudaHostAlloc(T **p, size_t bytes, unsigned flags)
-{
-    return ::cudaHostAlloc((void **)(void *)p, bytes, flags);
-}
-template <class T> inline cudaError_t cudaHostGetDevicePointer(T **p, void *host, unsigned flags)
-{
-    return ::cudaHostGetDevicePointer((void **)(void *)p, host, flags);
-}
-template <class T>
-inline cudaError_t cudaMallocManaged(T **p, size_t bytes, unsigned flags = cudaMemAttachGlobal)
-{
-    return ::cudaMallocManaged((void **)(void *)p, bytes, flags);
-}
-template <class T>
-inline cudaError_t cudaMallocPitch(T **p, size_t *pitch, size_t width, size_t height)
-{
-    return ::cudaMallocPitch((void **)(void *)p, pitch, width, height);
-}
-template <class T> inline cudaError_t cudaMallocAsync(T **p, size_t bytes, cudaStream_t stream)
-{
-    return ::cudaMallocAsync((void **)(void *)p, bytes, stream);
-}
-inline cudaError_t cudaMallocAsync(void **p, size_t bytes, cudaMemPool_t pool, cudaStream_t stream)
-{
-    return ::cudaMallocFromPoolAsync(p, bytes, pool, stream);
-}
-template <class T>
-inline cudaError_t cudaMallocAsync(T **p, size_t bytes, cudaMemPool_t pool, cudaStream_t stream)
-{
-    return ::cudaMallocFromPoolAsync((void **)(void *)p, bytes, pool, stream);
-}
-template <class T>
-inline cudaError_t cudaMallocFromPoolAsync(T **p, size_t bytes, cudaMemPool_t pool,
-                                           cudaStream_t stream)
-{
-    return ::cudaMallocFromPoolAsync((void **)(void *)p, bytes, pool, stream);
-}
-template <class T>
-inline cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, T *p, size_t bytes = 0,
-                                            unsigned flags = cudaMemAttachSingle)
-{
-    return ::cudaStreamAttachMemAsync(stream, (void *)p, bytes, flags);
-}
 
 template <class T, class S>
 inline cudaError_t cudaMemcpyBatchAsync(T **to, S **from, size_t *bytes, size_t count,
@@ -76,118 +18,6 @@ inline cudaError_t cudaMemcpyBatchAsync(T **to, S **from, size_t *bytes, size_t 
                                   &place, 1, stream);
 }
 
-// --- variables
-
-template <class T>
-inline cudaError_t cudaMemcpyToSymbol(const T &to, const void *from, size_t bytes,
-                                      size_t offset = 0,
-                                      cudaMemcpyKind kind = cudaMemcpyHostToDevice)
-{
-    return ::cudaMemcpyToSymbol((const void *)&to, from, bytes, offset, kind);
-}
-template <class T>
-inline cudaError_t cudaMemcpyFromSymbol(void *to, const T &from, size_t bytes, size_t offset = 0,
-                                        cudaMemcpyKind kind = cudaMemcpyDeviceToHost)
-{
-    return ::cudaMemcpyFromSymbol(to, (const void *)&from, bytes, offset, kind);
-}
-template <class T>
-inline cudaError_t cudaMemcpyToSymbolAsync(const T &to, const void *from, size_t bytes,
-                                           size_t offset = 0,
-                                           cudaMemcpyKind kind = cudaMemcpyHostToDevice,
-                                           cudaStream_t stream = 0)
-{
-    return ::cudaMemcpyToSymbolAsync((const void *)&to, from, bytes, offset, kind, stream);
-}
-template <class T>
-inline cudaError_t cudaMemcpyFromSymbolAsync(void *to, const T &from, size_t bytes,
-                                             size_t offset = 0,
-                                             cudaMemcpyKind kind = cudaMemcpyDeviceToHost,
-                                             cudaStream_t stream = 0)
-{
-    return ::cudaMemcpyFromSymbolAsync(to, (const void *)&from, bytes, offset, kind, stream);
-}
-template <class T> inline cudaError_t cudaGetSymbolAddress(void **p, const T &symbol)
-{
-    return ::cudaGetSymbolAddress(p, (const void *)&symbol);
-}
-template <class P, class T> inline cudaError_t cudaGetSymbolAddress(P **p, const T &symbol)
-{
-    return ::cudaGetSymbolAddress((void **)(void *)p, (const void *)&symbol);
-}
-template <class T> inline cudaError_t cudaGetSymbolSize(size_t *bytes, const T &symbol)
-{
-    return ::cudaGetSymbolSize(bytes, (const void *)&symbol);
-}
-template <class T>
-inline cudaError_t cudaGraphAddMemcpyNodeToSymbol(cudaGraphNode_t *made, cudaGraph_t graph,
-                                                  const cudaGraphNode_t *after, size_t count,
-                                                  const T &to, const void *from, size_t bytes,
-                                                  size_t offset, cudaMemcpyKind kind)
-{
-    return ::cudaGraphAddMemcpyNodeToSymbol(made, graph, after, count, (const void *)&to, from,
-                                            bytes, offset, kind);
-}
-template <class T>
-inline cudaError_t cudaGraphAddMemcpyNodeFromSymbol(cudaGraphNode_t *made, cudaGraph_t graph,
-                                                    const cudaGraphNode_t *after, size_t count,
-                                                    void *to, const T &from, size_t bytes,
-                                                    size_t offset, cudaMemcpyKind kind)
-{
-    return ::cudaGraphAddMemcpyNodeFromSymbol(made, graph, after, count, to, (const void *)&from,
-                                              bytes, offset, kind);
-}
-
-template <class T>
-inline cudaError_t cudaGraphMemcpyNodeSetParamsToSymbol(cudaGraphNode_t node, const T &to,
-                                                        const void *from, size_t bytes,
-                                                        size_t offset, cudaMemcpyKind kind)
-{
-    return ::cudaGraphMemcpyNodeSetParamsToSymbol(node, (const void *)&to, from, bytes, offset,
-                                                  kind);
-}
-template <class T>
-inline cudaError_t cudaGraphMemcpyNodeSetParamsFromSymbol(cudaGraphNode_t node, void *to,
-                                                          const T &from, size_t bytes,
-                                                          size_t offset, cudaMemcpyKind kind)
-{
-    return ::cudaGraphMemcpyNodeSetParamsFromSymbol(node, to, (const void *)&from, bytes, offset,
-                                                    kind);
-}
-template <class T>
-inline cudaError_t cudaGraphExecMemcpyNodeSetParamsToSymbol(cudaGraphExec_t changed,
-                                                            cudaGraphNode_t node, const T &to,
-                                                            const void *from, size_t bytes,
-                                                            size_t offset, cudaMemcpyKind kind)
-{
-    return ::cudaGraphExecMemcpyNodeSetParamsToSymbol(changed, node, (const void *)&to, from, bytes,
-                                                      offset, kind);
-}
-template <class T>
-inline cudaError_t cudaGraphExecMemcpyNodeSetParamsFromSymbol(cudaGraphExec_t changed,
-                                                              cudaGraphNode_t node, void *to,
-                                                              const T &from, size_t bytes,
-                                                              size_t offset, cudaMemcpyKind kind)
-{
-    return ::cudaGraphExecMemcpyNodeSetParamsFromSymbol(changed, node, to, (const void *)&from,
-                                                        bytes, offset, kind);
-}
-
-// --- kernels
-
-template <class F>
-inline cudaError_t cudaLaunchKernel(F *kernel, dim3 grid, dim3 block, void **arguments,
-                                    size_t shared = 0, cudaStream_t stream = 0)
-{
-    return ::cudaLaunchKernel((const void *)kernel, grid, block, arguments, shared, stream);
-}
-template <class F>
-inline cudaError_t cudaLaunchCooperativeKernel(F *kernel, dim3 grid, dim3 block, void **arguments,
-                                               size_t shared = 0, cudaStream_t stream = 0)
-{
-    return ::cudaLaunchCooperativeKernel((const void *)kernel, grid, block, arguments, shared,
-                                         stream);
-}
 template <class... P, class... A>
 inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, void (*kernel)(P...),
                                       A &&...given)
@@ -204,68 +34,6 @@ inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, cudaKern
 {
     void *arguments[] = { (void *)&given..., nullptr };
     return ::cudaLaunchKernelExC(config, (const void *)kernel, arguments);
-}
-template <class F> inline cudaError_t cudaFuncSetSharedMemConfig(F *kernel, cudaSharedMemConfig size)
-{
-    return ::cudaFuncSetSharedMemConfig((const void *)kernel, size);
-}
-template <class F> inline cudaError_t cudaFuncSetCacheConfig(F *kernel, cudaFuncCache config)
-{
-    return ::cudaFuncSetCacheConfig((const void *)kernel, config);
-}
-template <class F>
-inline cudaError_t cudaFuncSetAttribute(F *kernel, cudaFuncAttribute attribute, int value)
-{
-    return ::cudaFuncSetAttribute((const void *)kernel, attribute, value);
-}
-template <class F>
-inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *made, F *kernel)
-{
-    return ::cudaFuncGetAttributes(made, (const void *)kernel);
-}
-template <class F> inline cudaError_t cudaFuncGetName(const char **name, F *kernel)
-{
-    return ::cudaFuncGetName(name, (const void *)kernel);
-}
-template <class F> inline cudaError_t cudaGetKernel(cudaKernel_t *made, F *kernel)
-{
-    return ::cudaGetKernel(made, (const void *)kernel);
-}
-template <class F>
-inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, F kernel, int threads,
-                                                                 size_t shared)
-{
-    return ::cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, (const void *)kernel, threads,
-                                                           shared);
-}
-template <class F>
-inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, F kernel,
-                                                                          int threads,
-                                                                          size_t shared,
-                                                                          unsigned flags)
-{
-    return ::cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, (const void *)kernel,
-                                                                    threads, shared, flags);
-}
-template <class F>
-inline cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, F kernel, int blocks,
-                                                             int threads)
-{
-    return ::cudaOccupancyAvailableDynamicSMemPerBlock(bytes, (const void *)kernel, blocks,
-                                                       threads);
-}
-
-template <class F>
-inline cudaError_t cudaOccupancyMaxPotentialClusterSize(int *size, F *kernel,
-                                                        const cudaLaunchConfig_t *config)
-{
-    return ::cudaOccupancyMaxPotentialClusterSize(size, (const void *)kernel, config);
-}
-template <class F>
-inline cudaError_t cudaOccupancyMaxActiveClusters(int *count, F *kernel,
-                                                  const cudaLaunchConfig_t *config)
-{
-    return ::cudaOccupancyMaxActiveClusters(count, (const void *)kernel, config);
 }
 
 // The block with the most threads that fill a multiprocessor; of those, the largest.
@@ -328,10 +96,6 @@ inline cudaError_t cudaOccupancyMaxPotentialBlockSize(int *grid, int *block, F k
 
 // --- events, graphs and textures
 
-inline cudaError_t cudaEventCreate(cudaEvent_t *made, unsigned flags)
-{
-    return ::cudaEventCreateWithFlags(made, flags);
-}
 template <class T>
 inline cudaError_t cudaUserObjectCreate(cudaUserObject_t *made, T *object, unsigned count,
                                         unsigned flags)
@@ -343,23 +107,6 @@ inline cudaError_t cudaUserObjectCreate(cudaUserObject_t *made, T *object, unsig
                                         cudaUserObjectFlags flags)
 {
     return cudaUserObjectCreate(made, object, count, (unsigned)flags);
-}
-template <class T>
-inline cudaError_t cudaLibraryGetGlobal(T **p, size_t *bytes, cudaLibrary_t library,
-                                        const char *name)
-{
-    return ::cudaLibraryGetGlobal((void **)(void *)p, bytes, library, name);
-}
-template <class T>
-inline cudaError_t cudaLibraryGetManaged(T **p, size_t *bytes, cudaLibrary_t library,
-                                         const char *name)
-{
-    return ::cudaLibraryGetManaged((void **)(void *)p, bytes, library, name);
-}
-template <class T>
-inline cudaError_t cudaLibraryGetUnifiedFunction(T **p, cudaLibrary_t library, const char *symbol)
-{
-    return ::cudaLibraryGetUnifiedFunction((void **)(void *)p, library, symbol);
 }
 inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t *made, cudaGraph_t graph,
                                         cudaGraphNode_t *, char *, size_t)
