@@ -1,6 +1,6 @@
-"""Print passes/legalise/math/by_fma/coefficients.py: polynomials for fused multiply-adds.
+"""Print passes/legalise/math/by_fma/coefficients.txt: polynomials for fused multiply-adds.
 
-    python benchmarks/fit_fused.py > src/gridlane/passes/legalise/math/by_fma/coefficients.py
+    python benchmarks/fit_fused.py > src/gridlane/passes/legalise/math/by_fma/coefficients.txt
 
 Each polynomial is the best in the maximum norm (Remez), by the relative error of the function that
 it is part of. A coefficient is rounded to the type, then those behind it are fitted again. The
@@ -9,6 +9,7 @@ number of coefficients is the least whose error is below what the function toler
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -290,26 +291,22 @@ FITS = (
     ),
 )
 
-HEAD = '''"""Polynomials of the functions for fused multiply-adds; do not edit.
-
-benchmarks/fit_fused.py prints this file. Coefficients stand lowest power first, by the type that
-they are for, rounded to it.
-"""
-
-from __future__ import annotations
-
-from gridlane.core.dtypes import f32, f64'''
+HEAD = "# benchmarks/fit_fused.py prints this file; do not edit. polynomials.py reads it."
 
 
 def print_fit(fit: Fit) -> None:
-    """Print a table of the file."""
-    print(f"\n{fit.name} = {{\n    # {fit.text}")
+    """Print a polynomial of the file."""
+    print(fit.name, fit.text)
     for dtype in fit.error:
         found, error = fitted(fit, dtype)
-        print(f"    # {len(found)} coefficients, relative error of the result {error_text(error)}")
-        numbers = "\n".join(f"        {float(value)!r}," for value in found)
-        print(f"    {dtype}: (\n{numbers}\n    ),", flush=True)
-    print("}")
+        print(row_of(dtype, error_text(error), [repr(float(each)) for each in found]), flush=True)
+
+
+def row_of(dtype: str, error: str, numbers: Sequence[str]) -> str:
+    """The lines of a type."""
+    words = " ".join((dtype, error, *numbers))
+    indents = {"initial_indent": "  ", "subsequent_indent": "    "}
+    return textwrap.fill(words, 100, break_on_hyphens=False, **indents)
 
 
 def error_text(error: Real) -> str:

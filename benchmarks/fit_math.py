@@ -1,6 +1,8 @@
-"""Print passes/legalise/math/coefficients.py: polynomials and constants of our own functions.
+"""Print passes/legalise/math/coefficients.txt, polynomials of our own functions; or the constants
+of coefficients.py beside it.
 
-    python benchmarks/fit_math.py > src/gridlane/passes/legalise/math/coefficients.py
+    python benchmarks/fit_math.py > src/gridlane/passes/legalise/math/coefficients.txt
+    python benchmarks/fit_math.py --constants
 
 Each polynomial interpolates at Chebyshev nodes, in 80-digit arithmetic; of each, the degree is the
 least whose error is below what the function tolerates. Needs mpmath.
@@ -8,6 +10,8 @@ least whose error is below what the function tolerates. Needs mpmath.
 
 from __future__ import annotations
 
+import sys
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -188,13 +192,12 @@ def fitted(fit: Fit, dtype: str) -> tuple[list[Real], Real]:
 
 
 def print_fit(fit: Fit) -> None:
-    print(f"\n{fit.name} = {{\n    # {fit.text}")
+    print(fit.name, fit.text)
     for dtype in ("f32", "f64"):
         found, error = fitted(fit, dtype)
-        print(f"    # degree {len(found) - 1}, error {mpmath.nstr(error, 2)}")
-        numbers = ", ".join(rounded(value, dtype) for value in found)
-        print(f"    {dtype}: ({numbers},),")
-    print("}")
+        words = (dtype, mpmath.nstr(error, 2), *[rounded(value, dtype) for value in found])
+        indents = {"initial_indent": "  ", "subsequent_indent": "    "}
+        print(textwrap.fill(" ".join(words), 100, break_on_hyphens=False, **indents))
 
 
 def print_low(fit: Fit) -> None:
@@ -216,22 +219,19 @@ CONSTANTS = {
     "HALF_LN_TAU": (mpmath.log(2 * mpmath.pi) / 2, 240),
 }
 
-HEAD = '''"""Polynomials and constants of legalize_math; do not edit.
-
-benchmarks/fit_math.py prints this file. Coefficients stand lowest power first, by the type that
-they are for, rounded to it. Constants are fractions that are right to 240 bits.
-"""
-
-from __future__ import annotations
-
-from fractions import Fraction
-
-from gridlane.core.dtypes import f32, f64
-'''
+HEAD = "# benchmarks/fit_math.py prints this file; do not edit. polynomials.py reads it."
 
 
 def main() -> None:
+    if "--constants" in sys.argv:
+        print_constants()
+        return
     print(HEAD)
+    for fit in FITS:
+        print_fit(fit)
+
+
+def print_constants() -> None:
     for name, (value, bits) in CONSTANTS.items():
         print(f"{name} = Fraction({hex(int(mpmath.nint(value * mpf(2) ** bits)))}, 1 << {bits})")
     with mp.workprec(1600):
@@ -242,8 +242,6 @@ def main() -> None:
     print('    , 16)\n"""The first 1280 bits of 2 / pi behind the point."""')
     for name in ("ERFC", "LGAMMA"):
         print_low(next(fit for fit in FITS if fit.name == name))
-    for fit in FITS:
-        print_fit(fit)
 
 
 if __name__ == "__main__":

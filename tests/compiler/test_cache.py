@@ -451,9 +451,10 @@ def test_the_compilers_source_is_part_of_the_key(tmp_path):
         seen.add(cache_key.compiler_digest(tmp_path))
         path.write_text("x = 10\n")
         seen.add(cache_key.compiler_digest(tmp_path))
-    (tmp_path / "passes" / "new.py").write_text("")
-    seen.add(cache_key.compiler_digest(tmp_path))
-    assert len(seen) == 2 + 2 * len(cache_key.COMPILER_HALF)
+    for name in ("new.py", "numbers.txt"):
+        (tmp_path / "passes" / name).write_text("")
+        seen.add(cache_key.compiler_digest(tmp_path))
+    assert len(seen) == 3 + 2 * len(cache_key.COMPILER_HALF)
     before = cache_key.compiler_digest(tmp_path)
     (tmp_path / "passes" / "__pycache__").mkdir()
     (tmp_path / "passes" / "__pycache__" / "a.pyc").write_bytes(b"")

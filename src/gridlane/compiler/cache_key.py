@@ -63,7 +63,7 @@ def _sources(folder: str) -> Iterator[str]:
     except OSError:  # inside a zip file; only the version is known
         return
     for item in entries:
-        if item.name.endswith((".py", ".c", ".h")):
+        if item.name.endswith((".py", ".c", ".h", ".txt")):
             info = item.stat()
             yield f"{item.path}\0{info.st_size}\0{info.st_mtime_ns}\0"
         elif item.is_dir() and item.name != "__pycache__":
