@@ -4,7 +4,7 @@ operands are copied there, and the results back to the device."""
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from gridlane.xp import creation, dtypes, manipulation
 from gridlane.xp.arrays import Array
 from gridlane.xp.hosts import on_host
+from gridlane.xp.naming import named
 from gridlane.xp.operands import of_array
 from gridlane.xp.protocols import lacking
 
@@ -33,87 +34,55 @@ __all__ = [
 ]
 
 
-def fft(x: Array, /, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
-    """The transform along a dimension, cut or padded with zeros to ``n`` elements."""
-    return on_host(np.fft.fft, x, n=n, axis=axis, norm=norm)
+def _along_one(function: Callable[..., Any], text: str):
+    def transform(
+        x: Array, /, n: int | None = None, axis: int = -1, norm: str = "backward"
+    ) -> Array:
+        return on_host(function, x, n=n, axis=axis, norm=norm)
+
+    return named(transform, function.__name__, text)
 
 
-def ifft(x: Array, /, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
-    """The inverse of ``fft``."""
-    return on_host(np.fft.ifft, x, n=n, axis=axis, norm=norm)
+fft = _along_one(
+    np.fft.fft, "The transform along a dimension, cut or padded with zeros to ``n`` elements."
+)
+ifft = _along_one(np.fft.ifft, "The inverse of ``fft``.")
+rfft = _along_one(
+    np.fft.rfft, "The transform of real elements along a dimension, without the conjugate half."
+)
+irfft = _along_one(np.fft.irfft, "The inverse of ``rfft``.")
+hfft = _along_one(
+    np.fft.hfft, "The transform of a signal that equals its conjugate in reverse; it is real."
+)
+ihfft = _along_one(np.fft.ihfft, "The inverse of ``hfft``.")
 
 
-def rfft(x: Array, /, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
-    """The transform of real elements along a dimension, without the conjugate half."""
-    return on_host(np.fft.rfft, x, n=n, axis=axis, norm=norm)
+def _along_several(function: Callable[..., Any], text: str):
+    def transform(
+        x: Array,
+        /,
+        s: Sequence[int] | None = None,
+        axes: Sequence[int] | None = None,
+        norm: str = "backward",
+    ) -> Array:
+        if s is not None and axes is None:  # the last dimensions, as the standard says
+            axes = tuple(range(x.ndim - len(s), x.ndim))
+        return on_host(function, x, s=s, axes=axes, norm=norm)
+
+    return named(transform, function.__name__, text)
 
 
-def irfft(x: Array, /, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
-    """The inverse of ``rfft``."""
-    return on_host(np.fft.irfft, x, n=n, axis=axis, norm=norm)
-
-
-def hfft(x: Array, /, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
-    """The transform of a signal that equals its conjugate in reverse; it is real."""
-    return on_host(np.fft.hfft, x, n=n, axis=axis, norm=norm)
-
-
-def ihfft(x: Array, /, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
-    """The inverse of ``hfft``."""
-    return on_host(np.fft.ihfft, x, n=n, axis=axis, norm=norm)
-
-
-def _several(
-    function: Any, x: Array, s: Sequence[int] | None, axes: Sequence[int] | None, norm: str
-) -> Array:
-    if s is not None and axes is None:  # the last dimensions, as the standard says
-        axes = tuple(range(x.ndim - len(s), x.ndim))
-    return on_host(function, x, s=s, axes=axes, norm=norm)
-
-
-def fftn(
-    x: Array,
-    /,
-    s: Sequence[int] | None = None,
-    axes: Sequence[int] | None = None,
-    norm: str = "backward",
-) -> Array:
-    """The transform along several dimensions, by default all, cut or padded to extents ``s``."""
-    return _several(np.fft.fftn, x, s, axes, norm)
-
-
-def ifftn(
-    x: Array,
-    /,
-    s: Sequence[int] | None = None,
-    axes: Sequence[int] | None = None,
-    norm: str = "backward",
-) -> Array:
-    """The inverse of ``fftn``."""
-    return _several(np.fft.ifftn, x, s, axes, norm)
-
-
-def rfftn(
-    x: Array,
-    /,
-    s: Sequence[int] | None = None,
-    axes: Sequence[int] | None = None,
-    norm: str = "backward",
-) -> Array:
+fftn = _along_several(
+    np.fft.fftn,
+    "The transform along several dimensions, by default all, cut or padded to extents ``s``.",
+)
+ifftn = _along_several(np.fft.ifftn, "The inverse of ``fftn``.")
+rfftn = _along_several(
+    np.fft.rfftn,
     """The transform of real elements along several dimensions, without the last one's conjugate
-    half."""
-    return _several(np.fft.rfftn, x, s, axes, norm)
-
-
-def irfftn(
-    x: Array,
-    /,
-    s: Sequence[int] | None = None,
-    axes: Sequence[int] | None = None,
-    norm: str = "backward",
-) -> Array:
-    """The inverse of ``rfftn``."""
-    return _several(np.fft.irfftn, x, s, axes, norm)
+    half.""",
+)
+irfftn = _along_several(np.fft.irfftn, "The inverse of ``rfftn``.")
 
 
 # --- of no transform ---

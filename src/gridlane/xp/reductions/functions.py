@@ -14,6 +14,7 @@ from gridlane.xp.arrays import Array
 from gridlane.xp.computing import compute, store
 from gridlane.xp.groups import LIMIT
 from gridlane.xp.kernels import part_of
+from gridlane.xp.naming import named
 from gridlane.xp.nodes import CAST, Node, number
 from gridlane.xp.operations import OPERATIONS
 from gridlane.xp.reductions.record import Reduction
@@ -179,52 +180,47 @@ def delivered(node: Node, out: Any, name: str) -> Array:
 # --- sums and products ---
 
 
-def _total(
-    name: str,
-    x: Any,
-    axis: Axes,
-    dtype: Any,
-    keepdims: bool,
-    initial: Any,
-    where: Any,
-    out: Any,
-) -> Array:
-    node = node_of(x, name)
-    result = np.dtype(dtype) if dtype is not None else result_dtype(node.dtype, out)
-    if result.kind == "b":  # NumPy's sum in bool is any, and its product is all
-        node = reduced(
-            "any" if name == "sum" else "all",
-            node,
-            reduced_axes(axis, len(node.shape)),
-            result,
-            keepdims=keepdims,
-            where=mask_of(where, node, name),
-        )
-    else:
-        axes, mask = reduced_axes(axis, len(node.shape)), mask_of(where, node, name)
-        if result.kind != "c" and node.dtype.kind == "c":
-            raise TypeError(f"{name}: complex numbers have no sum or product in {result}")
-        node = reduced(name, node, axes, result, keepdims=keepdims, where=mask)
-    if initial is not None:
-        node = cast(apply(_STARTS[name], node, _start(initial)), result)
-    return delivered(node, out, name)
-
-
 def _start(initial: Any) -> Any:
     return initial.node if isinstance(initial, Array) else initial
 
 
-def sum(  # the standard's name
-    x: Array,
-    /,
-    axis: Axes = None,
-    dtype: Any = None,
-    *,
-    keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
-    out: Any = None,
-) -> Array:
+def _total(name: str, text: str):
+    def total(
+        x: Array,
+        /,
+        axis: Axes = None,
+        dtype: Any = None,
+        *,
+        keepdims: bool = False,
+        initial: Any = None,
+        where: Any = None,
+        out: Any = None,
+    ) -> Array:
+        node = node_of(x, name)
+        result = np.dtype(dtype) if dtype is not None else result_dtype(node.dtype, out)
+        if result.kind == "b":  # NumPy's sum in bool is any, and its product is all
+            node = reduced(
+                "any" if name == "sum" else "all",
+                node,
+                reduced_axes(axis, len(node.shape)),
+                result,
+                keepdims=keepdims,
+                where=mask_of(where, node, name),
+            )
+        else:
+            axes, mask = reduced_axes(axis, len(node.shape)), mask_of(where, node, name)
+            if result.kind != "c" and node.dtype.kind == "c":
+                raise TypeError(f"{name}: complex numbers have no sum or product in {result}")
+            node = reduced(name, node, axes, result, keepdims=keepdims, where=mask)
+        if initial is not None:
+            node = cast(apply(_STARTS[name], node, _start(initial)), result)
+        return delivered(node, out, name)
+
+    return named(total, name, text)
+
+
+sum = _total(  # the standard's name
+    "sum",
     """The sum of elements along axes, in NumPy's dtype for it; float16 is summed in float32.
 
     Raises:
@@ -233,51 +229,12 @@ def sum(  # the standard's name
     >>> from gridlane import xp
     >>> sum(xp.asarray([[1, 2], [3, 4]]), axis=0)
     array([4, 6])
-    """
-    return _total("sum", x, axis, dtype, keepdims, initial, where, out)
-
-
-def prod(
-    x: Array,
-    /,
-    axis: Axes = None,
-    dtype: Any = None,
-    *,
-    keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
-    out: Any = None,
-) -> Array:
-    """The product of elements along axes, in NumPy's dtype for it; see ``sum``."""
-    return _total("prod", x, axis, dtype, keepdims, initial, where, out)
+    """,
+)
+prod = _total("prod", "The product of elements along axes, in NumPy's dtype for it; see ``sum``.")
 
 
 # --- order ---
-
-
-def _extreme(
-    name: str, x: Any, axis: Axes, keepdims: bool, initial: Any, where: Any, out: Any
-) -> Array:
-    node = node_of(x, name)
-    axes, mask = reduced_axes(axis, len(node.shape)), mask_of(where, node, name)
-    if initial is None and mask is not None:
-        raise ValueError(f"{name}: with where, initial is the result where no element takes part")
-    length = math.prod([node.shape[each] for each in axes])
-    if length == 0:
-        if initial is None:
-            raise ValueError(f"{name}: an array of no elements has no {name}")
-        shape = tuple(
-            [1 if i in axes else n for i, n in enumerate(node.shape) if keepdims or i not in axes]
-        )
-        start = initial.item() if isinstance(initial, Array) else initial
-        return delivered(filled(node, start, node.dtype, shape), out, name)
-    if mask is not None and node.dtype.kind in "biu":
-        # The identity of a wider accumulator is no number of the dtype.
-        node, mask = apply("where", mask, node, _farthest(name, node.dtype)), None
-    result = reduced(name, node, axes, node.dtype, keepdims=keepdims, where=mask)
-    if initial is not None:
-        result = cast(apply(_STARTS[name], result, _start(initial)), node.dtype)
-    return delivered(result, out, name)
 
 
 def _farthest(name: str, dtype: np.dtype[Any]) -> bool | int:
@@ -287,71 +244,93 @@ def _farthest(name: str, dtype: np.dtype[Any]) -> bool | int:
     return np.iinfo(dtype).max if name == "min" else np.iinfo(dtype).min
 
 
-def min(  # the standard's name
-    x: Array,
-    /,
-    axis: Axes = None,
-    *,
-    keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
-    out: Any = None,
-) -> Array:
+def _extreme(name: str, text: str):
+    def extreme(
+        x: Array,
+        /,
+        axis: Axes = None,
+        *,
+        keepdims: bool = False,
+        initial: Any = None,
+        where: Any = None,
+        out: Any = None,
+    ) -> Array:
+        node = node_of(x, name)
+        axes, mask = reduced_axes(axis, len(node.shape)), mask_of(where, node, name)
+        if initial is None and mask is not None:
+            raise ValueError(
+                f"{name}: with where, initial is the result where no element takes part"
+            )
+        length = math.prod([node.shape[each] for each in axes])
+        if length == 0:
+            if initial is None:
+                raise ValueError(f"{name}: an array of no elements has no {name}")
+            shape = tuple(
+                [
+                    1 if i in axes else n
+                    for i, n in enumerate(node.shape)
+                    if keepdims or i not in axes
+                ]
+            )
+            start = initial.item() if isinstance(initial, Array) else initial
+            return delivered(filled(node, start, node.dtype, shape), out, name)
+        if mask is not None and node.dtype.kind in "biu":
+            # The identity of a wider accumulator is no number of the dtype.
+            node, mask = apply("where", mask, node, _farthest(name, node.dtype)), None
+        result = reduced(name, node, axes, node.dtype, keepdims=keepdims, where=mask)
+        if initial is not None:
+            result = cast(apply(_STARTS[name], result, _start(initial)), node.dtype)
+        return delivered(result, out, name)
+
+    return named(extreme, name, text)
+
+
+min = _extreme(  # the standard's name
+    "min",
     """The least element along axes, or NaN if one is NaN. Complex numbers are ordered by their real
     parts first, and are NaN if a part is.
 
     Raises:
         AxisError: there is no such axis.
         ValueError: there are no elements, and no ``initial``.
-    """
-    return _extreme("min", x, axis, keepdims, initial, where, out)
+    """,
+)
+max = _extreme(  # the standard's name
+    "max", "The greatest element along axes, or NaN if one is NaN; see ``min``."
+)
 
 
-def max(  # the standard's name
-    x: Array,
-    /,
-    axis: Axes = None,
-    *,
-    keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
-    out: Any = None,
-) -> Array:
-    """The greatest element along axes, or NaN if one is NaN; see ``min``."""
-    return _extreme("max", x, axis, keepdims, initial, where, out)
+def _argument(name: str, text: str):
+    def argument(
+        x: Array, /, axis: int | None = None, *, keepdims: bool = False, out: Any = None
+    ) -> Array:
+        node = node_of(x, name)
+        if axis is not None:
+            operator.index(axis)
+        axes = reduced_axes(axis, len(node.shape))
+        if math.prod([node.shape[each] for each in axes]) == 0:
+            raise ValueError(f"attempt to get {name} of an empty sequence")
+        accumulator = accumulator_of(node.dtype)
+        result = reduced(
+            name, node, axes, np.dtype(np.int64), accumulator=accumulator, keepdims=keepdims
+        )
+        return delivered(result, out, name)
+
+    return named(argument, name, text)
 
 
-def _argument(name: str, x: Any, axis: int | None, keepdims: bool, out: Any) -> Array:
-    node = node_of(x, name)
-    if axis is not None:
-        operator.index(axis)
-    axes = reduced_axes(axis, len(node.shape))
-    if math.prod([node.shape[each] for each in axes]) == 0:
-        raise ValueError(f"attempt to get {name} of an empty sequence")
-    accumulator = accumulator_of(node.dtype)
-    result = reduced(
-        name, node, axes, np.dtype(np.int64), accumulator=accumulator, keepdims=keepdims
-    )
-    return delivered(result, out, name)
-
-
-def argmin(
-    x: Array, /, axis: int | None = None, *, keepdims: bool = False, out: Any = None
-) -> Array:
+argmin = _argument(
+    "argmin",
     """The index of the first least element, or of the first NaN: along an axis, or in C's order.
 
     Raises:
         AxisError: there is no such axis.
         ValueError: there are no elements.
-    """
-    return _argument("argmin", x, axis, keepdims, out)
-
-
-def argmax(
-    x: Array, /, axis: int | None = None, *, keepdims: bool = False, out: Any = None
-) -> Array:
-    """The index of the first greatest element, or of the first NaN; see ``argmin``."""
-    return _argument("argmax", x, axis, keepdims, out)
+    """,
+)
+argmax = _argument(
+    "argmax", "The index of the first greatest element, or of the first NaN; see ``argmin``."
+)
 
 
 # --- truth ---
@@ -373,30 +352,23 @@ def _truth(
     return delivered(node, out, name)
 
 
-def any(  # the standard's name
-    x: Array,
-    /,
-    axis: Axes = None,
-    *,
-    keepdims: bool = False,
-    where: Any = None,
-    out: Any = None,
-) -> Array:
-    """Whether an element along axes is true; NaN is."""
-    return _truth("any", x, axis, keepdims, where, out, bool)
+def _quantified(name: str, text: str):
+    def quantified(
+        x: Array,
+        /,
+        axis: Axes = None,
+        *,
+        keepdims: bool = False,
+        where: Any = None,
+        out: Any = None,
+    ) -> Array:
+        return _truth(name, x, axis, keepdims, where, out, bool)
+
+    return named(quantified, name, text)
 
 
-def all(  # the standard's name
-    x: Array,
-    /,
-    axis: Axes = None,
-    *,
-    keepdims: bool = False,
-    where: Any = None,
-    out: Any = None,
-) -> Array:
-    """Whether all elements along axes are true."""
-    return _truth("all", x, axis, keepdims, where, out, bool)
+any = _quantified("any", "Whether an element along axes is true; NaN is.")  # the standard's name
+all = _quantified("all", "Whether all elements along axes are true.")  # the standard's name
 
 
 def count_nonzero(x: Array, /, axis: Axes = None, *, keepdims: bool = False) -> Array:

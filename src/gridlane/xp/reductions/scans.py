@@ -13,6 +13,7 @@ from gridlane.xp.arrays import Array
 from gridlane.xp.computing import compute, new_leaf
 from gridlane.xp.groups import LIMIT
 from gridlane.xp.manipulation import concat
+from gridlane.xp.naming import named
 from gridlane.xp.nodes import Node
 from gridlane.xp.reductions.functions import (
     accumulator_of,
@@ -102,15 +103,24 @@ def _cumulative(
     return delivered(value, out, name)
 
 
-def cumulative_sum(
-    x: Array,
-    /,
-    *,
-    axis: int | None = None,
-    dtype: Any = None,
-    include_initial: bool = False,
-    out: Any = None,
-) -> Array:
+def _in_standard(name: str, kind: str, text: str):
+    def cumulative(
+        x: Array,
+        /,
+        *,
+        axis: int | None = None,
+        dtype: Any = None,
+        include_initial: bool = False,
+        out: Any = None,
+    ) -> Array:
+        return _cumulative(name, kind, x, axis, dtype, include_initial, out)
+
+    return named(cumulative, name, text)
+
+
+cumulative_sum = _in_standard(
+    "cumulative_sum",
+    "sum",
     """The sums of all elements up to each one along an axis, in the dtype of ``sum``.
 
     Args:
@@ -124,21 +134,13 @@ def cumulative_sum(
     >>> from gridlane import xp
     >>> cumulative_sum(xp.asarray([1, 2, 3]), include_initial=True)
     array([0, 1, 3, 6])
-    """
-    return _cumulative("cumulative_sum", "sum", x, axis, dtype, include_initial, out)
-
-
-def cumulative_prod(
-    x: Array,
-    /,
-    *,
-    axis: int | None = None,
-    dtype: Any = None,
-    include_initial: bool = False,
-    out: Any = None,
-) -> Array:
-    """The products of all elements up to each one along an axis; see ``cumulative_sum``."""
-    return _cumulative("cumulative_prod", "prod", x, axis, dtype, include_initial, out)
+    """,
+)
+cumulative_prod = _in_standard(
+    "cumulative_prod",
+    "prod",
+    "The products of all elements up to each one along an axis; see ``cumulative_sum``.",
+)
 
 
 def _flat(x: Array, axis: int | None) -> Array:

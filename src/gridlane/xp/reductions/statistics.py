@@ -9,6 +9,7 @@ import numpy as np
 
 from gridlane.xp.applying import cast
 from gridlane.xp.arrays import Array
+from gridlane.xp.naming import named
 from gridlane.xp.nodes import CAST, Node
 from gridlane.xp.reductions.functions import (
     Axes,
@@ -111,18 +112,29 @@ def _variance(
     return apply("divide", squares, least), final
 
 
-def var(
-    x: Array,
-    /,
-    axis: Axes = None,
-    dtype: Any = None,
-    *,
-    correction: float = 0.0,
-    ddof: float | None = None,
-    keepdims: bool = False,
-    where: Any = None,
-    out: Any = None,
-) -> Array:
+def _spread(name: str, text: str):
+    def spread(
+        x: Array,
+        /,
+        axis: Axes = None,
+        dtype: Any = None,
+        *,
+        correction: float = 0.0,
+        ddof: float | None = None,
+        keepdims: bool = False,
+        where: Any = None,
+        out: Any = None,
+    ) -> Array:
+        less = correction if ddof is None else ddof
+        value, final = _variance(name, x, axis, dtype, less, keepdims, where)
+        made = value if name == "var" else apply("sqrt", value)
+        return delivered(cast(made, final), out, name)
+
+    return named(spread, name, text)
+
+
+var = _spread(
+    "var",
     """The variance along axes: the mean, then the mean of the squares of distances from it.
 
     Args:
@@ -130,25 +142,6 @@ def var(
 
     Raises:
         AxisError: there is no such axis.
-    """
-    less = correction if ddof is None else ddof
-    value, final = _variance("var", x, axis, dtype, less, keepdims, where)
-    return delivered(cast(value, final), out, "var")
-
-
-def std(
-    x: Array,
-    /,
-    axis: Axes = None,
-    dtype: Any = None,
-    *,
-    correction: float = 0.0,
-    ddof: float | None = None,
-    keepdims: bool = False,
-    where: Any = None,
-    out: Any = None,
-) -> Array:
-    """The square root of the variance along axes; see ``var``."""
-    less = correction if ddof is None else ddof
-    value, final = _variance("std", x, axis, dtype, less, keepdims, where)
-    return delivered(cast(apply("sqrt", value), final), out, "std")
+    """,
+)
+std = _spread("std", "The square root of the variance along axes; see ``var``.")

@@ -8,6 +8,7 @@ import numpy as np
 
 from gridlane.xp.applying import cast
 from gridlane.xp.arrays import Array
+from gridlane.xp.naming import named
 from gridlane.xp.nodes import Node
 from gridlane.xp.operations.loops import promoted
 from gridlane.xp.reductions import functions, scans, statistics
@@ -22,32 +23,25 @@ def _numbers(node: Node) -> Array | None:
     return Array(apply("logical_not", apply("isnan", node)))
 
 
-def nansum(
-    x: Array,
-    /,
-    axis: Axes = None,
-    dtype: Any = None,
-    *,
-    keepdims: bool = False,
-    out: Any = None,
-) -> Array:
-    """``sum`` of the elements that are no NaN."""
-    mask = _numbers(node_of(x, "nansum"))
-    return functions.sum(x, axis, dtype, keepdims=keepdims, where=mask, out=out)
+def _total(name: str):
+    whole = getattr(functions, name)
+
+    def total(
+        x: Array,
+        /,
+        axis: Axes = None,
+        dtype: Any = None,
+        *,
+        keepdims: bool = False,
+        out: Any = None,
+    ) -> Array:
+        mask = _numbers(node_of(x, f"nan{name}"))
+        return whole(x, axis, dtype, keepdims=keepdims, where=mask, out=out)
+
+    return named(total, f"nan{name}", f"``{name}`` of the elements that are no NaN.")
 
 
-def nanprod(
-    x: Array,
-    /,
-    axis: Axes = None,
-    dtype: Any = None,
-    *,
-    keepdims: bool = False,
-    out: Any = None,
-) -> Array:
-    """``prod`` of the elements that are no NaN."""
-    mask = _numbers(node_of(x, "nanprod"))
-    return functions.prod(x, axis, dtype, keepdims=keepdims, where=mask, out=out)
+nansum, nanprod = _total("sum"), _total("prod")
 
 
 def nanmean(x: Array, /, axis: Axes = None, dtype: Any = None, *, keepdims: bool = False) -> Array:
@@ -56,72 +50,72 @@ def nanmean(x: Array, /, axis: Axes = None, dtype: Any = None, *, keepdims: bool
     return statistics.mean(x, axis=axis, dtype=dtype, keepdims=keepdims, where=mask)
 
 
-def _spread(name: str, x: Any, axis: Axes, ddof: float, keepdims: bool) -> Array:
-    """A variance; NaN where no more than ``ddof`` elements take part."""
-    node = node_of(x, f"nan{name}")
-    mask = _numbers(node)
+def _spread(name: str):
     measure = getattr(statistics, name)
-    value = measure(x, axis=axis, correction=ddof, keepdims=keepdims, where=mask)
-    if mask is None or not ddof:
-        return value
-    count = functions.count_nonzero(mask, axis=axis, keepdims=keepdims)
-    return Array(apply("where", apply("greater", count.node, ddof), value.node, float("nan")))
+
+    def spread(x: Array, /, axis: Axes = None, *, ddof: float = 0, keepdims: bool = False) -> Array:
+        """NaN where no more than ``ddof`` elements take part."""
+        mask = _numbers(node_of(x, f"nan{name}"))
+        value = measure(x, axis=axis, correction=ddof, keepdims=keepdims, where=mask)
+        if mask is None or not ddof:
+            return value
+        count = functions.count_nonzero(mask, axis=axis, keepdims=keepdims)
+        return Array(apply("where", apply("greater", count.node, ddof), value.node, float("nan")))
+
+    return named(spread, f"nan{name}", f"``{name}`` of the elements that are no NaN.")
 
 
-def nanvar(x: Array, /, axis: Axes = None, *, ddof: float = 0, keepdims: bool = False) -> Array:
-    """``var`` of the elements that are no NaN."""
-    return _spread("var", x, axis, ddof, keepdims)
+nanvar, nanstd = _spread("var"), _spread("std")
 
 
-def nanstd(x: Array, /, axis: Axes = None, *, ddof: float = 0, keepdims: bool = False) -> Array:
-    """``std`` of the elements that are no NaN."""
-    return _spread("std", x, axis, ddof, keepdims)
+def _extreme(name: str, text: str):
+    def extreme(
+        x: Array, /, axis: Axes = None, *, keepdims: bool = False, out: Any = None
+    ) -> Array:
+        node = node_of(x, f"nan{name}")
+        if not functions.is_floating(node.dtype):
+            return getattr(functions, name)(x, axis=axis, keepdims=keepdims, out=out)
+        axes = reduced_axes(axis, len(node.shape))
+        if 0 in [node.shape[each] for each in axes]:
+            raise ValueError(f"nan{name}: an array of no elements has no {name}")
+        result = reduced(f"nan{name}", node, axes, node.dtype, keepdims=keepdims)
+        return delivered(result, out, f"nan{name}")
+
+    return named(extreme, f"nan{name}", text)
 
 
-def _extreme(name: str, x: Any, axis: Axes, keepdims: bool, out: Any) -> Array:
-    node = node_of(x, f"nan{name}")
-    if not functions.is_floating(node.dtype):
-        return getattr(functions, name)(x, axis=axis, keepdims=keepdims, out=out)
-    axes = reduced_axes(axis, len(node.shape))
-    if 0 in [node.shape[each] for each in axes]:
-        raise ValueError(f"nan{name}: an array of no elements has no {name}")
-    result = reduced(f"nan{name}", node, axes, node.dtype, keepdims=keepdims)
-    return delivered(result, out, f"nan{name}")
+nanmin = _extreme("min", "The least element that is no NaN; NaN where there is none.")
+nanmax = _extreme("max", "The greatest element that is no NaN; NaN where there is none.")
 
 
-def nanmin(x: Array, /, axis: Axes = None, *, keepdims: bool = False, out: Any = None) -> Array:
-    """The least element that is no NaN; NaN where there is none."""
-    return _extreme("min", x, axis, keepdims, out)
+def _argument(name: str, worst: float, text: str):
+    def argument(x: Array, /, axis: int | None = None, *, keepdims: bool = False) -> Array:
+        node = node_of(x, f"nan{name}")
+        mask = _numbers(node)
+        if mask is None:
+            return getattr(functions, name)(x, axis=axis, keepdims=keepdims)
+        if node.size and not bool(functions.all(functions.any(mask, axis=axis))):
+            raise ValueError("All-NaN slice encountered")
+        numbers = Array(apply("where", mask.node, node, worst))
+        return getattr(functions, name)(numbers, axis=axis, keepdims=keepdims)
+
+    return named(argument, f"nan{name}", text)
 
 
-def nanmax(x: Array, /, axis: Axes = None, *, keepdims: bool = False, out: Any = None) -> Array:
-    """The greatest element that is no NaN; NaN where there is none."""
-    return _extreme("max", x, axis, keepdims, out)
-
-
-def _argument(name: str, worst: float, x: Any, axis: int | None, keepdims: bool) -> Array:
-    node = node_of(x, f"nan{name}")
-    mask = _numbers(node)
-    if mask is None:
-        return getattr(functions, name)(x, axis=axis, keepdims=keepdims)
-    if node.size and not bool(functions.all(functions.any(mask, axis=axis))):
-        raise ValueError("All-NaN slice encountered")
-    numbers = Array(apply("where", mask.node, node, worst))
-    return getattr(functions, name)(numbers, axis=axis, keepdims=keepdims)
-
-
-def nanargmin(x: Array, /, axis: int | None = None, *, keepdims: bool = False) -> Array:
+nanargmin = _argument(
+    "argmin",
+    float("inf"),
     """The index of the first least element that is no NaN.
 
     Raises:
         ValueError: all elements of a row are NaN.
-    """
-    return _argument("argmin", float("inf"), x, axis, keepdims)
-
-
-def nanargmax(x: Array, /, axis: int | None = None, *, keepdims: bool = False) -> Array:
-    """The index of the first greatest element that is no NaN; see ``nanargmin``."""
-    return _argument("argmax", float("-inf"), x, axis, keepdims)
+    """,
+)
+nanargmax = _argument(
+    "argmax",
+    float("-inf"),
+    "The index of the first greatest element that is no NaN; see ``nanargmin``.",
+)
 
 
 def _filled(x: Any, name: str, value: int) -> Any:
