@@ -27,8 +27,9 @@ from gridlane.core.dtypes import DType
 from gridlane.core.dtypes import f32 as _F32
 from gridlane.core.dtypes import f64 as _F64
 from gridlane.ir.builder import constant, rounded
-from gridlane.ir.op import FastMath, Op
+from gridlane.ir.op import FastMath, Op, clone_op
 from gridlane.ir.ops import arith, integer, math
+from gridlane.ir.values import Value
 
 Emit = Callable[[Body, Op, int, list[str]], str]
 
@@ -89,44 +90,23 @@ def round_bf16(body: Body, value: str, lanes: int) -> str:
 
 def _through_f32(body: Body, op: Op, lanes: int, operands: list[str], function: Emit) -> str:
     """Compute an op on floats that are held as bits in f32, and round the result."""
-    from_bits = [
-        extend_bits(body, name, value.type, lanes)
-        if isinstance(value.type, DType) and held_as_bits(value.type)
-        else name
-        for value, name in zip(op.operands(), operands, strict=True)
-    ]
-    token = _FLOAT_NAME.set("float")
-    try:
-        result = function(body, op, lanes, from_bits)
-    finally:
-        _FLOAT_NAME.reset(token)
+    wide: dict[Value, Value] = {}
+    names: list[str] = []
+    for value, name in zip(op.operands(), operands, strict=True):
+        if isinstance(value.type, DType) and held_as_bits(value.type):
+            wide[value] = Value(_F32)
+            name = extend_bits(body, name, value.type, lanes)
+        names.append(name)
+    result = function(body, clone_op(op, wide, {}), lanes, names)
     made_type = op.results[0].type
     if isinstance(made_type, DType) and held_as_bits(made_type):
         return round_to_bits(body, result, made_type, lanes)
     return result
 
 
-class _Override:
-    """The register type that ops on floats held as bits compute in, while one is emitted."""
-
-    def __init__(self) -> None:
-        self.name = ""
-
-    def set(self, name: str) -> str:
-        before, self.name = self.name, name
-        return before
-
-    def reset(self, before: str) -> None:
-        self.name = before
-
-
-_FLOAT_NAME = _Override()
-
-
 def type_of(op: Op, lanes: int) -> tuple[str, str]:
     """The first operand's scalar name and its vector type."""
     name = scalar_name(next(op.operands()).type)
-    name = _FLOAT_NAME.name or name
     return name, widen(name, lanes)
 
 
