@@ -43,6 +43,18 @@ struct __attribute__((aligned(4))) GRIDLANE_H2 {
 
 // --- arithmetic
 
+// A function of pairs: that of each half.
+#define GRIDLANE_OF_PAIRS(device, pair, name)                                               \
+    device GRIDLANE_H2 pair(GRIDLANE_H2 a, GRIDLANE_H2 b)                                   \
+    {                                                                                       \
+        return GRIDLANE_H2(name(a.x, b.x), name(a.y, b.y));                                 \
+    }
+#define GRIDLANE_OF_THREE(pair, name)                                                       \
+    GRIDLANE_DEVICE GRIDLANE_H2 pair(GRIDLANE_H2 a, GRIDLANE_H2 b, GRIDLANE_H2 c)           \
+    {                                                                                       \
+        return GRIDLANE_H2(name(a.x, b.x, c.x), name(a.y, b.y, c.y));                       \
+    }
+
 #define GRIDLANE_OPERATOR(op)                                                               \
     GRIDLANE_BOTH GRIDLANE_H operator op(const GRIDLANE_H &a, const GRIDLANE_H &b)          \
     {                                                                                       \
@@ -91,10 +103,7 @@ GRIDLANE_NAMED(__hadd, +) GRIDLANE_NAMED(__hsub, -) GRIDLANE_NAMED(__hmul, *)
         _Pragma("clang fp contract(off)")                                                     \
         return GRIDLANE_H(GRIDLANE_N(a.gridlane_value op b.gridlane_value));                  \
     }                                                                                         \
-    GRIDLANE_BOTH GRIDLANE_H2 name##2_rn(GRIDLANE_H2 a, GRIDLANE_H2 b)                        \
-    {                                                                                         \
-        return GRIDLANE_H2(name##_rn(a.x, b.x), name##_rn(a.y, b.y));                         \
-    }
+    GRIDLANE_OF_PAIRS(GRIDLANE_BOTH, name##2_rn, name##_rn)
 GRIDLANE_ROUNDS(__hadd, +) GRIDLANE_ROUNDS(__hsub, -) GRIDLANE_ROUNDS(__hmul, *)
 #undef GRIDLANE_ROUNDS
 GRIDLANE_BOTH GRIDLANE_H __hdiv(GRIDLANE_H a, GRIDLANE_H b) { return a / b; }
@@ -128,14 +137,8 @@ GRIDLANE_DEVICE GRIDLANE_H __hmax(GRIDLANE_H a, GRIDLANE_H b)
 {
     return GRIDLANE_H(::fmaxf((float)a, (float)b));
 }
-GRIDLANE_DEVICE GRIDLANE_H2 __hmin2(GRIDLANE_H2 a, GRIDLANE_H2 b)
-{
-    return GRIDLANE_H2(__hmin(a.x, b.x), __hmin(a.y, b.y));
-}
-GRIDLANE_DEVICE GRIDLANE_H2 __hmax2(GRIDLANE_H2 a, GRIDLANE_H2 b)
-{
-    return GRIDLANE_H2(__hmax(a.x, b.x), __hmax(a.y, b.y));
-}
+GRIDLANE_OF_PAIRS(GRIDLANE_DEVICE, __hmin2, __hmin)
+GRIDLANE_OF_PAIRS(GRIDLANE_DEVICE, __hmax2, __hmax)
 // Of a number and a NaN the NaN.
 #define GRIDLANE_EXTREME(name)                                                                  \
     GRIDLANE_DEVICE GRIDLANE_H name##_nan(GRIDLANE_H a, GRIDLANE_H b)                           \
@@ -143,10 +146,7 @@ GRIDLANE_DEVICE GRIDLANE_H2 __hmax2(GRIDLANE_H2 a, GRIDLANE_H2 b)
         bool number = a.gridlane_value == a.gridlane_value && b.gridlane_value == b.gridlane_value; \
         return number ? name(a, b) : GRIDLANE_H(__builtin_nanf(""));                            \
     }                                                                                           \
-    GRIDLANE_DEVICE GRIDLANE_H2 name##2_nan(GRIDLANE_H2 a, GRIDLANE_H2 b)                       \
-    {                                                                                           \
-        return GRIDLANE_H2(name##_nan(a.x, b.x), name##_nan(a.y, b.y));                         \
-    }
+    GRIDLANE_OF_PAIRS(GRIDLANE_DEVICE, name##2_nan, name##_nan)
 GRIDLANE_EXTREME(__hmin) GRIDLANE_EXTREME(__hmax)
 #undef GRIDLANE_EXTREME
 // Within 0 and 1; a NaN becomes 0.
@@ -159,29 +159,22 @@ GRIDLANE_DEVICE GRIDLANE_H gridlane_saturated(GRIDLANE_H a)
     {                                                                            \
         return gridlane_saturated(a op b);                                       \
     }                                                                            \
-    GRIDLANE_DEVICE GRIDLANE_H2 name##2_sat(GRIDLANE_H2 a, GRIDLANE_H2 b)        \
-    {                                                                            \
-        return GRIDLANE_H2(name##_sat(a.x, b.x), name##_sat(a.y, b.y));          \
-    }
+    GRIDLANE_OF_PAIRS(GRIDLANE_DEVICE, name##2_sat, name##_sat)
 GRIDLANE_SATURATED(__hadd, +) GRIDLANE_SATURATED(__hsub, -) GRIDLANE_SATURATED(__hmul, *)
 #undef GRIDLANE_SATURATED
 GRIDLANE_DEVICE GRIDLANE_H __hfma_sat(GRIDLANE_H a, GRIDLANE_H b, GRIDLANE_H c)
 {
     return gridlane_saturated(__hfma(a, b, c));
 }
-GRIDLANE_DEVICE GRIDLANE_H2 __hfma2_sat(GRIDLANE_H2 a, GRIDLANE_H2 b, GRIDLANE_H2 c)
-{
-    return GRIDLANE_H2(__hfma_sat(a.x, b.x, c.x), __hfma_sat(a.y, b.y, c.y));
-}
+GRIDLANE_OF_THREE(__hfma2_sat, __hfma_sat)
 // What is below 0 becomes 0; a NaN stays one.
 GRIDLANE_DEVICE GRIDLANE_H __hfma_relu(GRIDLANE_H a, GRIDLANE_H b, GRIDLANE_H c)
 {
     return __hmax_nan(__hfma(a, b, c), GRIDLANE_H(0.0f));
 }
-GRIDLANE_DEVICE GRIDLANE_H2 __hfma2_relu(GRIDLANE_H2 a, GRIDLANE_H2 b, GRIDLANE_H2 c)
-{
-    return GRIDLANE_H2(__hfma_relu(a.x, b.x, c.x), __hfma_relu(a.y, b.y, c.y));
-}
+GRIDLANE_OF_THREE(__hfma2_relu, __hfma_relu)
+#undef GRIDLANE_OF_PAIRS
+#undef GRIDLANE_OF_THREE
 
 // The product of complex numbers and a sum, of real and imaginary parts.
 GRIDLANE_DEVICE GRIDLANE_H2 __hcmadd(GRIDLANE_H2 a, GRIDLANE_H2 b, GRIDLANE_H2 c)

@@ -62,36 +62,25 @@ GRIDLANE_WIDTH(2, gridlane_u16x2, gridlane_s16x2)
 #undef GRIDLANE_WIDTH
 #undef GRIDLANE_LANES
 // (a + b + (a + b >= 0)) >> 1
-GRIDLANE_CONST unsigned __vavgs4(unsigned x, unsigned y)
-{
-    unsigned mean;
-    asm("vavrg4.s32.s32.s32 %0, %1, %2, 0;" : "=r"(mean) : "r"(x), "r"(y));
-    return mean;
-}
-GRIDLANE_CONST unsigned __vavgs2(unsigned x, unsigned y)
-{
-    unsigned mean;
-    asm("vavrg2.s32.s32.s32 %0, %1, %2, 0;" : "=r"(mean) : "r"(x), "r"(y));
-    return mean;
-}
+#define GRIDLANE_MEANS(n)                                                                \
+    GRIDLANE_CONST unsigned __vavgs##n(unsigned x, unsigned y)                           \
+    {                                                                                    \
+        unsigned mean;                                                                   \
+        asm("vavrg" #n ".s32.s32.s32 %0, %1, %2, 0;" : "=r"(mean) : "r"(x), "r"(y));     \
+        return mean;                                                                     \
+    }
+GRIDLANE_MEANS(4)
+GRIDLANE_MEANS(2)
+#undef GRIDLANE_MEANS
 
-GRIDLANE_CONST unsigned __vsadu4(unsigned x, unsigned y)
-{
-    gridlane_u8x4 d = __builtin_bit_cast(gridlane_u8x4, __vabsdiffu4(x, y));
-    return d.x + d.y + d.z + d.w;
-}
-GRIDLANE_CONST unsigned __vsadu2(unsigned x, unsigned y)
-{
-    gridlane_u16x2 d = __builtin_bit_cast(gridlane_u16x2, __vabsdiffu2(x, y));
-    return (unsigned)d.x + d.y;
-}
-GRIDLANE_CONST unsigned __vsads4(unsigned x, unsigned y)
-{
-    gridlane_u8x4 d = __builtin_bit_cast(gridlane_u8x4, __vabsdiffs4(x, y));
-    return d.x + d.y + d.z + d.w;
-}
-GRIDLANE_CONST unsigned __vsads2(unsigned x, unsigned y)
-{
-    gridlane_u16x2 d = __builtin_bit_cast(gridlane_u16x2, __vabsdiffs2(x, y));
-    return (unsigned)d.x + d.y;
-}
+#define GRIDLANE_SUM_OF(name, V, of, sum)                                                \
+    GRIDLANE_CONST unsigned name(unsigned x, unsigned y)                                 \
+    {                                                                                    \
+        V d = __builtin_bit_cast(V, of(x, y));                                           \
+        return sum;                                                                      \
+    }
+GRIDLANE_SUM_OF(__vsadu4, gridlane_u8x4, __vabsdiffu4, d.x + d.y + d.z + d.w)
+GRIDLANE_SUM_OF(__vsadu2, gridlane_u16x2, __vabsdiffu2, (unsigned)d.x + d.y)
+GRIDLANE_SUM_OF(__vsads4, gridlane_u8x4, __vabsdiffs4, d.x + d.y + d.z + d.w)
+GRIDLANE_SUM_OF(__vsads2, gridlane_u16x2, __vabsdiffs2, (unsigned)d.x + d.y)
+#undef GRIDLANE_SUM_OF
