@@ -79,26 +79,17 @@ class Scan:
         op, count, start = getattr(algorithms.OpKind, self.operator), x.shape[-1], None
         if self.start is not None:
             start = np.dtype(str(x.dtype).removeprefix("torch.")).type(self.start)
+        scan = algorithms.exclusive_scan if self.is_exclusive else algorithms.inclusive_scan
         for row in pairs(*map(range, x.shape[:-1])):
             one, other = (x[row], target[row]) if row else (x, target)
-            if self.is_exclusive:
-                algorithms.exclusive_scan(
-                    d_in=one,
-                    d_out=other,
-                    op=op,
-                    init_value=start,
-                    num_items=count,
-                    determinism=algorithms.Determinism.NOT_GUARANTEED,
-                )
-            else:
-                algorithms.inclusive_scan(
-                    d_in=one,
-                    d_out=other,
-                    op=op,
-                    init_value=start,
-                    num_items=count,
-                    determinism=algorithms.Determinism.NOT_GUARANTEED,
-                )
+            scan(
+                d_in=one,
+                d_out=other,
+                op=op,
+                init_value=start,
+                num_items=count,
+                determinism=algorithms.Determinism.NOT_GUARANTEED,
+            )
 
 
 def is_wide() -> bool:

@@ -20,6 +20,13 @@ from gridlane.ir.values import Function, Module, Region, Value, Var
 Number = bool | int | float
 
 
+def _of_two(op: type[Op]):
+    def method(self: Builder, lhs: Value, rhs: Value) -> Value:
+        return self.binary(op, lhs, rhs)
+
+    return method
+
+
 class Builder:
     """Appends ops to ``region``. ``loc`` is the source location of the following ops.
 
@@ -99,9 +106,8 @@ class Builder:
             return lhs
         return rhs if is_integer_constant(lhs, 0) else self.binary(arith.Add, lhs, rhs)
 
-    def sub(self, lhs: Value, rhs: Value) -> Value:
-        """lhs - rhs."""
-        return self.binary(arith.Sub, lhs, rhs)
+    sub = _of_two(arith.Sub)
+    """lhs - rhs."""
 
     def mul(self, lhs: Value, rhs: Value) -> Value:
         """lhs * rhs; multiplying by a constant integer 1 is dropped."""
@@ -109,29 +115,23 @@ class Builder:
             return lhs
         return rhs if is_integer_constant(lhs, 1) else self.binary(arith.Mul, lhs, rhs)
 
-    def div(self, lhs: Value, rhs: Value) -> Value:
-        """lhs / rhs; integers round towards zero."""
-        return self.binary(arith.Div, lhs, rhs)
+    div = _of_two(arith.Div)
+    """lhs / rhs; integers round towards zero."""
 
-    def rem(self, lhs: Value, rhs: Value) -> Value:
-        """C's remainder."""
-        return self.binary(arith.Rem, lhs, rhs)
+    rem = _of_two(arith.Rem)
+    """C's remainder."""
 
-    def lt(self, lhs: Value, rhs: Value) -> Value:
-        """lhs < rhs."""
-        return self.binary(arith.Lt, lhs, rhs)
+    lt = _of_two(arith.Lt)
+    """lhs < rhs."""
 
-    def eq(self, lhs: Value, rhs: Value) -> Value:
-        """lhs == rhs."""
-        return self.binary(arith.Eq, lhs, rhs)
+    eq = _of_two(arith.Eq)
+    """lhs == rhs."""
 
-    def and_(self, lhs: Value, rhs: Value) -> Value:
-        """lhs & rhs."""
-        return self.binary(arith.And, lhs, rhs)
+    and_ = _of_two(arith.And)
+    """lhs & rhs."""
 
-    def or_(self, lhs: Value, rhs: Value) -> Value:
-        """lhs | rhs."""
-        return self.binary(arith.Or, lhs, rhs)
+    or_ = _of_two(arith.Or)
+    """lhs | rhs."""
 
     def not_(self, value: Value) -> Value:
         """The bitwise complement. A b1 constant folds, so that a dead branch can be removed."""

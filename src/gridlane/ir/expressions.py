@@ -84,6 +84,31 @@ NARROW = {
 """The types that compute in f32, except for functions of the bits alone."""
 
 
+def _of_two(op: type[Op]):
+    def method(self: Expression, other: Expression | Number) -> Expression:
+        return self.writer.binary(op, self, _lifted(self, other))
+
+    return method
+
+
+def _reversed(op: type[Op]):
+    def method(self: Expression, other: Number) -> Expression:
+        return self.writer.binary(op, _lifted(self, other), self)
+
+    return method
+
+
+def _of_one(op: type[Op]):
+    def method(self: Expression) -> Expression:
+        return self.writer.wrap(self.writer.builder.unary(op, self.value))
+
+    return method
+
+
+def _lifted(like: Expression, other: Expression | Number) -> Expression:
+    return other if isinstance(other, Expression) else like.writer.const(other, like.dtype)
+
+
 class Expression:
     """A value with operators. ``equals`` and ``differs`` compare for equality."""
 
@@ -99,117 +124,58 @@ class Expression:
         assert isinstance(self.value.type, DType)
         return self.value.type
 
-    def _with(self, op: type[Op], other: Expression | Number) -> Expression:
-        return self.writer.binary(op, self, self._lifted(other))
+    __add__ = _of_two(arith.Add)
+    __radd__ = _reversed(arith.Add)
+    __sub__ = _of_two(arith.Sub)
+    __rsub__ = _reversed(arith.Sub)
+    __mul__ = _of_two(arith.Mul)
+    __rmul__ = _reversed(arith.Mul)
+    __truediv__ = _of_two(arith.Div)
+    __rtruediv__ = _reversed(arith.Div)
+    __mod__ = _of_two(arith.Rem)
+    __and__ = _of_two(arith.And)
+    __or__ = _of_two(arith.Or)
+    __xor__ = _of_two(arith.Xor)
+    __lshift__ = _of_two(arith.Shl)
+    __rshift__ = _of_two(arith.Shr)
+    __neg__ = _of_one(arith.Neg)
+    __invert__ = _of_one(arith.Not)
+    __abs__ = _of_one(arith.Abs)
+    __lt__ = _of_two(arith.Lt)
+    __le__ = _of_two(arith.Le)
+    __gt__ = _of_two(arith.Gt)
+    __ge__ = _of_two(arith.Ge)
 
-    def _lifted(self, other: Expression | Number) -> Expression:
-        return other if isinstance(other, Expression) else self.writer.const(other, self.dtype)
+    equals = _of_two(arith.Eq)
+    """self == other."""
 
-    def _of(self, op: type[Op]) -> Expression:
-        return self.writer.wrap(self.writer.builder.unary(op, self.value))
-
-    def __add__(self, other: Expression | Number) -> Expression:
-        return self._with(arith.Add, other)
-
-    def __radd__(self, other: Number) -> Expression:
-        return self._lifted(other) + self
-
-    def __sub__(self, other: Expression | Number) -> Expression:
-        return self._with(arith.Sub, other)
-
-    def __rsub__(self, other: Number) -> Expression:
-        return self._lifted(other) - self
-
-    def __mul__(self, other: Expression | Number) -> Expression:
-        return self._with(arith.Mul, other)
-
-    def __rmul__(self, other: Number) -> Expression:
-        return self._lifted(other) * self
-
-    def __truediv__(self, other: Expression | Number) -> Expression:
-        return self._with(arith.Div, other)
-
-    def __rtruediv__(self, other: Number) -> Expression:
-        return self._lifted(other) / self
-
-    def __mod__(self, other: Expression | Number) -> Expression:
-        return self._with(arith.Rem, other)
-
-    def __and__(self, other: Expression | Number) -> Expression:
-        return self._with(arith.And, other)
-
-    def __or__(self, other: Expression | Number) -> Expression:
-        return self._with(arith.Or, other)
-
-    def __xor__(self, other: Expression | Number) -> Expression:
-        return self._with(arith.Xor, other)
-
-    def __lshift__(self, other: Expression | Number) -> Expression:
-        return self._with(arith.Shl, other)
-
-    def __rshift__(self, other: Expression | Number) -> Expression:
-        return self._with(arith.Shr, other)
-
-    def __neg__(self) -> Expression:
-        return self._of(arith.Neg)
-
-    def __invert__(self) -> Expression:
-        return self._of(arith.Not)
-
-    def __abs__(self) -> Expression:
-        return self._of(arith.Abs)
-
-    def __lt__(self, other: Expression | Number) -> Expression:
-        return self._with(arith.Lt, other)
-
-    def __le__(self, other: Expression | Number) -> Expression:
-        return self._with(arith.Le, other)
-
-    def __gt__(self, other: Expression | Number) -> Expression:
-        return self._with(arith.Gt, other)
-
-    def __ge__(self, other: Expression | Number) -> Expression:
-        return self._with(arith.Ge, other)
-
-    def equals(self, other: Expression | Number) -> Expression:
-        """self == other."""
-        return self._with(arith.Eq, other)
-
-    def differs(self, other: Expression | Number) -> Expression:
-        """self != other; true for NaN."""
-        return self._with(arith.Ne, other)
+    differs = _of_two(arith.Ne)
+    """self != other; true for NaN."""
 
     def is_nan(self) -> Expression:
         """Whether a float is NaN."""
         return self.differs(self)
 
-    def high_product(self, other: Expression | Number) -> Expression:
-        """The upper half of the double-width product of integers."""
-        return self._with(arith.MulHi, other)
+    high_product = _of_two(arith.MulHi)
+    """The upper half of the double-width product of integers."""
 
-    def leading_zeros(self) -> Expression:
-        """Leading zero bits of an integer."""
-        return self._of(arith.Clz)
+    leading_zeros = _of_one(arith.Clz)
+    """Leading zero bits of an integer."""
 
-    def least(self, other: Expression | Number) -> Expression:
-        """The smaller; a number wins over NaN."""
-        return self._with(arith.Min, other)
+    least = _of_two(arith.Min)
+    """The smaller; a number wins over NaN."""
 
-    def most(self, other: Expression | Number) -> Expression:
-        """The larger; a number wins over NaN."""
-        return self._with(arith.Max, other)
+    most = _of_two(arith.Max)
+    """The larger; a number wins over NaN."""
 
-    def sqrt(self) -> Expression:
-        """The square root, correctly rounded."""
-        return self._of(math.Sqrt)
+    sqrt = _of_one(math.Sqrt)
+    """The square root, correctly rounded."""
 
-    def rint(self) -> Expression:
-        """The nearest integral float."""
-        return self._of(math.Rint)
+    rint = _of_one(math.Rint)
+    """The nearest integral float."""
 
-    def trunc(self) -> Expression:
-        """The value rounded to an integral float towards zero."""
-        return self._of(math.Trunc)
+    trunc = _of_one(math.Trunc)
+    """The value rounded to an integral float towards zero."""
 
     def cast(self, dtype: DType) -> Expression:
         """The value converted to another scalar type."""

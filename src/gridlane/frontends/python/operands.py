@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from gridlane.core import argtypes
 from gridlane.core.dtypes import DType
@@ -24,11 +24,36 @@ class Operand:
     """Base of all operands."""
 
     __slots__ = ()
+    kind: ClassVar[str] = "?"
+    """The type as an error message spells it, of those that have no other spelling."""
 
     @property
     def type_name(self) -> str:
         """The type as an error message spells it."""
-        return "?"
+        return self.kind
+
+
+class Typed(Operand):
+    """Base of those that have the user's type."""
+
+    __slots__ = ()
+    type: Any
+
+    @property
+    def type_name(self) -> str:
+        return str(self.type)
+
+
+class Located(Typed):
+    """Base of those at an address."""
+
+    __slots__ = ()
+    pointer: Any
+
+    @property
+    def space(self) -> Space:
+        """The address space of the elements, or of the record."""
+        return self.pointer.type.space
 
 
 class Scalar(Operand):
@@ -132,47 +157,30 @@ class ComplexNumber(Operand):
 
 
 @dataclass(slots=True, eq=False)
-class Time(Operand):
+class Time(Typed):
     """A date or a span of time: an i64 count of its type's unit."""
 
     type: argtypes.TimeType
     value: Value
 
-    @property
-    def type_name(self) -> str:
-        return str(self.type)
-
 
 @dataclass(slots=True, eq=False)
-class Chars(Operand):
+class Chars(Typed):
     """A fixed-width string: its code points as u32, or its bytes as u8. NULs follow a shorter text.
     A store to the memory that it was read from does not change it."""
 
     type: argtypes.CharsType
     units: tuple[Value, ...]
 
-    @property
-    def type_name(self) -> str:
-        return str(self.type)
-
 
 @dataclass(slots=True, eq=False)
-class ArrayView(Operand):
+class ArrayView(Located):
     """An n-d array: a pointer to its first element, extents as i64, strides in bytes for "A"."""
 
     type: argtypes.ArrayType
     pointer: Value
     shape: tuple[Value, ...]
     strides: tuple[Value, ...] = ()
-
-    @property
-    def space(self) -> Space:
-        """The address space of the elements."""
-        return self.pointer.type.space  # type: ignore[union-attr]  # a pointer
-
-    @property
-    def type_name(self) -> str:
-        return str(self.type)
 
 
 @dataclass(slots=True, eq=False)
@@ -223,38 +231,20 @@ def arrays_in(value: Operand) -> Iterator[ArrayView]:
 
 
 @dataclass(slots=True, eq=False)
-class Pointer(Operand):
+class Pointer(Located):
     """The address of a first element, without extents."""
 
     type: argtypes.CPointerType
     pointer: Value
 
-    @property
-    def space(self) -> Space:
-        """The address space of the elements."""
-        return self.pointer.type.space  # type: ignore[union-attr]  # a pointer
-
-    @property
-    def type_name(self) -> str:
-        return str(self.type)
-
 
 @dataclass(slots=True, eq=False)
-class RecordView(Operand):
+class RecordView(Located):
     """A record in memory; ``readonly`` where it lies in an array that is."""
 
     type: argtypes.RecordType
     pointer: Value
     readonly: bool = False
-
-    @property
-    def space(self) -> Space:
-        """The address space of the record."""
-        return self.pointer.type.space  # type: ignore[union-attr]  # a pointer
-
-    @property
-    def type_name(self) -> str:
-        return str(self.type)
 
 
 @dataclass(slots=True, eq=False)
@@ -273,16 +263,12 @@ class RecordValue(Operand):
 
 
 @dataclass(slots=True, eq=False)
-class UserValue(Operand):
+class UserValue(Typed):
     """A value of a type that the program defines: one operand for each member of its model, in
     order. Nothing changes it."""
 
     type: argtypes.ArgType
     items: tuple[Operand, ...]
-
-    @property
-    def type_name(self) -> str:
-        return str(self.type)
 
 
 @dataclass(slots=True, eq=False)
@@ -373,11 +359,8 @@ class Static(Operand):
 class FormattedText(Operand):
     """An f-string: texts, and operands with their formats."""
 
+    kind: ClassVar[str] = "an f-string of numbers"
     parts: tuple[str | tuple[Operand, str], ...]
-
-    @property
-    def type_name(self) -> str:
-        return "an f-string of numbers"
 
 
 @dataclass(slots=True, eq=False)
@@ -440,60 +423,45 @@ class LocalFunction(Operand):
 class RangeOperand(Operand):
     """``range(start, stop, step)``, all of one integer type."""
 
+    kind: ClassVar[str] = "range"
     start: Scalar
     stop: Scalar
     step: Scalar
-
-    @property
-    def type_name(self) -> str:
-        return "range"
 
 
 @dataclass(slots=True, eq=False)
 class EnumerateOperand(Operand):
     """``enumerate(inner, start)``."""
 
+    kind: ClassVar[str] = "enumerate"
     inner: Operand
     start: Scalar
-
-    @property
-    def type_name(self) -> str:
-        return "enumerate"
 
 
 @dataclass(slots=True, eq=False)
 class ZipOperand(Operand):
     """``zip(*items)``."""
 
+    kind: ClassVar[str] = "zip"
     items: tuple[Operand, ...]
-
-    @property
-    def type_name(self) -> str:
-        return "zip"
 
 
 @dataclass(slots=True, eq=False)
 class ReversedOperand(Operand):
     """``reversed(inner)``."""
 
+    kind: ClassVar[str] = "reversed"
     inner: Operand
-
-    @property
-    def type_name(self) -> str:
-        return "reversed"
 
 
 @dataclass(slots=True, eq=False)
 class SliceOperand(Operand):
     """``start:stop:step`` of a subscript; None where omitted."""
 
+    kind: ClassVar[str] = "slice"
     start: Scalar | None
     stop: Scalar | None
     step: Scalar | None
-
-    @property
-    def type_name(self) -> str:
-        return "slice"
 
 
 @dataclass(slots=True, eq=False)

@@ -25,7 +25,7 @@ from gridlane.frontends.python.specs import (
     TupleSpec,
     UserSpec,
     VectorSpec,
-    any_number,
+    plain_spec,
 )
 from gridlane.ir.types import Space, pointer
 
@@ -35,16 +35,9 @@ _TYPED = (ArraySpec, CharsSpec, PointerSpec, RecordSpec, TimeSpec, UserSpec, Vec
 
 def spec_of_type(kind: ArgType) -> Spec:
     """The spec of an argument of a type."""
-    if isinstance(kind, argtypes.ScalarType):
-        return any_number(kind.dtype)
-    if isinstance(kind, argtypes.ComplexType):
-        return ComplexSpec(kind.part)
-    if isinstance(kind, argtypes.TimeType):
-        return TimeSpec(kind)
-    if isinstance(kind, argtypes.CharsType):
-        return CharsSpec(kind)
-    if isinstance(kind, argtypes.VectorType):
-        return VectorSpec(kind)
+    plain = plain_spec(kind)
+    if plain is not None:
+        return plain
     if isinstance(kind, argtypes.ArrayType):
         return ArraySpec(kind, pointer(element_type(kind), Space.GLOBAL))
     if isinstance(kind, argtypes.RecordType):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import enum
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -312,19 +312,26 @@ def field_specs(kind: argtypes.RecordType) -> tuple[Spec, ...]:
     return tuple([_value_spec(item) for _, item, _ in kind.fields])
 
 
+_PLAIN: dict[type[argtypes.ArgType], Callable[[Any], Spec]] = {
+    argtypes.ScalarType: lambda kind: any_number(kind.dtype),
+    argtypes.ComplexType: lambda kind: ComplexSpec(kind.part),
+    argtypes.TimeType: TimeSpec,
+    argtypes.CharsType: CharsSpec,
+    argtypes.VectorType: VectorSpec,
+}
+
+
+def plain_spec(kind: argtypes.ArgType) -> Spec | None:
+    """The spec of a value of a type that has no parts in memory; None for other types."""
+    return next((of(kind) for cls, of in _PLAIN.items() if isinstance(kind, cls)), None)
+
+
 def _value_spec(kind: argtypes.ArgType) -> Spec:
-    if isinstance(kind, argtypes.ScalarType):
-        return any_number(kind.dtype)
-    if isinstance(kind, argtypes.ComplexType):
-        return ComplexSpec(kind.part)
-    if isinstance(kind, argtypes.TimeType):
-        return TimeSpec(kind)
-    if isinstance(kind, argtypes.CharsType):
-        return CharsSpec(kind)
-    if isinstance(kind, argtypes.VectorType):
-        return VectorSpec(kind)
     if isinstance(kind, argtypes.RecordType):
         return RecordValueSpec(kind)
+    plain = plain_spec(kind)
+    if plain is not None:
+        return plain
     assert isinstance(kind, argtypes.NestedArrayType)
     spec = _value_spec(kind.element)
     for extent in reversed(kind.shape):
