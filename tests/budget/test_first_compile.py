@@ -19,7 +19,7 @@ import pytest
 PROGRAM = Path(__file__).with_name("first_compile.py")
 
 BUDGETS = {
-    "cuda": {"modules": 384, "compiled": 345, "calls": 2650},
+    "cuda": {"modules": 385, "compiled": 345, "calls": 2650},
     "cpu": {"modules": 432, "compiled": 379, "calls": 5200},
 }
 

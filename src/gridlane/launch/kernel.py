@@ -18,6 +18,7 @@ from gridlane.core.config import config
 from gridlane.core.first_use import FirstUse
 from gridlane.core.forks import fork_waits
 from gridlane.core.options import KernelOptions, Target
+from gridlane.core.weak import live
 from gridlane.launch import current, notes
 from gridlane.launch.dimensions import Dim3, check_shape, dim3
 from gridlane.launch.grid_parts import SplitKernel
@@ -75,7 +76,7 @@ _kernels: weakref.WeakSet[Kernel] = weakref.WeakSet()
 
 def origin_of(bound: BoundKernel) -> Origin | None:
     """The origin of a bound kernel; None if its Kernel no longer exists, or no Kernel loaded it."""
-    return next((origin for each in tuple(_kernels) if (origin := each.origin_of(bound))), None)
+    return next((origin for each in live(_kernels) if (origin := each.origin_of(bound))), None)
 
 
 class Kernel:

@@ -13,6 +13,7 @@ from gridlane.core.config import config
 from gridlane.core.device_errors import OUT_OF_MEMORY, fail
 from gridlane.core.forks import hold_at_forks
 from gridlane.core.frozen import frozen
+from gridlane.core.weak import live
 from gridlane.memory.addresses import AddressMap, Mirror
 from gridlane.memory.deferral import DEFERRAL, Deferral
 from gridlane.memory.resource import Buffer, counts_elsewhere, goes_with_owner
@@ -256,7 +257,7 @@ def deferred_frees() -> Generator[None]:
     """
     with _lock:
         if not DEFERRAL.depth:
-            for each in tuple(_accountings):
+            for each in live(_accountings):
                 each._hold_all()  # pyright: ignore[reportPrivateUsage]  # of this file
         DEFERRAL.depth += 1
     try:

@@ -22,6 +22,7 @@ from gridlane.core.device_errors import (
 )
 from gridlane.core.endings import alone, at_end, at_its_end
 from gridlane.core.errors import DeviceError
+from gridlane.core.weak import live
 from gridlane.memory.device_memory import DeviceMemory
 from gridlane.memory.resource import Buffer
 from gridlane.memory.suballocator import Suballocation, Suballocator
@@ -200,7 +201,7 @@ class HostDrivenDevice(Generic[C, R]):
         stream.drain()
         self.check()
         if stream.context.deferred_queues:
-            for each in (stream, *tuple(self._streams.values())):
+            for each in (stream, *live(self._streams)):
                 each.deferred.raise_error()
 
     def flush(self) -> None:

@@ -13,6 +13,7 @@ from gridlane.abi.state.contexts import Context
 from gridlane.abi.state.memory import Allocation
 from gridlane.abi.state.streams import Stream
 from gridlane.abi.state.work import TYPES
+from gridlane.core.weak import live
 
 MEM_ALLOC, MEM_FREE = (TYPES[f"CU_GRAPH_NODE_TYPE_{name}"] for name in ("MEM_ALLOC", "MEM_FREE"))
 
@@ -115,7 +116,7 @@ def trim(ordinal: int) -> None:
 
 
 def _of(ordinal: int) -> list[Block]:
-    return [each for each in list(_blocks.values()) if each.context.ordinal == ordinal]
+    return [each for each in live(_blocks) if each.context.ordinal == ordinal]
 
 
 def _note(ordinal: int) -> None:

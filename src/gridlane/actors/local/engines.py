@@ -9,6 +9,7 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from gridlane.actors.errors import ActorError
+from gridlane.core.weak import live
 
 if TYPE_CHECKING:
     from gridlane.actors._engine import Engine
@@ -30,13 +31,13 @@ def new_engine(*arguments: int) -> Engine:
 
 
 def _after_fork() -> None:
-    for home in list(live_homes):
+    for home in live(live_homes):
         home.abandon()
     live_homes.clear()
 
 
 def _at_exit() -> None:
-    for home in list(live_homes):
+    for home in live(live_homes):
         home.close()
 
 

@@ -29,6 +29,7 @@ from gridlane.actors.processes.inboxes import (
 from gridlane.actors.values.messages import Shape, shape_of
 from gridlane.core.errors import TypingError
 from gridlane.core.forks import fork_waits
+from gridlane.core.weak import live
 
 FOREVER = 1e10
 FULL, GONE = -1, -3
@@ -371,7 +372,7 @@ class RemoteRef:
 
 
 def _after_fork() -> None:
-    for each in list(_connections):
+    for each in live(_connections):
         each.abandon()
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gridlane.core.device_errors import KernelStop
+from gridlane.core.weak import live
 from gridlane.cuda.kernels.transfers import Convert
 from gridlane.launch.dimensions import Dim3
 from gridlane.launch.packing import Packer
@@ -56,7 +57,7 @@ _READINGS: weakref.WeakSet[Reading] = weakref.WeakSet()
 
 
 def _look_up() -> None:
-    for each in tuple(_READINGS):
+    for each in live(_READINGS):
         each.look_up()
 
 

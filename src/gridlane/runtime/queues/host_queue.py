@@ -19,6 +19,7 @@ from typing import Protocol
 from gridlane.core.device_errors import NOT_PERMITTED, device_error, fail
 from gridlane.core.endings import at_its_end
 from gridlane.core.errors import KernelError
+from gridlane.core.weak import live
 from gridlane.runtime.queues import workers
 from gridlane.runtime.queues.native_queues import (
     ALWAYS,
@@ -306,7 +307,7 @@ def _begin_in_child() -> None:
     """Reset the queues: the threads of streams do not survive a fork."""
     global _current
     _current = threading.local()
-    for queue in list(_queues.values()):
+    for queue in live(_queues):
         if native.get(queue.address, HAS_STOPS):  # a thread of the child may have the same number
             _ask_to_stop(queue, False)
             native.set(queue.address, STOPS, False)

@@ -17,6 +17,7 @@ from typing import Protocol
 from gridlane.core import epochs
 from gridlane.core.device_errors import NOT_PERMITTED, KernelStop, fail
 from gridlane.core.endings import at_end
+from gridlane.core.weak import live
 from gridlane.runtime.protocol import BoundKernel
 from gridlane.runtime.queues.default_stream_lock import TURNS
 from gridlane.runtime.queues.host_queue import (
@@ -75,7 +76,7 @@ def by_handle(handle: int) -> OwnHostStream | None:
 
 def live_streams() -> list[OwnHostStream]:
     """Every referenced stream."""
-    return list(_by_handle.values())
+    return live(_by_handle)
 
 
 class StreamDevice(Protocol):

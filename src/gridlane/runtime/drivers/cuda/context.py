@@ -22,6 +22,7 @@ from gridlane.core.device_errors import (
 )
 from gridlane.core.errors import DeviceError
 from gridlane.core.forks import fork_waits
+from gridlane.core.weak import live
 from gridlane.runtime.drivers.cuda.api import STICKY, call
 from gridlane.runtime.drivers.cuda.multiprocessors import Multiprocessors
 from gridlane.runtime.protocol import Explain
@@ -320,7 +321,7 @@ class Context:
 
     def _of_gone_kernels(self) -> list[Reporting]:
         """The reports of kernels that no longer exist."""
-        return [report for report in tuple(self.reporting) if report.dropped]
+        return [report for report in live(self.reporting) if report.dropped]
 
     # --- faults ---
 
@@ -335,12 +336,12 @@ class Context:
 
     def _fault(self, error: DeviceError) -> DeviceError:
         gone = [report for report in self._of_gone_kernels() if report.launched]
-        names = [kernel.name for kernel in self.kernels if kernel.launched]
+        names = [kernel.name for kernel in live(self.kernels) if kernel.launched]
         suspects = sorted({*names, *(each.artifact.name for each in gone)})
         culprits = f"in kernel {', '.join(suspects)}" if suspects else "in a kernel"
         if len(suspects) > 1:
             culprits = f"in one of the kernels {', '.join(suspects)}"
-        locations = [line for each in (*self.kernels, *gone) for line in each.places()]
+        locations = [line for each in (*live(self.kernels), *gone) for line in each.places()]
         culprits += "".join(f"\n  {place}" for place in locations)
         advice = (
             "@cuda.jit(debug=True, opt=False) checks indices and names the line; cuda.close() "
@@ -373,7 +374,7 @@ class Context:
         if fault is None or fault.number != CONTEXT_DESTROYED:
             call("cuDevicePrimaryCtxReset", self.device)
         self.expire()
-        for kernel in tuple(self.kernels):
+        for kernel in live(self.kernels):
             kernel.disconnect()
         self.reporting.clear()
         self._later.clear()

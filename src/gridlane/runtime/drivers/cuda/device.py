@@ -18,6 +18,7 @@ from gridlane.core.device_errors import (
 from gridlane.core.errors import DeviceError
 from gridlane.core.forks import fork_waits
 from gridlane.core.options import Target
+from gridlane.core.weak import live
 from gridlane.memory.device_memory import DeviceMemory
 from gridlane.memory.resource import Buffer, HostMemory
 from gridlane.runtime.drivers.cuda import foreign, memory, seams
@@ -205,7 +206,7 @@ class CudaDevice:
         event = CudaEvent(self.context, timing=False)
         event.record(self.default_stream)
         event.synchronize()
-        for stream in tuple(self._own.values()):
+        for stream in live(self._own):
             code = waiting()[0](stream.handle)
             if code:
                 raise self.context.explained(device_error(code, "cuStreamSynchronize"))
@@ -232,7 +233,7 @@ class CudaDevice:
 
     def flush(self) -> None:
         """Write the lines that kernels printed; called when work is done."""
-        for report in tuple(self.context.reporting):
+        for report in live(self.context.reporting):
             if report.artifact.prints:
                 report.flush()
 
@@ -260,7 +261,7 @@ class CudaDevice:
         """Raise the first error that any kernel, or the given kernel, reported; called when work is
         done. Launches on the default stream that another thread waits for are checked first."""
         own = () if kernel is None or kernel.report is None else (kernel.report,)
-        for each in tuple(self.context.reporting) if kernel is None else own:
+        for each in live(self.context.reporting) if kernel is None else own:
             with self.context.reading:
                 stop = each.stop()
             if stop is not None:
@@ -291,7 +292,7 @@ class CudaDevice:
             self.reset()
             return
         self.context.settled()
-        for report in tuple(self.context.reporting):
+        for report in live(self.context.reporting):
             report.stop()
         self.flush()
         self.forget_if_read(*self._reports.copy())

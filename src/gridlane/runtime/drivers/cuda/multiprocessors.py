@@ -14,6 +14,7 @@ from typing import Any
 
 from gridlane.core.device_errors import COOPERATIVE_TOO_LARGE, fail
 from gridlane.core.forks import fork_waits
+from gridlane.core.weak import live
 
 _ADVICE = "end actors or lattices that are not needed, or launch the lattice with mode='launches'"
 
@@ -32,7 +33,7 @@ class Multiprocessors:
 
     def taken(self) -> int:
         """Multiprocessors that blocks of lattices occupy."""
-        return sum(self._blocks.values())
+        return sum(self._blocks.get(each, 0) for each in live(self._blocks))
 
     def _beside(self) -> int:
         """The number of blocks of kernels that do not end."""
