@@ -33,7 +33,6 @@ C_API: Any  # a capsule
 
 """
 FUNCTIONS = {
-    "places": ("", "dict[str, int]"),
     "now": ("", "int"),
     "tick": ("physical: int, logical: int, now: int", "tuple[int, int]"),
     "merge": (

@@ -1,40 +1,36 @@
-// The floor of a message between two blocks of a cluster, in CUDA C++: each block's ring is in its own shared memory, and
-// each 16 bytes have a sequence word, so that there is no fence. Beside it the same through global memory.
-// nvcc -O3 -arch=native -std=c++17 -o cluster_floor cluster_floor.cu && ./cluster_floor
+// The floor of a message between two blocks of a cluster, in CUDA C++, by the ring of actors: each block's ring is in its
+// own shared memory, and each 16 bytes have a sequence word, so that there is no fence. Beside it the same through global
+// memory. nvcc -O3 -arch=native -std=c++17 -I../../src/gridlane/actors/engine -o cluster_floor cluster_floor.cu && ./cluster_floor
 #include <cooperative_groups.h>
 #include <cstdio>
 namespace cg = cooperative_groups;
+#include "ring.h"
 using Word = unsigned;
-constexpr int SLOTS = 16, SLOT = 32; // of a ring; chunks of a slot
+constexpr int SHIFT = 4, SLOT = 32; // log2 of the slots of a ring; chunks of a slot
 
-__device__ uint4 look(const uint4 *at) {
-    uint4 v;
-    asm volatile("ld.volatile.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(at) : "memory");
-    return v;
-}
-__device__ void put(uint4 *at, uint4 v) {
-    asm volatile("st.volatile.v4.u32 [%0], {%1,%2,%3,%4};" ::"l"(at), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
+__device__ gl_chunk *slot_of(gl_chunk *ring, Word ticket) {
+    return gl_place_of((uint8_t *)ring, ticket, SHIFT, SLOT * sizeof *ring);
 }
 // Wait for a message; whether it is torn: a chunk's words are of one message.
-__device__ bool receive(const uint4 *ring, Word number, int chunks) {
-    const uint4 *slot = ring + (number % SLOTS) * SLOT;
+__device__ bool receive(gl_chunk *ring, Word ticket, int chunks) {
     int lane = threadIdx.x;
-    uint4 v;
-    do v = look(slot + min(lane, chunks - 1));
-    while (!__all_sync(~0u, v.w == number));
-    return v.x != number + lane && lane < chunks || v.y != v.w || v.z != v.w;
+    const gl_chunk *at = slot_of(ring, ticket) + min(lane, chunks - 1);
+    Word piece[3], sequence = gl_sequence_of(ticket, SHIFT);
+    while (!__all_sync(~0u, gl_peek_chunk(at, piece, sequence))) continue;
+    return piece[0] != ticket + lane && lane < chunks || piece[1] != ticket || piece[2] != ticket;
 }
-__device__ void send(uint4 *ring, Word number, int chunks) {
+__device__ void send(gl_chunk *ring, Word ticket, int chunks) {
     int lane = threadIdx.x;
-    if (lane < chunks) put(ring + (number % SLOTS) * SLOT + lane, {number + lane, number, number, number});
+    Word piece[3] = {ticket + lane, ticket, ticket};
+    if (lane < chunks) gl_push_chunk(slot_of(ring, ticket) + lane, piece, sizeof piece, gl_sequence_of(ticket, SHIFT));
 }
-__global__ void hops(uint4 *rings, Word n, int chunks, bool cluster, Word *torn) {
-    __shared__ uint4 own[SLOTS * SLOT];
+__global__ void hops(gl_chunk *rings, Word n, int chunks, bool cluster, Word *torn) {
+    __shared__ gl_chunk own[SLOT << SHIFT];
     cg::cluster_group here = cg::this_cluster();
     Word rank = blockIdx.x & 1, bad = 0;
-    for (int k = threadIdx.x; k < SLOTS * SLOT; k += 32) own[k] = {};
-    uint4 *mine = cluster ? own : rings + rank * SLOTS * SLOT;
-    uint4 *theirs = cluster ? here.map_shared_rank(own, rank ^ 1) : rings + (rank ^ 1) * SLOTS * SLOT;
+    for (int k = threadIdx.x; k < SLOT << SHIFT; k += 32) own[k] = {};
+    gl_chunk *mine = cluster ? own : rings + rank * (SLOT << SHIFT);
+    gl_chunk *theirs = cluster ? here.map_shared_rank(own, rank ^ 1) : rings + (rank ^ 1) * (SLOT << SHIFT);
     here.sync();
     for (Word i = 1; i <= n; i++)
         if (rank) { bad += receive(mine, i, chunks); send(theirs, i, chunks); }
@@ -43,15 +39,15 @@ __global__ void hops(uint4 *rings, Word n, int chunks, bool cluster, Word *torn)
     here.sync();
 }
 int main() {
-    uint4 *rings;
+    gl_chunk *rings;
     Word *torn;
     const Word n = 200000;
-    cudaMalloc(&rings, 2 * SLOTS * SLOT * sizeof(uint4));
+    cudaMalloc(&rings, 2 * (SLOT << SHIFT) * sizeof *rings);
     cudaMallocManaged(&torn, sizeof *torn);
     for (int chunks : {1, 8, 17}) for (bool cluster : {false, true}) {
         cudaEvent_t a, b;
         cudaEventCreate(&a); cudaEventCreate(&b);
-        cudaMemset(rings, 0, 2 * SLOTS * SLOT * sizeof(uint4));
+        cudaMemset(rings, 0, 2 * (SLOT << SHIFT) * sizeof *rings);
         *torn = 0;
         cudaLaunchConfig_t config = {};
         cudaLaunchAttribute attribute;

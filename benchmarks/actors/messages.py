@@ -289,8 +289,8 @@ def floor(source: Path) -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "floor"
-        flags = ["-O3", "-arch=native", "-std=c++17", "-w", "-o", str(program), str(source)]
-        subprocess.run([compiler, *flags], check=True)
+        flags = ["-O3", "-arch=native", "-std=c++17", "-w", f"-I{actors.include_folder()}"]
+        subprocess.run([compiler, *flags, "-o", str(program), str(source)], check=True)
         done = subprocess.run([str(program)], stdout=subprocess.PIPE, text=True, check=True)
         print(done.stdout, end="", flush=True)
     for size, where, value in FLOOR.findall(done.stdout):

@@ -14,9 +14,10 @@ import pytest
 
 import gridlane
 from gridlane import cuda
-from gridlane.actors.device import receiving, wire
+from gridlane.actors.device import receiving
 from gridlane.actors.device.cluster_rings import come_near, go_away, nearest_of
 from gridlane.actors.errors import ActorError
+from gridlane.actors.layouts import wire
 from gridlane.actors.layouts.blocks import InboxHeader
 from gridlane.actors.layouts.python import dtype
 from gridlane.actors.resident import cluster as clusters

@@ -1,4 +1,4 @@
-"""The engine's structures are the schema's, and it refuses what would crash."""
+"""The engine's numbers are Python's, and it refuses what would crash."""
 
 from __future__ import annotations
 
@@ -7,32 +7,7 @@ import pytest
 from gridlane.actors import _engine
 from gridlane.actors.device import layout
 from gridlane.actors.errors import Reason
-from gridlane.actors.layouts.blocks import (
-    ControlBlock,
-    Histogram,
-    InboxHeader,
-    Latencies,
-    MessageHeader,
-)
-from gridlane.actors.layouts.shared import Seat, SharedInbox
-
-
-def test_the_structures_of_c_are_those_of_the_schema():
-    found = _engine.places()
-    blocks = {
-        "gl_header": MessageHeader,
-        "gl_control": ControlBlock,
-        "gl_inbox": InboxHeader,
-        "gl_histogram": Histogram,
-        "gl_latencies": Latencies,
-        **{"gl_shared": SharedInbox, "gl_seat": Seat},
-    }
-    expected = {
-        f"{name}.{field.name}": field.offset
-        for name, block in blocks.items()
-        for field in block.fields
-    }
-    assert found == expected
+from gridlane.actors.layouts.blocks import MessageHeader
 
 
 def test_every_reason_has_words():

@@ -14,11 +14,11 @@ from tests.actors.waiting import until_ways_are_open
 from tests.waiting import until
 
 from gridlane import actors
-from gridlane.actors.device import wire
 from gridlane.actors.device.context import Rules, context_class
 from gridlane.actors.device.resident import resident_of
 from gridlane.actors.device.resident_form import Form
 from gridlane.actors.errors import Reason
+from gridlane.actors.layouts import wire
 from gridlane.actors.layouts.blocks import MessageHeader
 from gridlane.actors.layouts.python import dtype
 from gridlane.actors.local.instance import Instance

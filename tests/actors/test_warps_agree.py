@@ -6,7 +6,6 @@ from __future__ import annotations
 import numpy as np
 
 from gridlane import cuda
-from gridlane.actors.device import wire
 from gridlane.actors.device.resident_parts import (
     Place,
     Way,
@@ -15,6 +14,7 @@ from gridlane.actors.device.resident_parts import (
     room,
     room_seer_of,
 )
+from gridlane.actors.layouts import wire
 from gridlane.cuda import int32, int64, uint32
 
 ROUTES, RING, SIZE = 64, 1024, 1280

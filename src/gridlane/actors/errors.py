@@ -16,7 +16,7 @@ from gridlane.core.errors import GridlaneError
 
 
 class Reason(IntEnum):
-    """Reasons of dead letters; engine/engine.h has the same numbers."""
+    """Reasons of dead letters; engine/layout.h follows from them."""
 
     FULL = 1
     INACTIVE = 2

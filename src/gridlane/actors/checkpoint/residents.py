@@ -16,13 +16,12 @@ from typing import Any
 import numpy as np
 
 from gridlane.actors.checkpoint.snapshot import SavedActor, SavedQueues
-from gridlane.actors.device.layout import REPLY
+from gridlane.actors.layouts.step import REPLY, Output
 from gridlane.actors.local.instance import Instance
 from gridlane.actors.resident.channels import Channels
 from gridlane.actors.values.dead import DeadLetter
 
-_OUTPUT = struct.Struct("<IIQQII")
-"""``gl_output`` of engine/layout.h: kind, message, type, key, bytes of the payload, 0."""
+_OUTPUT = struct.Struct("<" + "".join("IQ"[each.size == 8] for each in Output.fields))
 _HEADER = DeadLetter.HEADER.itemsize
 _HOPS = 0xFFFF
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gridlane.actors.device import wire
+from gridlane.actors.layouts import wire
 from gridlane.cuda import blockDim, int32, int64, jit, shared, uint32
 from gridlane.frontends.python.system import (
     address_of,

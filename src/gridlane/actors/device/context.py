@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import Any, NamedTuple
 
-from gridlane.actors.device.layout import EMITTED, PUBLISH, REPLY, SEND
+from gridlane.actors.layouts.step import EMITTED, PUBLISH, REPLY, SEND
 from gridlane.actors.values.keys import key_of
 from gridlane.actors.values.messages import next_tier
 from gridlane.core.argtypes import RecordType

@@ -1,4 +1,4 @@
-"""The memory that a step reads and writes. engine/layout.h has the same constants."""
+"""The memory that a step reads and writes."""
 
 from __future__ import annotations
 
@@ -7,19 +7,13 @@ import dataclasses
 import numpy as np
 
 from gridlane.actors.layouts.blocks import MessageHeader
+from gridlane.actors.layouts.python import dtype_of
+from gridlane.actors.layouts.step import Output
 from gridlane.core import numpy_types
 from gridlane.core.argtypes import ArrayType, RecordType
 
-FIRST, COUNT, HANDLED, EMITTED = range(4)
-"""The words of ``info``: the index of the first message, the number of messages, of handled ones,
-and of outputs."""
-INFO_WORDS = 16
-
-REPLY, SEND, PUBLISH = 1, 2, 3
-"""Kinds of outputs."""
-
 HEADER_BYTES = MessageHeader.size
-OUTPUT_BYTES = 32
+OUTPUT_BYTES = Output.size
 
 EMPTY = np.dtype([("nothing", np.int32)])
 """The state of an actor that has none."""
@@ -49,13 +43,13 @@ def slot_type(record: RecordType, tier: int) -> ArrayType:
 
 
 def output_dtype(tier: int) -> np.dtype:
-    """An emitted message: ``gl_output`` of engine/layout.h, and the bytes of the payload."""
-    names = ["kind", "message", "type", "key", "payload_bytes", "payload"]
+    """An emitted message: ``Output`` and the bytes of the payload."""
+    fields = [each for each in Output.fields if each.name != "reserved"]
     return np.dtype(
         {
-            "names": names,
-            "formats": [np.uint32, np.uint32, np.uint64, np.uint64, np.uint32, (np.uint8, (tier,))],
-            "offsets": [0, 4, 8, 16, 24, OUTPUT_BYTES],
+            "names": [*[each.name for each in fields], "payload"],
+            "formats": [*[dtype_of(each.type) for each in fields], (np.uint8, (tier,))],
+            "offsets": [*[each.offset for each in fields], OUTPUT_BYTES],
             "itemsize": OUTPUT_BYTES + tier,
         }
     )

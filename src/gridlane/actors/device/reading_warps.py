@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import Any
 
-from gridlane.actors.device import wire
 from gridlane.actors.device.cluster_rings import accesses_of
 from gridlane.actors.device.receiving import (
     ARRIVED,
@@ -25,8 +24,9 @@ from gridlane.actors.device.receiving import (
     told,
 )
 from gridlane.actors.device.resident_parts import ALL
-from gridlane.actors.device.ring import index_of, sequence_of
 from gridlane.actors.device.ring_reads import reader_of, volley_of
+from gridlane.actors.layouts import wire
+from gridlane.actors.layouts.ring import place_of, sequence_of
 from gridlane.cuda import (
     ballot_sync,
     ffs,
@@ -125,7 +125,7 @@ def _others_of(shape: Shape) -> Any:
         if lane < many and sources.at[lane] != 0 and head >= sources.after[lane]:
             ticket, shift = block.came.next[lane], sources.shift[lane]
             slots = sources.at[lane] + wire.INBOX_HEAD
-            _, _, _, d = load(slots + index_of(ticket, shift) * shape.slot)
+            _, _, _, d = load(place_of(slots, ticket, shift, shape.slot))
             ready = d == sequence_of(ticket, shift)
         return ballot_sync(ALL, ready)
 

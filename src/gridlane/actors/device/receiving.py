@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gridlane.actors.device import wire
 from gridlane.actors.device.resident_parts import ALL
+from gridlane.actors.layouts import wire
 from gridlane.core import numpy_types
 from gridlane.core.argtypes import RecordType
 from gridlane.cuda import all_sync, int64, jit, shfl_sync, syncwarp, threadfence_block

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import Any
 
-from gridlane.actors.device import receiving, resident_times, wire
+from gridlane.actors.device import receiving, resident_times
 from gridlane.actors.device.cluster_rings import come_near
 from gridlane.actors.device.receiving import Box, Came
 from gridlane.actors.device.resident_form import Form, output_record
 from gridlane.actors.device.resident_parts import Place, Routes, Sources, no_way
 from gridlane.actors.device.resident_times import load_counts
+from gridlane.actors.layouts import wire
 from gridlane.cuda import blockIdx, int32, int64, jit, shared, syncthreads, threadIdx, uint32
 from gridlane.frontends.python.system import nanoseconds, store_words
 

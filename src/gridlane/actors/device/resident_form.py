@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gridlane.actors.device import receiving, resident_times, wire
+from gridlane.actors.device import receiving, resident_times
 from gridlane.actors.device.layout import OUTPUT_BYTES
 from gridlane.actors.device.receiving import Shape
+from gridlane.actors.layouts import wire
 from gridlane.core import numpy_types
 from gridlane.core.argtypes import RecordType
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from gridlane.actors.device import receiving, wire
+from gridlane.actors.device import receiving
 from gridlane.actors.device.cancellation import heeding_of
-from gridlane.actors.device.layout import EMITTED
 from gridlane.actors.device.resident_block import DONE, Batch, Clock
 from gridlane.actors.device.resident_form import Form
 from gridlane.actors.device.resident_parts import ALL
 from gridlane.actors.device.resident_times import Times, note_handled, note_wait
+from gridlane.actors.errors import Reason
+from gridlane.actors.layouts import wire
+from gridlane.actors.layouts.step import EMITTED
 from gridlane.cuda import (
     atomic,
     ballot_sync,
@@ -26,6 +28,8 @@ from gridlane.cuda import (
 )
 from gridlane.frontends.python.system import load_volatile, store_words
 
+_DRIFTED, _EXPIRED = int(Reason.DRIFTED), int(Reason.EXPIRED)
+
 
 @jit(device=True)
 def _stamp(
@@ -37,13 +41,13 @@ def _stamp(
     if seen < now and deadline == 0:  # nearly always so
         logical = logical + 1 if physical >= now else int64(0)
         return int32(0), now, since, max(physical, now), logical
-    reason = int32(wire.DRIFTED if seen - now > drift else 0)
+    reason = int32(_DRIFTED if seen - now > drift else 0)
     if source < 0 and reason == 0 and seen > now:
         # The device's clock was set at the kernel's launch, and is late.
         since += seen - now
         now = seen
     if deadline != 0 and deadline < now:
-        reason = int32(wire.EXPIRED)
+        reason = int32(_EXPIRED)
     if reason == 0:
         top = max(max(physical, seen), now)
         events = logical if top == physical else int64(-1)

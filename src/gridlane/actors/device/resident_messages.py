@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gridlane.actors.device import wire
 from gridlane.actors.device.cluster_rings import accesses_of
-from gridlane.actors.device.layout import OUTPUT_BYTES, PUBLISH, REPLY
+from gridlane.actors.device.layout import OUTPUT_BYTES
 from gridlane.actors.device.resident_form import Form
 from gridlane.actors.device.resident_parts import (
     ALL,
@@ -20,6 +19,9 @@ from gridlane.actors.device.resident_parts import (
     way_on,
     way_to,
 )
+from gridlane.actors.layouts import wire
+from gridlane.actors.layouts.blocks import IS_REPLY
+from gridlane.actors.layouts.step import PUBLISH, REPLY, UNHANDLED
 from gridlane.cuda import ballot_sync, ffs, int32, int64, jit, syncwarp, uint32
 from gridlane.frontends.python.system import nanoseconds, store_words
 
@@ -39,7 +41,7 @@ def refuser_of(form: Form) -> Any:
 
     def refuse(place: Any, lane: Any, out_tail: Any, header: Any, reason: Any) -> Any:
         if lane == 0:
-            flags = wire.DEAD << wire.KIND_SHIFT | reason << wire.REASON_SHIFT
+            flags = UNHANDLED << wire.KIND_SHIFT | reason << wire.REASON_SHIFT
             header[wire.SIZES] |= uint32(flags << 16)
         syncwarp()
         post(place, lane, out_slot, out_tail, header, 0, words)
@@ -75,7 +77,7 @@ def _letter_word(
     if lane == wire.SIZES:
         flags = kind << wire.KIND_SHIFT
         if one.kind == REPLY:
-            flags |= wire.IS_REPLY
+            flags |= IS_REPLY
         word, mine = uint32(int32(one.payload_bytes) | flags << 16), True
     if lane == wire.COUNTS:
         word, mine = (asked & 0xFFFF) + 1, True
@@ -96,7 +98,7 @@ def _letter_chunk(lane: Any, number: Any, span: Any, clock: Any, asked: Any, one
     is_reply, kind, size = one
     x, y = uint32(asked), uint32(asked >> 32)
     low, high = uint32(number), uint32(number >> 32)
-    sizes = uint32(size) | uint32(wire.IS_REPLY << 16 if is_reply else 0)
+    sizes = uint32(size) | uint32(IS_REPLY << 16 if is_reply else 0)
     a, b, c = uint32(0), uint32(0), uint32(0)
     if lane == 0:
         a, b, c = uint32(kind), uint32(kind >> 32), low

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import Any
 
-from gridlane.actors.device import wire
 from gridlane.actors.device.cluster_rings import accesses_of, nearest_of
-from gridlane.actors.device.ring import index_of, sequence_of
+from gridlane.actors.layouts import wire
 from gridlane.actors.layouts.blocks import ROUTES
+from gridlane.actors.layouts.ring import free_of, place_of, sequence_of
 from gridlane.cuda import ballot_sync, clz, ffs, int32, int64, jit, shfl_sync, syncwarp, uint32
 from gridlane.frontends.python.system import load_words, store_words
 
@@ -96,7 +96,7 @@ def poster_of(put: Any) -> Any:
     def post(
         place: Any, lane: Any, out_slot: Any, out_tail: Any, body: Any, start: Any, words: Any
     ) -> Any:
-        target = place.out + index_of(out_tail, place.out_shift) * out_slot
+        target = place_of(place.out, out_tail, place.out_shift, out_slot)
         put(target, lane, sequence_of(out_tail, place.out_shift), body, start, words)
 
     return jit(device=True)(post)
@@ -182,7 +182,7 @@ def no_way() -> Any:
 @jit(device=True)
 def _next_of(lane: Any, address: Any, slot: Any, shift: Any, tail: Any) -> Any:
     """The address of the lane's chunk of a message, and its sequence word."""
-    to = address + wire.CHUNK * lane + index_of(tail, shift) * slot
+    to = place_of(address + wire.CHUNK * lane, tail, shift, slot)
     return to, sequence_of(tail, shift)
 
 
@@ -192,7 +192,7 @@ def way_to(lane: Any, routes: Any, key: Any, kind: Any) -> Any:
     number = route_of(lane, routes, key, kind)
     some = max(number, 0)
     shift, tail = int32(routes.shift[some]), routes.tail[some]
-    free = int32((int64(1) << shift) - (tail - routes.seen[some]))
+    free = int32(free_of(routes.seen[some], tail, shift))
     free = free if number >= 0 else int32(0)
     address, slot = routes.at[some] + wire.INBOX_HEAD, int32(routes.slot[some])
     to, lap = _next_of(lane, address, slot, shift, tail)
@@ -206,7 +206,7 @@ def room_seer_of(clustered: bool) -> Any:
     def look_for_room(way: Any) -> Any:
         a, b, _, _ = load(way.at - wire.INBOX_HEAD + 16)
         seen = shfl_sync(ALL, int64(a) | int64(b) << 32, 0)
-        return int32((int64(1) << way.shift) - (way.tail - seen))
+        return int32(free_of(seen, way.tail, way.shift))
 
     return jit(device=True)(look_for_room)
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from gridlane.actors.device import receiving, wire
+from gridlane.actors.device import receiving
 from gridlane.actors.device.reading_warps import actors_receiver_of, host_receiver_of, ring_of
 from gridlane.actors.device.receiving import Shape
 from gridlane.actors.device.resident_block import Batch, Orders, publish
 from gridlane.actors.device.resident_form import Form
 from gridlane.actors.device.resident_parts import ALL, learner_of, no_way
+from gridlane.actors.layouts import wire
 from gridlane.cuda import (
     ballot_sync,
     int32,

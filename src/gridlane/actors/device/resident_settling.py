@@ -5,14 +5,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from gridlane.actors.device import receiving, wire
+from gridlane.actors.device import receiving
 from gridlane.actors.device.cluster_rings import accesses_of, go_away
-from gridlane.actors.device.layout import EMITTED
 from gridlane.actors.device.resident_block import DONE, Clock, publish
 from gridlane.actors.device.resident_form import Form
 from gridlane.actors.device.resident_messages import deliverer_of, refuser_of
 from gridlane.actors.device.resident_parts import room
 from gridlane.actors.device.resident_polling import LATER, MOST, OLD, store_state
+from gridlane.actors.layouts import wire
+from gridlane.actors.layouts.step import EMITTED
 from gridlane.cuda import int32, int64, jit, syncwarp, threadfence_system, uint32
 from gridlane.frontends.python.system import store_volatile, store_words
 

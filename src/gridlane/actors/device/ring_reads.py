@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from gridlane.actors.device import wire
 from gridlane.actors.device.receiving import SIGNALS, Shape, all_told
 from gridlane.actors.device.resident_parts import ALL
-from gridlane.actors.device.ring import index_of, sequence_of
+from gridlane.actors.layouts import wire
+from gridlane.actors.layouts.ring import place_of, sequence_of
 from gridlane.cuda import ballot_sync, ffs, int32, jit, local, syncwarp, uint32
 from gridlane.frontends.python.system import rest
 
@@ -44,7 +44,7 @@ def _single_of(shape: Shape, load: Any) -> Any:
 
     def single(lane: Any, box: Any, ring: Any, position: Any, most: Any, looks: Any) -> Any:
         mine = ring.ticket + lane // lanes
-        place = ring.slots + index_of(mine, ring.shift) * slot
+        place = place_of(ring.slots, mine, ring.shift, slot)
         place += wire.CHUNK * min(lane & (lanes - 1), chunks - 1)
         sequence, wanted = sequence_of(mine, ring.shift), uint32(SIGNALS)
         while True:
@@ -74,7 +74,7 @@ def volley_of(shape: Shape, reads: int, load: Any) -> Any:
         c, there = local.array(reads, uint32), local.array(reads, int32)
         for n in range(reads):
             mine = ring.ticket + n * together + part
-            place = ring.slots + index_of(mine, ring.shift) * slot
+            place = place_of(ring.slots, mine, ring.shift, slot)
             place += wire.CHUNK * min(chunk, chunks - 1)
             a[n], b[n], c[n], d = load(place)
             there[n] = int32(d == sequence_of(mine, ring.shift))
@@ -96,7 +96,7 @@ def _rest_keeper_of(shape: Shape, load: Any) -> Any:
     chunks, words, slot = shape.chunks, shape.words, shape.slot
 
     def keep_rest(lane: Any, box: Any, ring: Any, first: Any) -> Any:
-        base = ring.slots + index_of(ring.ticket, ring.shift) * slot
+        base = place_of(ring.slots, ring.ticket, ring.shift, slot)
         chunk = 32 + lane
         while chunk < chunks:
             a, b, c, d = load(base + wire.CHUNK * chunk)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import FunctionType
 from typing import Any
 
-from gridlane.actors.device.layout import COUNT, EMITTED, FIRST, HANDLED
+from gridlane.actors.layouts.step import COUNT, EMITTED, FIRST, HANDLED
 from gridlane.cuda import blockIdx, syncthreads, threadIdx
 
 

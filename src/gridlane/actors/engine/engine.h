@@ -27,29 +27,6 @@ enum {
 /* A sender's policy for a full inbox. */
 enum { GL_BLOCK, GL_DEAD, GL_RAISE };
 
-/* Reasons of dead letters; Python has their names. */
-enum {
-    GL_ALIVE,
-    GL_FULL,       /* the inbox was full */
-    GL_INACTIVE,   /* the actor accepts no messages */
-    GL_NO_ACTOR,   /* no actor has the name */
-    GL_NO_TOPIC,   /* the topic is not known */
-    GL_EXPIRED,    /* its deadline has passed */
-    GL_FAILED,     /* its handler failed */
-    GL_LATE,       /* a reply without a waiting caller */
-    GL_UNREAD,     /* a reply for a full outbox */
-    GL_TOO_LARGE,  /* larger than the receiver's slots */
-    GL_WRONG_TYPE, /* not the receiver's type of message */
-    GL_DRIFTED,    /* its clock is too far ahead of the node's */
-    GL_STOPPED,    /* the actor stopped before it */
-    GL_UNANSWERED, /* it was handled without a reply */
-    GL_CYCLE,      /* each actor of a cycle would wait for room in the next */
-    GL_ABANDONED,  /* its sender, another process, ended or stopped while it wrote */
-    GL_WRONG_TOKEN, /* another process posted it without the inbox's token */
-    GL_GARBLED,    /* another process wrote bytes that are no message */
-    GL_REASONS,
-};
-
 /* The results of a post, besides a reason. */
 enum { GL_POSTED = 0, GL_IS_FULL = -1, GL_NO_MEMORY = -2 };
 
@@ -292,8 +269,18 @@ void gl_leave_list(gl_actor *sender);
 #define GL_TO_WAITER (1ull << 63)
 #define GL_TO_OUTBOX (1ull << 62) /* of the actor that answers */
 #define GL_TO_OUTSIDE (1ull << 61) /* another process: the gate's number << 16, its seat */
-#define GL_DIRECT (1ull << 60) /* with GL_TO_WAITER: a place of the actor, into which its kernel
-                                  writes */
+/* reply_to of a caller: GL_TO_WAITER, the generation, the waiter's number; with GL_DIRECT that of a
+   place of the actor, into which its kernel writes */
+#define GL_NUMBERS ((1u << GL_NUMBER_BITS) - 1)
+#define GL_GENERATIONS ((1u << GL_GENERATION_BITS) - 1)
+
+static inline uint32_t gl_number_of(uint64_t reply_to) { return (uint32_t)reply_to & GL_NUMBERS; }
+
+static inline uint32_t gl_generation_of(uint64_t reply_to)
+{
+    return (uint32_t)(reply_to >> GL_NUMBER_BITS) & GL_GENERATIONS;
+}
+
 uint64_t gl_wait_begin(gl_engine *engine, uint64_t actor, int is_async);
 int gl_answer(gl_engine *engine, uint64_t reply_to, uint64_t type, const gl_clock *clock,
               const void *payload, uint32_t bytes, uint32_t reason);

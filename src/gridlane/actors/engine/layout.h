@@ -1,17 +1,77 @@
-/* The structures that users see, in C; `actors/layouts` is their schema, and a test compares
-   both. */
+/* Made by scripts/actor_headers.py of actors/layouts, not by hand. The structures and
+   numbers that C shares with Python and with kernels; the layouts say what the fields mean. */
 #ifndef GRIDLANE_ACTORS_LAYOUT_H
 #define GRIDLANE_ACTORS_LAYOUT_H
 
 #include <stdatomic.h>
 #include <stdint.h>
 
+#define GL_MAGIC 0x474c4d53u
+#define GL_VERSION 1
+#define GL_IS_REPLY 1
+#define GL_IS_PUBLISHED 2
+#define GL_BUCKETS 160
+
+#define GL_REPLY 1
+#define GL_SEND 2
+#define GL_PUBLISH 3
+#define GL_UNHANDLED 4
+#define GL_FIRST 0
+#define GL_COUNT 1
+#define GL_HANDLED 2
+#define GL_EMITTED 3
+#define GL_INFO_WORDS 16
+
+#define GL_LEAVE 0
+#define GL_RUN 1
+#define GL_PARK 2
+#define GL_STOP 3
+#define GL_PLACES 64
+#define GL_DIRECT 0x1000000000000000ull
+#define GL_NUMBER_BITS 20
+#define GL_GENERATION_BITS 29
+
+#define GL_KIND_SHIFT 8
+#define GL_REASON_SHIFT 12
+#define GL_HEADER_CHUNKS 8
+#define GL_ANSWER_CHUNKS 3
+
+#define GL_SHARED_MAGIC 0x3153524f54434147ull
+#define GL_LETTERS 64
+#define GL_SEATS 1024
+
+#define GL_TERMINATED 6
+
+/* Reasons of dead letters. */
+enum {
+    GL_ALIVE,
+    GL_FULL = 1, /* the inbox is full */
+    GL_INACTIVE = 2, /* the actor takes no messages; activate it, unless it has ended */
+    GL_NO_ACTOR = 3, /* no actor has the name or number */
+    GL_NO_TOPIC = 4, /* nobody has declared the topic */
+    GL_EXPIRED = 5, /* its deadline has passed */
+    GL_FAILED = 6, /* its handler failed */
+    GL_LATE = 7, /* it answers a caller who waits no more */
+    GL_UNREAD = 8, /* the outbox is full of replies that nobody has received */
+    GL_TOO_LARGE = 9, /* it is larger than the receiver's tier */
+    GL_WRONG_TYPE = 10, /* the receiver handles messages of another class */
+    GL_DRIFTED = 11, /* its clock is too far ahead of this node's */
+    GL_STOPPED = 12, /* the actor was terminated before it */
+    GL_UNANSWERED = 13, /* its handler has not replied to it */
+    GL_CYCLE = 14, /* actors in a cycle would wait for room in each other's full inboxes */
+    GL_ABANDONED = 15, /* its sender, another process, ended or was stopped before it was whole */
+    GL_WRONG_TOKEN = 16, /* another process posted it without the token of the inbox */
+    GL_GARBLED = 17, /* another process wrote what is no message */
+    GL_REASONS,
+};
+
+/* A hybrid logical clock: its order is an order of causes. */
 typedef struct {
     uint64_t physical, logical, node;
 } gl_clock;
+_Static_assert(sizeof(gl_clock) == 24, "gl_clock");
 
-/* `sequence` is the turn of a slot while the message is in a queue (queue.h); in a copy it is the
-   number of the message in its inbox. */
+/* What stands before the payload of every message. */
 typedef struct {
     uint32_t magic;
     uint16_t version, flags;
@@ -24,7 +84,9 @@ typedef struct {
     uint64_t trace, span;
     uint32_t reserved[30];
 } gl_header;
+_Static_assert(sizeof(gl_header) == 256, "gl_header");
 
+/* What the host and a running actor tell each other. */
 typedef struct {
     _Atomic uint32_t state, command;
     _Atomic uint64_t heartbeat, received, answered, failed, dead, last_message;
@@ -35,8 +97,9 @@ typedef struct {
     _Atomic uint64_t idle;
     uint64_t reserved;
 } gl_control;
+_Static_assert(sizeof(gl_control) == 128, "gl_control");
 
-/* The public fields of a queue. */
+/* What stands before the slots of an inbox. */
 typedef struct {
     uint32_t capacity, slot_bytes;
     _Atomic uint64_t tail, head, high_water, dead;
@@ -44,18 +107,19 @@ typedef struct {
     uint32_t version, flags;
     uint64_t reserved;
 } gl_inbox;
+_Static_assert(sizeof(gl_inbox) == 64, "gl_inbox");
 
-/* Times in buckets: 0 to 3 ns have one each, then each power of two has four, up to 2^41 ns; the
-   last one counts longer times too. There is one writer; any thread may read. */
-#define GL_BUCKETS 160
-
+/* Times by their lengths, in buckets that are a quarter of a power of two wide. */
 typedef struct {
-    _Atomic uint64_t total, largest, bucket[GL_BUCKETS];
+    _Atomic uint64_t total, largest, buckets[160];
 } gl_histogram;
+_Static_assert(sizeof(gl_histogram) == 1296, "gl_histogram");
 
+/* The latencies of an actor. */
 typedef struct {
     gl_histogram wait, handling, calls;
 } gl_latencies;
+_Static_assert(sizeof(gl_latencies) == 3888, "gl_latencies");
 
 /* An emitted message in the outputs of its actor; the payload follows. */
 typedef struct {
@@ -63,29 +127,61 @@ typedef struct {
     uint64_t type, key;
     uint32_t payload_bytes, reserved;
 } gl_output;
+_Static_assert(sizeof(gl_output) == 32, "gl_output");
 
-_Static_assert(sizeof(gl_clock) == 24, "clock");
-_Static_assert(sizeof(gl_header) == 256, "message header");
-_Static_assert(sizeof(gl_control) == 128, "control block");
-_Static_assert(sizeof(gl_inbox) == 64, "inbox header");
-_Static_assert(sizeof(gl_histogram) == 1296, "histogram");
-_Static_assert(sizeof(gl_latencies) == 3888, "latencies");
-_Static_assert(sizeof(gl_output) == 32, "output");
+/* What stands before the payload of a message on the wire. */
+typedef struct {
+    uint64_t type, source, correlation, reply_to;
+    gl_clock clock;
+    uint64_t deadline, topic, trace, span;
+    uint16_t bytes, flags, hops, attempt;
+} gl_wire_header;
+_Static_assert(sizeof(gl_wire_header) == 96, "gl_wire_header");
 
-#define GL_MAGIC 0x474C4D53u /* "SMLG" in memory */
-#define GL_VERSION 1
+/* What stands before the payload of an answer. */
+typedef struct {
+    uint64_t type;
+    gl_clock clock;
+    uint32_t bytes;
+} gl_wire_answer;
+_Static_assert(sizeof(gl_wire_answer) == 40, "gl_wire_answer");
 
-#define GL_TERMINATED 6 /* `state` of an actor that has ended */
+/* The host's words to a resident kernel. */
+typedef struct {
+    _Atomic uint32_t order, version;
+    _Atomic uint64_t out_head;
+    _Atomic uint32_t requests;
+} gl_orders;
+_Static_assert(sizeof(gl_orders) == 24, "gl_orders");
 
-/* Flags of a header. */
-#define GL_IS_REPLY 1u
-#define GL_IS_PUBLISHED 2u
+/* A resident kernel's words to the host, a chunk in each of its accesses. */
+typedef struct {
+    _Atomic uint32_t order, beats;
+    _Atomic uint64_t head, out_tail;
+    _Atomic uint32_t version, source;
+    _Atomic uint64_t physical, logical;
+} gl_status;
+_Static_assert(sizeof(gl_status) == 48, "gl_status");
 
-/* Kinds of outputs. */
-enum { GL_REPLY = 1, GL_SEND = 2, GL_PUBLISH = 3 };
+/* What stands behind the headers of a shared inbox's two rings. */
+typedef struct {
+    uint64_t magic;
+    uint32_t version, host;
+    uint64_t host_start, space, type, reply_type;
+    uint32_t payload_bytes, reply_bytes, seats, unused;
+    _Atomic uint32_t bell, asleep, closed, unused_too;
+    uint64_t lease, reserved[5];
+} gl_shared;
+_Static_assert(sizeof(gl_shared) == 128, "gl_shared");
 
-/* The words of an actor's `info`, which its kernel reads and writes: the index of the first
-   message, the number of messages, of handled ones, and of outputs. */
-enum { GL_FIRST, GL_COUNT, GL_HANDLED, GL_EMITTED, GL_INFO_WORDS = 16 };
+/* What a peer has in a shared inbox. */
+typedef struct {
+    _Atomic uint64_t owner, reply;
+    _Atomic uint32_t bell, asleep;
+    uint32_t reason, bytes;
+    gl_clock clock;
+    uint64_t reserved;
+} gl_seat;
+_Static_assert(sizeof(gl_seat) == 64, "gl_seat");
 
 #endif

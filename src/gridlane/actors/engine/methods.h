@@ -32,7 +32,7 @@
     METHOD(Actor, any, none, leaves)                                                               \
     METHOD(Actor, open, flag, give_up, u64(since))                                                 \
     METHOD(Actor, any, none, tables, u32(version))                                                 \
-    METHOD(Actor, open, flag, refuse, bytes(chunks), u32(sequence), u32(reason))                   \
+    METHOD(Actor, open, flag, refuse, bytes(chunks), u64(ticket), u32(reason))                     \
     METHOD(Actor, open, none, ended)                                                               \
     METHOD(Actor, any, none, retire, bytes(shut))                                                  \
     METHOD(Actor, open, none, fail, u32(code))                                                     \

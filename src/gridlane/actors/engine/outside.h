@@ -18,34 +18,6 @@
 
 #include "engine.h"
 
-#define GL_SHARED_MAGIC 0x3153524F54434147ull /* "GACTORS1" in memory */
-#define GL_LETTERS 64u                        /* slots of the ring of dead letters */
-#define GL_SEATS 1024u                        /* most seats of an inbox */
-
-/* These follow the InboxHeaders of the messages and of the letters. */
-typedef struct {
-    uint64_t magic;
-    uint32_t version, host;
-    uint64_t host_start, space, type, reply_type;
-    uint32_t payload_bytes, reply_bytes, seats, unused;
-    _Atomic uint32_t bell, asleep, closed, unused_too;
-    uint64_t lease;
-    uint64_t reserved[5];
-} gl_shared;
-
-/* A peer's record in the memory: its identity, and the answer to one call. */
-typedef struct {
-    _Atomic uint64_t owner; /* its process and the start of that; 0 for a free seat */
-    _Atomic uint64_t reply; /* a kind of reply and the number of the call */
-    _Atomic uint32_t bell, asleep;
-    uint32_t reason, bytes;
-    gl_clock clock;
-    uint64_t reserved;
-} gl_seat;
-
-_Static_assert(sizeof(gl_shared) == 128, "shared inbox");
-_Static_assert(sizeof(gl_seat) == 64, "seat");
-
 /* ---- addresses of the parts; private copies of sizes */
 
 typedef struct {

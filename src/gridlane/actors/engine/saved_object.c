@@ -6,7 +6,7 @@
 #include "wire.h"
 
 /* A caller in no process: replies to it are dead letters. */
-#define NOBODY (GL_TO_WAITER | 0xFFFFF)
+#define NOBODY (GL_TO_WAITER | GL_NUMBERS)
 
 /* pause(timeout): make senders wait until the phase is set again; returns whether no message is
    being posted */

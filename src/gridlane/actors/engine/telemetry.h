@@ -25,7 +25,7 @@ static inline void gl_raise(_Atomic uint64_t *word, uint64_t by)
 /* Add `count` times of the same length; there is one writer. */
 static inline void gl_note(gl_histogram *histogram, uint64_t time, uint64_t count)
 {
-    gl_raise(&histogram->bucket[gl_bucket(time)], count);
+    gl_raise(&histogram->buckets[gl_bucket(time)], count);
     gl_raise(&histogram->total, time * count);
     if (time > atomic_load_explicit(&histogram->largest, memory_order_relaxed))
         atomic_store_explicit(&histogram->largest, time, memory_order_relaxed);

@@ -5,10 +5,6 @@
 
 #include "engine.h"
 
-/* reply_to of a caller: bit 63, the generation, the waiter's number. */
-#define NUMBER(ticket) ((uint32_t)((ticket) & 0xFFFFF))
-#define GENERATION(ticket) ((uint32_t)(((ticket) >> 20) & 0x1FFFFFFF))
-
 /* ---- condition waits limited by gl_elapsed, which no change of the time of day moves */
 
 void gl_cond_init(pthread_cond_t *condition)
@@ -40,7 +36,7 @@ void gl_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, uint64_t un
 
 gl_waiter *gl_waiter_of(gl_engine *engine, uint64_t ticket)
 {
-    return &engine->waiters[NUMBER(ticket)];
+    return &engine->waiters[gl_number_of(ticket)];
 }
 
 /* Allocate a waiter for the answer of an actor; returns the number that goes into `reply_to`, 0 if
@@ -57,7 +53,7 @@ uint64_t gl_wait_begin(gl_engine *engine, uint64_t actor, int is_async)
     if (number == UINT32_MAX)
         return 0;
     waiter = &engine->waiters[number];
-    uint32_t generation = (atomic_load(&waiter->state) >> 3) & 0x1FFFFFFF;
+    uint32_t generation = (atomic_load(&waiter->state) >> 3) & GL_GENERATIONS;
     waiter->actor = actor;
     waiter->is_async = (uint32_t)is_async;
     waiter->bytes = 0;
@@ -70,8 +66,8 @@ uint64_t gl_wait_begin(gl_engine *engine, uint64_t actor, int is_async)
 int gl_answer(gl_engine *engine, uint64_t reply_to, uint64_t type, const gl_clock *clock,
               const void *payload, uint32_t bytes, uint32_t reason)
 {
-    uint32_t number = NUMBER(reply_to);
-    uint32_t expected = GENERATION(reply_to) << 3 | GL_WAITING;
+    uint32_t number = gl_number_of(reply_to);
+    uint32_t expected = gl_generation_of(reply_to) << 3 | GL_WAITING;
     gl_waiter *waiter;
     /* A caller with a place gets the first reply there; later replies come here. */
     if (number >= GL_WAITERS || reply_to & GL_DIRECT)
@@ -79,7 +75,7 @@ int gl_answer(gl_engine *engine, uint64_t reply_to, uint64_t type, const gl_cloc
     waiter = &engine->waiters[number];
     /* GL_GONE reserves the waiter for this thread while it writes. */
     if (!atomic_compare_exchange_strong(&waiter->state, &expected,
-                                        GENERATION(reply_to) << 3 | GL_GONE))
+                                        gl_generation_of(reply_to) << 3 | GL_GONE))
         return GL_LATE;
     if (bytes > waiter->room) {
         uint8_t *more = realloc(waiter->payload, bytes);
@@ -99,7 +95,7 @@ int gl_answer(gl_engine *engine, uint64_t reply_to, uint64_t type, const gl_cloc
     waiter->clock = *clock;
     uint32_t is_async = waiter->is_async;
     atomic_store_explicit(&waiter->state,
-                          GENERATION(reply_to) << 3 | (reason ? GL_REFUSED : GL_ANSWERED),
+                          gl_generation_of(reply_to) << 3 | (reason ? GL_REFUSED : GL_ANSWERED),
                           memory_order_release);
     if (is_async) {
         pthread_mutex_lock(&engine->answer_mutex);
@@ -137,11 +133,11 @@ static int is_done(gl_waiter *waiter)
 int gl_has_answer(gl_engine *engine, uint64_t ticket)
 {
     uint32_t state;
-    if (NUMBER(ticket) >= GL_WAITERS)
+    if (gl_number_of(ticket) >= GL_WAITERS)
         return 0;
     state = atomic_load_explicit(&gl_waiter_of(engine, ticket)->state, memory_order_acquire);
-    return state == (GENERATION(ticket) << 3 | GL_ANSWERED)
-           || state == (GENERATION(ticket) << 3 | GL_REFUSED);
+    return state == (gl_generation_of(ticket) << 3 | GL_ANSWERED)
+           || state == (gl_generation_of(ticket) << 3 | GL_REFUSED);
 }
 
 /* Wait for an answer: spin for `spin` nanoseconds, then park until `until` of gl_elapsed; 1 if
@@ -182,13 +178,13 @@ static void bury_answer(gl_engine *engine, const gl_waiter *waiter, uint64_t tic
    both; the second has no effect. */
 void gl_wait_end(gl_engine *engine, uint64_t ticket, int taken)
 {
-    if (NUMBER(ticket) >= GL_WAITERS)
+    if (gl_number_of(ticket) >= GL_WAITERS)
         return;
     gl_waiter *waiter = gl_waiter_of(engine, ticket);
-    uint32_t next = ((GENERATION(ticket) + 1) & 0x1FFFFFFF) << 3;
+    uint32_t next = ((gl_generation_of(ticket) + 1) & GL_GENERATIONS) << 3;
     uint32_t state = atomic_load(&waiter->state);
     for (;;) {
-        if (state >> 3 != GENERATION(ticket))
+        if (state >> 3 != gl_generation_of(ticket))
             return;
         if ((state & 7) == GL_GONE) {
             gl_pause(); /* an answer is being written */
@@ -201,6 +197,6 @@ void gl_wait_end(gl_engine *engine, uint64_t ticket, int taken)
         bury_answer(engine, waiter, ticket);
     pthread_mutex_lock(&engine->answer_mutex);
     waiter->next = engine->free_waiter;
-    engine->free_waiter = NUMBER(ticket);
+    engine->free_waiter = gl_number_of(ticket);
     pthread_mutex_unlock(&engine->answer_mutex);
 }

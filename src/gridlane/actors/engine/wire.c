@@ -6,8 +6,7 @@
 
 static gl_chunk *slot_at(const gl_wire *wire, uint64_t ticket)
 {
-    uint64_t mask = (1ull << wire->shift) - 1;
-    return (gl_chunk *)(wire->inbox + (ticket & mask) * wire->slot_bytes);
+    return gl_place_of(wire->inbox, ticket, wire->shift, wire->slot_bytes);
 }
 
 /* The number of messages that the kernel has taken. */
@@ -31,39 +30,21 @@ int gl_wire_has_room(gl_actor *actor)
     return gl_wire_length(actor) < 1ull << actor->wire->shift;
 }
 
-static void write_chunks(gl_chunk *chunk, uint32_t sequence, const void *header, uint32_t first,
-                         const void *payload, uint32_t bytes)
-{
-    const uint8_t *next = header;
-    for (uint32_t n = 0; n < first; n += 12, next += 12, chunk++) {
-        memcpy(chunk->piece, next, 12);
-        atomic_store_explicit(&chunk->sequence, sequence, memory_order_release);
-    }
-    for (next = payload; bytes >= 12; bytes -= 12, next += 12, chunk++) {
-        memcpy(chunk->piece, next, 12);
-        atomic_store_explicit(&chunk->sequence, sequence, memory_order_release);
-    }
-    if (bytes) {
-        memcpy(chunk->piece, next, bytes);
-        atomic_store_explicit(&chunk->sequence, sequence, memory_order_release);
-    }
-}
-
 /* Put a message into the ring; GL_POSTED, GL_IS_FULL, or GL_WRONG_TYPE for another number of chunks
    than that of its type: the kernel would wait for the others for ever. */
 int gl_wire_put(gl_actor *to, const gl_letter *letter, const void *payload, uint64_t *taken)
 {
     gl_wire *wire = to->wire;
-    if ((sizeof(gl_wire_header) + letter->payload_bytes + 11) / 12 != wire->chunks)
+    if ((sizeof(gl_wire_header) + letter->payload_bytes + GL_PIECE - 1) / GL_PIECE != wire->chunks)
         return GL_WRONG_TYPE;
     uint64_t ticket = atomic_load_explicit(&wire->tail, memory_order_relaxed);
-    int64_t room = 1ll << wire->shift;
     do {
         /* The kernel writes its head all the time: read it only where necessary. */
-        if ((int64_t)(ticket - atomic_load_explicit(&wire->seen, memory_order_acquire)) >= room) {
+        uint64_t seen = atomic_load_explicit(&wire->seen, memory_order_acquire);
+        if (gl_free_of(seen, ticket, wire->shift) <= 0) {
             uint64_t head = head_of(wire);
             atomic_store_explicit(&wire->seen, head, memory_order_release);
-            if ((int64_t)(ticket - head) >= room)
+            if (gl_free_of(head, ticket, wire->shift) <= 0)
                 return GL_IS_FULL;
         }
     } while (!atomic_compare_exchange_weak_explicit(&wire->tail, &ticket, ticket + 1,
@@ -74,8 +55,10 @@ int gl_wire_put(gl_actor *to, const gl_letter *letter, const void *payload, uint
         .topic = letter->topic, .trace = letter->trace, .span = letter->span,
         .bytes = (uint16_t)letter->payload_bytes, .flags = (uint16_t)letter->flags,
         .hops = (uint16_t)letter->hops, .attempt = (uint16_t)letter->attempt};
-    write_chunks(slot_at(wire, ticket), (uint32_t)(ticket >> wire->shift) + 1, &header, sizeof header,
-                 payload, letter->payload_bytes);
+    gl_chunk *slot = slot_at(wire, ticket);
+    uint32_t sequence = gl_sequence_of(ticket, wire->shift);
+    gl_push(slot, &header, sizeof header, sequence);
+    gl_push(slot + GL_HEADER_CHUNKS, payload, letter->payload_bytes, sequence);
     if (taken)
         *taken = ticket;
     return GL_POSTED;
@@ -88,8 +71,8 @@ void gl_wire_refuse(gl_actor *actor, const gl_letter *letter, const void *payloa
     atomic_fetch_add_explicit(&actor->control->dead, 1, memory_order_relaxed);
     uint32_t detail = reason == GL_FAILED ? gl_failed(actor) : reason;
     if (letter->reply_to & GL_TO_WAITER && letter->reply_to & GL_DIRECT) {
-        gl_place *place = &actor->wire->place[letter->reply_to & 0xFFFFF];
-        uint64_t generation = letter->reply_to >> 20 & 0x1FFFFFFF, failure = detail >> 8;
+        gl_place *place = &actor->wire->place[gl_number_of(letter->reply_to)];
+        uint64_t generation = gl_generation_of(letter->reply_to), failure = detail >> 8;
         atomic_store_explicit(&place->refused, failure << 37 | generation << 8 | reason,
                               memory_order_release);
     } else {
@@ -102,13 +85,9 @@ void gl_wire_refuse(gl_actor *actor, const gl_letter *letter, const void *payloa
 /* Refuse a message in chunks; 0 if it is not complete. */
 int gl_wire_refuse_chunks(gl_actor *actor, const void *chunks, uint32_t sequence, uint32_t reason)
 {
-    const gl_chunk *chunk = chunks;
-    uint8_t flat[12 * 8 + 16384 + 12];
-    for (uint32_t n = 0; n < actor->wire->chunks; n++) {
-        if (atomic_load_explicit(&chunk[n].sequence, memory_order_acquire) != sequence)
-            return 0;
-        memcpy(flat + 12 * n, chunk[n].piece, 12);
-    }
+    uint8_t flat[GL_FLAT];
+    if (!gl_peek(chunks, flat, actor->wire->chunks, sequence))
+        return 0;
     gl_wire_header header;
     gl_letter letter;
     memcpy(&header, flat, sizeof header);
@@ -125,7 +104,7 @@ uint32_t gl_wire_drain(gl_actor *actor, uint32_t most, uint32_t reason)
     uint64_t head = head_of(wire), tail = atomic_load(&wire->tail);
     uint32_t count = 0;
     for (; head != tail && count < most; head++, count++) {
-        uint32_t sequence = (uint32_t)(head >> wire->shift) + 1;
+        uint32_t sequence = gl_sequence_of(head, wire->shift);
         while (!gl_wire_refuse_chunks(actor, slot_at(wire, head), sequence, reason))
             gl_pause(); /* it is being written */
         atomic_store_explicit(&wire->status->head, head + 1, memory_order_release);

@@ -1,56 +1,13 @@
-/* Messages between the host and a resident kernel of a device. device/wire.py has the same
-   constants.
+/* Messages between the host and a resident kernel of a device.
 
    Memory of the host that the device can read and write holds an actor's inbox, the messages that
    its kernel sends (`out`), the answers to waiting callers (`place`), the host's orders and the
-   kernel's status. A message is cut into pieces of 12 bytes, each followed by a sequence word. The
-   sequence word of a ring's slot is its lap + 1, so zeroed memory is an empty ring.
-
-   Memory order: the kernel reads and writes a piece and its sequence word by one access. The host
-   writes the word last, and reads it first. */
+   kernel's status. */
 #ifndef GRIDLANE_ACTORS_WIRE_H
 #define GRIDLANE_ACTORS_WIRE_H
 
 #include "engine.h"
-
-typedef struct {
-    uint32_t piece[3];
-    _Atomic uint32_t sequence;
-} gl_chunk;
-
-typedef struct {
-    uint64_t type, source, correlation, reply_to;
-    gl_clock clock;
-    uint64_t deadline, topic, trace, span;
-    uint16_t bytes, flags, hops, attempt;
-} gl_wire_header;
-
-typedef struct {
-    uint64_t type;
-    gl_clock clock;
-    uint32_t bytes;
-} gl_wire_answer; /* 36 bytes on the wire */
-
-/* `requests`: the number of requests to give up a message, + 1. */
-typedef struct {
-    _Atomic uint32_t order, version;
-    _Atomic uint64_t out_head;
-    _Atomic uint32_t requests;
-} gl_orders;
-
-typedef struct {
-    _Atomic uint32_t order, beats;
-    _Atomic uint64_t head, out_tail;
-    _Atomic uint32_t version, source;
-    _Atomic uint64_t physical, logical;
-} gl_status;
-
-_Static_assert(sizeof(gl_chunk) == 16, "chunk");
-_Static_assert(sizeof(gl_wire_header) == 96, "header on the wire");
-
-#define GL_PLACES 64
-enum { GL_LEAVE, GL_RUN = 1, GL_PARK = 2, GL_STOP = 3 };
-enum { GL_UNHANDLED = 4 }; /* a kind of a kernel's message, besides GL_REPLY and the others */
+#include "ring.h"
 
 /* The place of a waiting caller's answer. */
 typedef struct {
@@ -92,6 +49,15 @@ struct gl_wire {
     _Atomic uint64_t left;              /* places whose callers have gone */
     gl_place place[GL_PLACES];
 };
+
+/* Bytes for all chunks of a message. */
+#define GL_FLAT (sizeof(gl_wire_header) + 16384 + GL_PIECE)
+
+/* The kind of a kernel's message. */
+static inline uint32_t gl_kind_of(const gl_wire_header *header)
+{
+    return header->flags >> GL_KIND_SHIFT & 15;
+}
 
 /* wire.c: the memory, and messages in it */
 int gl_wire_put(gl_actor *to, const gl_letter *letter, const void *payload, uint64_t *ticket);

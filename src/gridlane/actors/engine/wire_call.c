@@ -8,14 +8,9 @@
 
 #define LATEST 1000000000ull /* nanoseconds after which a handled message gets no answer */
 
-static uint32_t generation_of(uint64_t reply_to)
-{
-    return (uint32_t)(reply_to >> 20) & 0x1FFFFFFF;
-}
-
 static const gl_chunk *answer_at(const gl_wire *wire, uint64_t reply_to)
 {
-    return (const gl_chunk *)(wire->answers + (reply_to & 0xFFFFF) * wire->answer_bytes);
+    return (const gl_chunk *)(wire->answers + (uint64_t)gl_number_of(reply_to) * wire->answer_bytes);
 }
 
 /* Allocate a place; 0 if there is none. */
@@ -30,39 +25,31 @@ int gl_wire_claim(gl_wire *wire, uint64_t *reply_to)
     } while (!atomic_compare_exchange_weak_explicit(&wire->free, &free, free & ~(1ull << number),
                                                     memory_order_acquire, memory_order_relaxed));
     gl_place *place = &wire->place[number];
-    place->generation = (place->generation + 1) & 0x1FFFFFFF;
-    *reply_to = GL_TO_WAITER | GL_DIRECT | (uint64_t)place->generation << 20 | number;
+    place->generation = (place->generation + 1) & GL_GENERATIONS;
+    *reply_to = GL_TO_WAITER | GL_DIRECT | (uint64_t)place->generation << GL_NUMBER_BITS | number;
     return 1;
-}
-
-static int has(const gl_chunk *chunk, uint32_t sequence)
-{
-    return atomic_load_explicit(&chunk->sequence, memory_order_acquire) == sequence;
 }
 
 /* Whether the complete answer is there; or the reason why there is none. */
 int gl_wire_answered(const gl_wire *wire, uint64_t reply_to, gl_wire_answer *answer, uint32_t *reason)
 {
     const gl_chunk *chunk = answer_at(wire, reply_to);
-    uint32_t sequence = generation_of(reply_to) + 1;
-    uint8_t header[36];
-    if (!has(chunk, sequence)) {
+    uint32_t sequence = gl_generation_of(reply_to) + 1;
+    uint8_t header[GL_ANSWER_CHUNKS * GL_PIECE], piece[GL_PIECE];
+    if (!gl_peek_chunk(chunk, header, sequence)) {
         uint64_t refused = atomic_load_explicit(
-            &wire->place[reply_to & 0xFFFFF].refused, memory_order_acquire);
-        if (!refused || (refused >> 8 & 0x1FFFFFFF) != generation_of(reply_to))
+            &wire->place[gl_number_of(reply_to)].refused, memory_order_acquire);
+        if (!refused || (refused >> 8 & GL_GENERATIONS) != gl_generation_of(reply_to))
             return 0;
         *reason = (uint32_t)(refused & 0xFF) | (uint32_t)(refused >> 37) << 8;
         return 1;
     }
-    for (uint32_t n = 0; n < 3; n++) {
-        if (!has(&chunk[n], sequence))
-            return 0;
-        memcpy(header + 12 * n, chunk[n].piece, 12);
-    }
+    if (!gl_peek(chunk + 1, header + GL_PIECE, GL_ANSWER_CHUNKS - 1, sequence))
+        return 0;
     memcpy(answer, header, sizeof header);
     uint32_t words = (answer->bytes + 3) / 4;
-    for (uint32_t n = 3; n < 3 + (words + 2) / 3; n++)
-        if (!has(&chunk[n], sequence))
+    for (uint32_t n = 0; n < (words + 2) / 3; n++)
+        if (!gl_peek_chunk(chunk + GL_ANSWER_CHUNKS + n, piece, sequence))
             return 0;
     *reason = 0;
     return 1;
@@ -70,22 +57,22 @@ int gl_wire_answered(const gl_wire *wire, uint64_t reply_to, gl_wire_answer *ans
 
 void gl_wire_read_answer(const gl_wire *wire, uint64_t reply_to, uint32_t bytes, void *payload)
 {
-    const gl_chunk *chunk = answer_at(wire, reply_to) + 3;
+    const gl_chunk *chunk = answer_at(wire, reply_to) + GL_ANSWER_CHUNKS;
     uint8_t *next = payload;
-    for (; bytes >= 12; bytes -= 12, next += 12, chunk++)
-        memcpy(next, chunk->piece, 12);
+    for (; bytes >= GL_PIECE; bytes -= GL_PIECE, next += GL_PIECE, chunk++)
+        memcpy(next, chunk->piece, GL_PIECE);
     memcpy(next, chunk->piece, bytes);
 }
 
 /* Release a place, or leave it to a late answer to the message of a ticket. */
 void gl_wire_leave(gl_wire *wire, uint64_t reply_to, uint64_t ticket, int answered)
 {
-    uint64_t bit = 1ull << (reply_to & 0xFFFFF);
+    uint64_t bit = 1ull << gl_number_of(reply_to);
     if (answered) {
         atomic_fetch_or_explicit(&wire->free, bit, memory_order_release);
         return;
     }
-    gl_place *place = &wire->place[reply_to & 0xFFFFF];
+    gl_place *place = &wire->place[gl_number_of(reply_to)];
     place->ticket = ticket;
     place->since = 0;
     atomic_fetch_or_explicit(&wire->left, bit, memory_order_release);
@@ -99,7 +86,7 @@ void gl_wire_tidy(gl_actor *actor, uint64_t now)
     for (; left; left &= left - 1) {
         uint32_t number = (uint32_t)__builtin_ctzll(left), reason = 0;
         gl_place *place = &wire->place[number];
-        uint64_t reply_to = (uint64_t)place->generation << 20 | number;
+        uint64_t reply_to = (uint64_t)place->generation << GL_NUMBER_BITS | number;
         gl_wire_answer answer;
         int there = gl_wire_answered(wire, reply_to, &answer, &reason);
         if (there && !reason) {

@@ -21,7 +21,7 @@ PyObject *Actor_connect(ActorObject *self, PyObject *keep, uint64_t inbox, uint6
     if (a->wire || posix_memalign(&memory, 64, sizeof(gl_wire)))
         return PyErr_NoMemory();
     gl_wire *wire = memset(memory, 0, sizeof *wire);
-    wire->letter_bytes = out_slot / 16 * 12 + 12;
+    wire->letter_bytes = (out_slot / sizeof(gl_chunk) + 1) * GL_PIECE;
     wire->letter = malloc(wire->letter_bytes);
     if (!wire->letter) {
         free(wire);
@@ -98,14 +98,14 @@ void Actor_tables(ActorObject *self, uint32_t version)
     atomic_store(&self->actor->wire->orders->version, version);
 }
 
-/* refuse(chunks, sequence, reason): a message that the kernel has not handled; returns whether it
+/* refuse(chunks, ticket, reason): a message that the kernel has not handled; returns whether it
    is complete */
-int Actor_refuse(ActorObject *self, const Py_buffer *chunks, uint32_t sequence, uint32_t reason)
+int Actor_refuse(ActorObject *self, const Py_buffer *chunks, uint64_t ticket, uint32_t reason)
 {
-    int whole;
-    whole = (size_t)chunks->len >= self->actor->wire->chunks * sizeof(gl_chunk)
-            && gl_wire_refuse_chunks(self->actor, chunks->buf, sequence, reason);
-    return whole;
+    const gl_wire *wire = self->actor->wire;
+    return (size_t)chunks->len >= wire->chunks * sizeof(gl_chunk)
+           && gl_wire_refuse_chunks(self->actor, chunks->buf, gl_sequence_of(ticket, wire->shift),
+                                    reason);
 }
 
 /* ended(): the kernel has ended; deliver the messages that it has sent */

@@ -50,7 +50,7 @@ static void bury(gl_actor *actor, const gl_wire_header *header)
     gl_letter letter;
     gl_wire_letter(&letter, header);
     letter.destination = actor->id;
-    gl_wire_refuse(actor, &letter, actor->wire->letter + sizeof *header, header->flags >> 12);
+    gl_wire_refuse(actor, &letter, actor->wire->letter + sizeof *header, header->flags >> GL_REASON_SHIFT);
 }
 
 /* keep(): take what the kernel has sent out of its ring; returns the number of kept messages */
@@ -63,7 +63,7 @@ PyObject *Actor_keep(ActorObject *self)
     while (!poor && gl_wire_read(wire)) {
         gl_wire_header header;
         memcpy(&header, wire->letter, sizeof header);
-        if ((header.flags >> 8 & 15) == GL_UNHANDLED)
+        if ((gl_kind_of(&header)) == GL_UNHANDLED)
             bury(self->actor, &header);
         else
             poor = append(wire, wire->letter, sizeof header + header.bytes);
@@ -111,21 +111,10 @@ PyObject *Actor_kept(ActorObject *self)
         gl_wire_header header;
         memcpy(&header, each->letter, sizeof header);
         PyObject *message = message_of(self->actor, each->letter);
-        if (add(list, message ? Py_BuildValue("iN", header.flags >> 8 & 15, message) : NULL))
+        if (add(list, message ? Py_BuildValue("iN", gl_kind_of(&header), message) : NULL))
             Py_CLEAR(list);
     }
     return list;
-}
-
-/* Read a message of a slot; 0 if it is not complete. */
-static int read_slot(const gl_chunk *chunk, uint32_t sequence, uint32_t chunks, uint8_t *flat)
-{
-    for (uint32_t n = 0; n < chunks; n++) {
-        if (atomic_load_explicit(&chunk[n].sequence, memory_order_acquire) != sequence)
-            return 0;
-        memcpy(flat + 12 * n, chunk[n].piece, 12);
-    }
-    return 1;
 }
 
 /* ring(slots, head): the messages of a ring of this actor's, from a ticket on */
@@ -134,15 +123,14 @@ PyObject *Actor_ring(ActorObject *self, const Py_buffer *slots, uint64_t head)
     const gl_wire *wire = self->actor->wire;
     PyObject *list = PyList_New(0);
     uint64_t count = 1ull << wire->shift;
-    uint8_t flat[12 * 8 + 16384 + 12];
+    uint8_t flat[GL_FLAT];
     if (list && (uint64_t)slots->len < count * wire->slot_bytes) {
         PyErr_SetString(PyExc_ValueError, "the ring is another actor's");
         Py_CLEAR(list);
     }
     for (uint64_t n = 0; list && n < count; n++, head++) {
-        const uint8_t *slot = (uint8_t *)slots->buf + (head & (count - 1)) * wire->slot_bytes;
-        if (!read_slot((const gl_chunk *)slot, (uint32_t)(head >> wire->shift) + 1, wire->chunks,
-                       flat))
+        const gl_chunk *slot = gl_place_of(slots->buf, head, wire->shift, wire->slot_bytes);
+        if (!gl_peek(slot, flat, wire->chunks, gl_sequence_of(head, wire->shift)))
             break;
         if (add(list, message_of(self->actor, flat)))
             Py_CLEAR(list);
@@ -176,7 +164,7 @@ PyObject *Actor_put(ActorObject *self, PyObject *item)
     gl_letter letter;
     const uint8_t *payload;
     if (!PyBytes_Check(item)
-        || read_message(item, a->wire->chunks * 12 - sizeof(gl_wire_header), &letter, &payload)) {
+        || read_message(item, a->wire->chunks * GL_PIECE - sizeof(gl_wire_header), &letter, &payload)) {
         if (!PyErr_Occurred())
             PyErr_SetString(PyExc_TypeError, "a message is bytes");
         return NULL;
@@ -213,7 +201,7 @@ PyObject *Actor_put_kept(ActorObject *self, uint32_t kind, PyObject *message)
         .type = letter.type, .source = letter.source, .correlation = letter.correlation,
         .reply_to = letter.reply_to, .clock = letter.clock, .trace = letter.trace,
         .span = letter.span, .bytes = (uint16_t)letter.payload_bytes,
-        .flags = (uint16_t)(letter.flags | kind << 8), .hops = (uint16_t)letter.hops};
+        .flags = (uint16_t)(letter.flags | kind << GL_KIND_SHIFT), .hops = (uint16_t)letter.hops};
     memcpy(flat, &header, sizeof header);
     memcpy(flat + sizeof header, payload, letter.payload_bytes);
     pthread_mutex_lock(&a->engine->wire_mutex);

@@ -40,14 +40,10 @@ void gl_wire_note_call(gl_actor *actor, const gl_letter *asked, const gl_wire_an
 /* The header of a ticket's message, if its slot has not been used again. */
 static int read_header(const gl_wire *wire, uint64_t ticket, gl_wire_header *header)
 {
-    const gl_chunk *chunk = (const gl_chunk *)(
-        wire->inbox + (ticket & ((1ull << wire->shift) - 1)) * wire->slot_bytes);
-    uint32_t sequence = (uint32_t)(ticket >> wire->shift) + 1;
-    for (uint32_t n = 0; n < sizeof *header / 12; n++) {
-        if (atomic_load_explicit(&chunk[n].sequence, memory_order_acquire) != sequence)
-            return 0;
-        memcpy((uint8_t *)header + 12 * n, chunk[n].piece, 12);
-    }
+    const gl_chunk *chunk = gl_place_of(wire->inbox, ticket, wire->shift, wire->slot_bytes);
+    uint32_t sequence = gl_sequence_of(ticket, wire->shift);
+    if (!gl_peek(chunk, header, GL_HEADER_CHUNKS, sequence))
+        return 0;
     atomic_thread_fence(memory_order_acquire);
     return atomic_load_explicit(&chunk->sequence, memory_order_relaxed) == sequence;
 }

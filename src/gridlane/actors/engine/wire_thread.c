@@ -19,22 +19,16 @@
 /* Read the next message of the kernel's ring into `letter`; 0 if it is not complete. */
 int gl_wire_read(gl_wire *wire)
 {
-    uint64_t ticket = wire->out_head, mask = (1ull << wire->out_shift) - 1;
-    const gl_chunk *chunk = (const gl_chunk *)(wire->out + (ticket & mask) * wire->out_slot);
-    uint32_t sequence = (uint32_t)(ticket >> wire->out_shift) + 1, count = 8;
-    for (uint32_t n = 0; n < count; n++) {
-        if (atomic_load_explicit(&chunk[n].sequence, memory_order_acquire) != sequence)
-            return 0;
-        memcpy(wire->letter + 12 * n, chunk[n].piece, 12);
-        if (n == 7) {
-            gl_wire_header header;
-            memcpy(&header, wire->letter, sizeof header);
-            count = 8 + ((header.bytes + 3u) / 4 + 2) / 3;
-            if (12 * count > wire->letter_bytes)
-                return 0;
-        }
-    }
-    return 1;
+    uint64_t ticket = wire->out_head;
+    const gl_chunk *slot = gl_place_of(wire->out, ticket, wire->out_shift, wire->out_slot);
+    uint32_t sequence = gl_sequence_of(ticket, wire->out_shift);
+    gl_wire_header header;
+    if (!gl_peek(slot, wire->letter, GL_HEADER_CHUNKS, sequence))
+        return 0;
+    memcpy(&header, wire->letter, sizeof header);
+    uint32_t count = ((header.bytes + 3u) / 4 + 2) / 3; /* chunks of the payload */
+    return GL_PIECE * (GL_HEADER_CHUNKS + count) <= wire->letter_bytes
+           && gl_peek(slot + GL_HEADER_CHUNKS, wire->letter + sizeof header, count, sequence);
 }
 
 static int next_letter(gl_wire *wire)
@@ -80,7 +74,7 @@ static int deliver_one(gl_actor *actor, int last)
     gl_letter letter;
     memcpy(&header, wire->letter, sizeof header);
     gl_wire_letter(&letter, &header);
-    uint32_t kind = header.flags >> 8 & 15, reason = header.flags >> 12;
+    uint32_t kind = gl_kind_of(&header), reason = header.flags >> GL_REASON_SHIFT;
     const void *payload = wire->letter + sizeof header;
     if (kind == GL_UNHANDLED) {
         letter.destination = actor->id;
@@ -105,10 +99,9 @@ static int deliver_one(gl_actor *actor, int last)
 static int waits_for_host(const gl_wire *wire)
 {
     uint64_t last = wire->out_head + (1ull << wire->out_shift) - 1;
-    uint64_t mask = (1ull << wire->out_shift) - 1;
-    const gl_chunk *chunk = (const gl_chunk *)(wire->out + (last & mask) * wire->out_slot);
-    return atomic_load_explicit(&chunk->sequence, memory_order_acquire)
-           == (uint32_t)(last >> wire->out_shift) + 1;
+    const gl_chunk *slot = gl_place_of(wire->out, last, wire->out_shift, wire->out_slot);
+    uint8_t piece[GL_PIECE];
+    return gl_peek_chunk(slot, piece, gl_sequence_of(last, wire->out_shift));
 }
 
 static void watch(gl_actor *actor, uint64_t now)

@@ -11,6 +11,11 @@ from gridlane.core.argtypes import uint16, uint32, uint64
 ROUTES = 26
 """The entries of a routing table: the neighbours of a cell in three dimensions."""
 
+MAGIC, VERSION = 0x474C4D53, 1
+"""The number that begins every header ("SMLG" in memory), and the version of the protocol."""
+IS_REPLY, IS_PUBLISHED = 1, 2
+"""Flags of a header."""
+
 Clock: Layout = lay_out(
     "Clock",
     ("physical", uint64, "nanoseconds since 1970, the largest time that was seen"),

@@ -43,6 +43,24 @@ def dtype(layout: Layout) -> np.dtype[np.void]:
     return np.dtype(spec, align=True)  # numpy refuses an offset that its own alignment does not fit
 
 
+def flat_dtype(layout: Layout) -> np.dtype[np.void]:
+    """The numpy dtype with the fields of the structures inside it as its own.
+
+    >>> from gridlane.actors.layouts.blocks import HaloHeader
+    >>> flat_dtype(HaloHeader) == dtype(HaloHeader)
+    True
+    """
+    spec: Any = {"names": [], "formats": [], "offsets": [], "itemsize": layout.size}
+    for each in layout.fields:
+        inner = each.type.fields if isinstance(each.type, Layout) else (each,)
+        start = each.offset if isinstance(each.type, Layout) else 0
+        for one in inner:
+            spec["names"].append(one.name)
+            spec["formats"].append(dtype_of(one.type))
+            spec["offsets"].append(start + one.offset)
+    return np.dtype(spec, align=True)
+
+
 def dtype_of(type_: FieldType) -> np.dtype[Any]:
     """The numpy dtype of a field."""
     if isinstance(type_, Array):

@@ -1,5 +1,4 @@
-"""The structures of inboxes in memory that other processes map, behind the InboxHeaders; see
-engine/outside.h."""
+"""The structures of inboxes in memory that other processes map, behind the InboxHeaders."""
 
 from __future__ import annotations
 
@@ -7,8 +6,10 @@ from gridlane.actors.layouts.blocks import Clock
 from gridlane.actors.layouts.schema import Array, Layout, lay_out
 from gridlane.core.argtypes import uint32, uint64
 
-MAGIC = 0x3153524F54434147
-"""The magic number of a shared inbox."""
+SHARED_MAGIC = 0x3153524F54434147
+"""The magic number of a shared inbox: "GACTORS1" in memory."""
+LETTERS, SEATS = 64, 1024
+"""Slots of the ring of dead letters; most seats of an inbox."""
 
 SharedInbox: Layout = lay_out(
     "SharedInbox",

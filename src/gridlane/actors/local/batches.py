@@ -5,11 +5,11 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from gridlane.actors.device import layout
+from gridlane.actors.layouts import step
 from gridlane.actors.local.program import Program
 from gridlane.memory.resource import Buffer
 
-INFO_BYTES = layout.INFO_WORDS * 4
+INFO_BYTES = step.INFO_WORDS * 4
 """Bytes of ``info``."""
 
 
@@ -68,9 +68,9 @@ class Batches:
         """
         info_there, slots_there, outputs_there = self._there
         info, slots, size, stream = self._info, self._slots, self._slot_bytes, self._stream
-        first, count = info[layout.FIRST] & (self._capacity - 1), info[layout.COUNT]
+        first, count = info[step.FIRST] & (self._capacity - 1), info[step.COUNT]
         beyond = first + count - self._capacity
-        self._ahead.cast("i")[layout.COUNT] = count
+        self._ahead.cast("i")[step.COUNT] = count
         stream.write(info_there, self._ahead)
         stream.write(slots_there, slots[first * size : (first + count) * size])
         if beyond > 0:  # the batch wraps around
@@ -86,7 +86,7 @@ class Batches:
         self._stream.read(memoryview(self._back), info_there)
         back = memoryview(self._back).cast("i")
         size = self._output_bytes
-        emitted = min(back[layout.EMITTED], len(self._outputs) // size)
-        self._info[layout.HANDLED], self._info[layout.EMITTED] = back[layout.HANDLED], emitted
+        emitted = min(back[step.EMITTED], len(self._outputs) // size)
+        self._info[step.HANDLED], self._info[step.EMITTED] = back[step.HANDLED], emitted
         if emitted:
             self._stream.read(self._outputs[: emitted * size], outputs_there)

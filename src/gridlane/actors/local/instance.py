@@ -9,10 +9,10 @@ from typing import Any
 
 from gridlane.actors._engine import Actor as EngineActor
 from gridlane.actors._engine import Engine, Handle
-from gridlane.actors.device.layout import HANDLED
 from gridlane.actors.errors import ActorError, Reason
 from gridlane.actors.layouts.blocks import ControlBlock
 from gridlane.actors.layouts.python import ctype
+from gridlane.actors.layouts.step import HANDLED
 from gridlane.actors.local.batches import INFO_BYTES, Batches, host_bytes
 from gridlane.actors.local.program import Program
 from gridlane.actors.resident.residence import Residence, ResidentProgram, end_residence

@@ -10,6 +10,7 @@ from gridlane.actors.device import layout
 from gridlane.actors.device.context import Rules, context_class
 from gridlane.actors.device.step import step_of
 from gridlane.actors.device.using import using
+from gridlane.actors.layouts.step import INFO_WORDS
 from gridlane.actors.values.actor import Actor
 from gridlane.core import argtypes, numpy_types
 from gridlane.core.argtypes import ArgType, ArrayType, TupleType
@@ -82,7 +83,7 @@ class Program:
             values += [array.device_pointer, *array.shape, *array.strides]
         return self.plan.pack(
             info,
-            layout.INFO_WORDS,
+            INFO_WORDS,
             4,
             *messages,
             self.slot_bytes,

@@ -6,15 +6,13 @@ from typing import Any
 
 from gridlane.actors._engine import now
 from gridlane.actors.errors import ActorError, QueueFull, Reason
+from gridlane.actors.layouts.blocks import IS_PUBLISHED
 from gridlane.actors.local.home import BURY_OTHERS, Home, seconds_of
 from gridlane.actors.local.instance import Instance
 from gridlane.actors.local.ref import ActorRef
 from gridlane.actors.values.dead import DeadLetter
 from gridlane.actors.values.keys import key_of
 from gridlane.actors.values.messages import shape_of
-
-IS_PUBLISHED = 2
-"""The flag of a header; engine/layout.h has the same number."""
 
 
 class Messages:

@@ -18,7 +18,7 @@ from gridlane.actors._engine import Peer
 from gridlane.actors.errors import ActorError, MessageDead, QueueFull, Reason
 from gridlane.actors.layouts.blocks import InboxHeader
 from gridlane.actors.layouts.python import dtype
-from gridlane.actors.layouts.shared import MAGIC, SharedInbox
+from gridlane.actors.layouts.shared import SHARED_MAGIC, SharedInbox
 from gridlane.actors.processes.inboxes import (
     Entry,
     Folder,
@@ -148,7 +148,7 @@ def _facts(data: bytes, what: str) -> tuple[Any, Any]:
         raise ActorError(f"{what} is cut short")
     inbox = np.frombuffer(data, dtype(InboxHeader), 1)[0]
     facts = np.frombuffer(data, dtype(SharedInbox), 1, 2 * InboxHeader.size)[0]
-    if int(facts["magic"]) != MAGIC or int(facts["version"]) != 1:
+    if int(facts["magic"]) != SHARED_MAGIC or int(facts["version"]) != 1:
         raise ActorError(f"{what} is no inbox of this version of gridlane")
     return inbox, facts
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from gridlane.actors.device import wire
 from gridlane.actors.errors import ActorError, Reason
+from gridlane.actors.layouts import wire
 from gridlane.actors.layouts.blocks import ROUTES, InboxHeader, RoutingTable
 from gridlane.actors.layouts.python import dtype
 from gridlane.actors.values.keys import key_of
@@ -199,8 +199,7 @@ class Channel:
         with self.at_rest():
             head, _ = self._ends()
             offset = wire.INBOX_HEAD + head % self.capacity * self.slot
-            sequence = (head // self.capacity + 1) & 0xFFFFFFFF
-            if not self.receiver.there.refuse(self._read(offset, self.slot), sequence, int(reason)):
+            if not self.receiver.there.refuse(self._read(offset, self.slot), head, int(reason)):
                 return False
             self._write(16, (head + 1).to_bytes(8, "little"))
         return True

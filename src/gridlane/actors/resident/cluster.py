@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from gridlane.actors._engine import Actor as EngineActor
-from gridlane.actors.device import wire
 from gridlane.actors.errors import ActorError
+from gridlane.actors.layouts import wire
 from gridlane.actors.layouts.blocks import InboxHeader
 from gridlane.actors.layouts.python import dtype
 from gridlane.actors.resident.channels import BRIEF

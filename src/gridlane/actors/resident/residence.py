@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from gridlane.actors._engine import Actor as EngineActor
-from gridlane.actors.device import wire
 from gridlane.actors.device.cancellation import HeedingSource
 from gridlane.actors.device.context import Rules, context_class
 from gridlane.actors.device.layout import EMPTY
 from gridlane.actors.device.resident import resident_of
 from gridlane.actors.device.resident_form import Form
 from gridlane.actors.errors import ActorError
+from gridlane.actors.layouts import wire
 from gridlane.actors.layouts.blocks import Latencies
 from gridlane.actors.resident.channels import TABLE_BYTES, Channel, Table, shut_keys
 from gridlane.actors.values.actor import Actor
@@ -40,8 +40,6 @@ ON_CPU_HAS: dict[str, int] = {"far": 1, "near": 1}
 """Differences of their form there: the tests' time goes into compiling them."""
 SHARED = 48 << 10
 """Bytes of shared memory that such a kernel may take."""
-PLACES = 64
-"""Callers who wait for an actor's answers at once; further ones wait for the engine's thread."""
 
 
 def refusal(device: Any) -> str:
@@ -440,7 +438,7 @@ def _offsets(form: Form, inbox: int, out: int) -> tuple[dict[str, int], int]:
         "routes": TABLE_BYTES,
         "sources": TABLE_BYTES,
         "latencies": Latencies.size,
-        "answers": PLACES * form.answer_bytes,
+        "answers": wire.PLACES * form.answer_bytes,
         "inbox": inbox,
         "out": out,
     }
