@@ -488,10 +488,29 @@ assert calls_of_python(c.cudaEventRecord, last, own) == 0
 assert c.cudaEventElapsedTime(ms, first, last) == 0
 told = elapsed.value
 assert 0 < told < 60_000
-# Python takes them back, with the times that C noted.
+# Python has the same events, and C does not lose them.
 begin, end = (streams.event(each.value).native for each in (first, last))
 assert abs(begin.elapsed_ms(end) - told) < 1e-3 * max(1, told)
-assert c.cudaEventElapsedTime(ms, first, last) == 0 and elapsed.value == told
+assert calls_of_python(c.cudaEventElapsedTime, ms, first, last) == 0 and elapsed.value == told
+streams.event(first.value).record(streams.stream(own.value))
+assert calls_of_python(c.cudaEventElapsedTime, ms, first, last) == 0 and elapsed.value < 0
+assert calls_of_python(c.cudaEventRecord, last, own) == 0
+assert begin.elapsed_ms(end) > 0
+# A recording in a capture is Python's alone, until the next one of the program.
+graph = ctypes.c_void_p()
+assert c.cudaStreamBeginCapture(own, 2) == 0
+assert c.cudaEventRecord(last, own) == 0 and streams.event(last.value).mark is not None
+assert c.cudaStreamEndCapture(own, ctypes.byref(graph)) == 0
+assert c.cudaEventQuery(last) == c.cudaEventSynchronize(last) == 907
+assert c.cudaEventElapsedTime(ms, first, last) == 907 and c.cudaGetLastError() == 907
+assert c.cudaEventRecord(last, own) == 0 and streams.event(last.value).mark is None
+assert calls_of_python(c.cudaEventQuery, last) == 0
+assert calls_of_python(c.cudaEventElapsedTime, ms, first, last) == 0 and elapsed.value > 0
+# An event that Python makes is C's at once.
+made = ctypes.c_void_p(int(rt.cudaEventCreateWithFlags(2)[1]))
+assert calls_of_python(c.cudaEventRecord, made, own) == calls_of_python(c.cudaEventQuery, made) == 0
+assert streams.event(made.value).recorded
+assert rt.cudaEventDestroy(made.value)[0] == 0 and c.cudaEventQuery(made) == 400
 print("well")
 """,
     )

@@ -1,5 +1,5 @@
 /* Queues without Python, under sanitizers: threads that append at once, workers that start and end,
- * marks across queues, waits, holds, errors, circles, forks.
+ * marks and events across queues, waits, holds, errors, circles, forks.
  *
  *     queues THREADS ITEMS
  *
@@ -71,17 +71,21 @@ static void begin(struct tested *own, void (*call)(struct tested *, uint64_t))
     CHECK(own->queue);
 }
 
+static void start(struct tested *own)
+{
+    pthread_t thread;
+    pthread_mutex_lock(&all->lock);
+    own->queue->users++;
+    pthread_mutex_unlock(&all->lock);
+    CHECK(!pthread_create(&thread, NULL, work, own));
+    pthread_detach(thread);
+}
+
 static void append(struct tested *own, struct gl_item *item)
 {
     CHECK(item);
-    if (gridlane_queue_append(own->queue, item)) {
-        pthread_t thread;
-        pthread_mutex_lock(&all->lock);
-        own->queue->users++;
-        pthread_mutex_unlock(&all->lock);
-        CHECK(!pthread_create(&thread, NULL, work, own));
-        pthread_detach(thread);
-    }
+    if (gridlane_queue_append(own->queue, item))
+        start(own);
 }
 
 static void wait_for(struct tested *own)
@@ -134,6 +138,49 @@ static struct gl_item *new_launch(struct tested *own, uint32_t gx)
 
 static struct tested many[QUEUES];
 static uint64_t appended[QUEUES];
+static struct gl_event *events[QUEUES]; /* that all threads record, on any queue */
+
+/* Record an event; the work before that is done once its mark, of then, is passed. */
+static void record(struct tested *own, struct gl_event *event)
+{
+    const int needs_worker = gridlane_event_record(all, event, own->queue);
+    CHECK(needs_worker >= 0);
+    if (needs_worker)
+        start(own);
+}
+
+static void use_event(unsigned random, struct tested *own)
+{
+    struct gl_event *event = events[random >> 18 & 3];
+    struct gl_mark *mark;
+    switch (random >> 24 & 3) {
+    case 0:
+        record(own, event);
+        break;
+    case 1:
+        if ((mark = gridlane_event_mark(all, event))) {
+            append(own, gridlane_item(GL_FOLLOW, GL_ITEM_ALWAYS, (uintptr_t)mark));
+            gridlane_mark_release(all, mark);
+        }
+        break;
+    case 2:
+        if ((mark = gridlane_event_mark(all, event))) {
+            while (gridlane_queue_wait(all, NULL, mark, 0, SECOND, NULL) < 1)
+                continue;
+            CHECK(mark->time > 0);
+            gridlane_mark_release(all, mark);
+        }
+        break;
+    default:
+        event = gridlane_event();
+        CHECK(event && gridlane_event_time(all, event) == -1);
+        record(own, event);
+        gridlane_event_capture(all, event);
+        const int64_t time = gridlane_event_time(all, event);
+        CHECK(time >= 0 && time <= gl_now() && event->is_captured);
+        gridlane_event_release(all, event);
+    }
+}
 
 static void *append_often(void *argument)
 {
@@ -177,6 +224,9 @@ static void *append_often(void *argument)
         case 4:
             gridlane_queue_set(own->queue, GL_OVER_FLAG, random >> 23 & 1); /* and begins anew */
             break;
+        case 5:
+            use_event(random, own);
+            break;
         default:
             __atomic_add_fetch(&appended[number], 1, __ATOMIC_RELAXED);
             append(own, random >> 23 & 1 ? gridlane_item(GL_CALL, 0, random)
@@ -189,8 +239,10 @@ static void *append_often(void *argument)
 static void all_append(int threads)
 {
     pthread_t made[64];
-    for (int n = 0; n < QUEUES; n++)
+    for (int n = 0; n < QUEUES; n++) {
         begin(&many[n], NULL);
+        CHECK((events[n] = gridlane_event()));
+    }
     memset(appended, 0, sizeof appended);
     for (int n = 0; n < threads; n++)
         CHECK(!pthread_create(&made[n], NULL, append_often, (void *)(uintptr_t)(n + 1)));
@@ -199,6 +251,8 @@ static void all_append(int threads)
     for (int n = 0; n < QUEUES; n++)
         wait_for(&many[n]);
     for (int n = 0; n < QUEUES; n++) {
+        CHECK(gridlane_event_time(all, events[n])); /* passed, or never recorded */
+        gridlane_event_release(all, events[n]);
         end(&many[n]);
         CHECK(many[n].ran == appended[n] && !many[n].users);
     }
@@ -298,7 +352,11 @@ static void forks(void)
         begin(&own, blocks);
         begin(&beside, NULL);
         struct gl_mark *mark = gridlane_mark();
+        struct gl_event *event = gridlane_event(), *idle = gridlane_event();
+        record(&own, idle);
         append(&own, gridlane_item(GL_CALL, 0, (uintptr_t)&gate));
+        record(&own, event);
+        CHECK(!gridlane_event_time(all, event) && gridlane_event_time(all, idle) > 0);
         append(&own, new_launch(&own, 1));
         append(&own, gridlane_item(GL_PASS, GL_ITEM_ALWAYS, (uintptr_t)mark));
         append(&beside, gridlane_item(GL_FOLLOW, GL_ITEM_ALWAYS, (uintptr_t)mark));
@@ -307,7 +365,8 @@ static void forks(void)
         CHECK(child >= 0);
         if (!child) {
             CHECK(gl_is_passed(mark) && !all->unfinished && !own.users);
-            CHECK(gridlane_queue_lost(own.queue) == 3 && gridlane_queue_lost(beside.queue) == 2);
+            CHECK(gridlane_event_time(all, event) > gridlane_event_time(all, idle));
+            CHECK(gridlane_queue_lost(own.queue) == 4 && gridlane_queue_lost(beside.queue) == 2);
             uint64_t number = gridlane_queue_forget(beside.queue);
             CHECK(number == 5 && !gridlane_queue_forget(beside.queue));
             append(&beside, new_launch(&beside, 1));
@@ -317,11 +376,14 @@ static void forks(void)
             _exit(0);
         }
         CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && !WEXITSTATUS(status));
-        CHECK(!gl_is_passed(mark));
+        CHECK(!gl_is_passed(mark) && !gridlane_event_time(all, event));
         __atomic_store_n(&gate, 1, __ATOMIC_RELEASE);
         end(&beside);
         end(&own);
         CHECK(own.ran == 2 && beside.ran == 1);
+        CHECK(gridlane_event_time(all, event) > gridlane_event_time(all, idle));
+        gridlane_event_release(all, event);
+        gridlane_event_release(all, idle);
         gridlane_mark_release(all, mark);
     }
 }

@@ -106,9 +106,9 @@ def test_a_wait_for_a_mark_that_would_not_end(queue):
             told.append(str(error))
 
     queue.put((callback, 0))
-    queue.put((back, ALWAYS))
+    queue.pass_behind(back)
     other.put((Follow(back), ALWAYS))
-    other.put((mark, ALWAYS))
+    other.pass_behind(mark)
     first.set()
     assert wait(other) and wait(queue)
     assert len(told) == 1 and "NOT_PERMITTED" in told[0] and mark.is_passed()

@@ -122,19 +122,34 @@ def test_events_order_streams():
     assert seen == ["first", "second"] and event.query()
 
 
-def test_event_times(monkeypatch):
-    start, end = Event(), Event()
-    before = time.perf_counter()
-    start.record(DEFAULT)
-    end.record(DEFAULT)
-    most = 1e3 * (time.perf_counter() - before)
-    assert 0 < start.elapsed_ms(end) <= most
-    clock = [10**18]
-    monkeypatch.setattr("gridlane.runtime.queues.host_event.perf_counter_ns", lambda: clock[0])
-    start.record(DEFAULT)
-    DEFAULT.submit(lambda: clock.append(clock.pop() + 12_500_000))
-    end.record(DEFAULT)
-    assert (start.elapsed_ms(end), end.elapsed_ms(start)) == (12.5, -12.5)
+def test_event_times():
+    """Times between events are those of the host's clock."""
+    for stream in (DEFAULT, Stream()):
+        start, end, work = Event(), Event(), []
+        stream.submit(lambda: None)
+
+        def two_ms(work=work):
+            work.append(time.perf_counter_ns())
+            while time.perf_counter_ns() < work[0] + 2_000_000:
+                pass
+            work.append(time.perf_counter_ns())
+
+        before = time.perf_counter_ns()
+        start.record(stream)
+        stream.submit(two_ms)
+        end.record(stream)
+        stream.synchronize()
+        most = (time.perf_counter_ns() - before) / 1e6
+        assert 2 <= (work[1] - work[0]) / 1e6 < start.elapsed_ms(end) < most
+        assert end.elapsed_ms(start) == -start.elapsed_ms(end)
+
+
+def test_an_event_of_an_idle_stream_needs_no_thread():
+    stream, event = Stream(), Event()
+    event.record(stream)
+    assert event.query() and event.recorded and stream.queue.thread is None
+    event.wait(stream)
+    assert stream.query() and stream.queue.thread is None
 
 
 @pytest.mark.parametrize("case", ["unrecorded", "untimed", "unready"])

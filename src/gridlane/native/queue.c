@@ -390,10 +390,10 @@ uint32_t gridlane_queues_busy(struct gl_queues *all, struct gl_queue **made, uin
     return found;
 }
 
-void gridlane_queues_capture(struct gl_queues *all, int change)
+void gridlane_queues_refuse(struct gl_queues *all, int change)
 {
     pthread_mutex_lock(&all->lock);
-    __atomic_store_n(&all->captures, all->captures + (uint32_t)change, __ATOMIC_RELEASE);
+    __atomic_store_n(&all->refusals, all->refusals + (uint32_t)change, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&all->lock);
 }
 
@@ -411,13 +411,6 @@ void gridlane_mark_release(struct gl_queues *all, struct gl_mark *mark)
 {
     pthread_mutex_lock(&all->lock);
     gl_drop_mark(mark);
-    pthread_mutex_unlock(&all->lock);
-}
-
-void gridlane_mark_pass(struct gl_queues *all, struct gl_mark *mark, int64_t time)
-{
-    pthread_mutex_lock(&all->lock);
-    pass(mark, time);
     pthread_mutex_unlock(&all->lock);
 }
 

@@ -52,6 +52,14 @@ struct gl_mark {
     int32_t is_awaited;     /* a thread sleeps until it is passed */
 };
 
+/* An event. Times are in ns of gl_now. */
+struct gl_event {
+    uint32_t users;
+    int32_t is_recorded, is_captured; /* captured: only Python answers, for its place in a graph */
+    struct gl_mark *mark; /* of the last recording; null if that was at "time", or if it is passed */
+    int64_t time;
+};
+
 /* A copy, or a fill with values of "width" bytes. */
 struct gl_move {
     uint64_t to, from;
@@ -99,7 +107,7 @@ struct gl_wait {
 struct gl_queues {
     uint64_t unfinished; /* items; also read without the lock, as the next two */
     uint32_t failed;     /* queues with an error */
-    uint32_t captures;
+    uint32_t refusals;   /* captures, and default streams with work on a thread: C appends nothing */
     pthread_mutex_t lock; /* of all fields here, of queues, items and marks */
     uint32_t waiting;    /* threads that wait for "idle" */
     pthread_cond_t idle; /* no item is unfinished */
@@ -172,7 +180,7 @@ uint64_t gridlane_queue_get(struct gl_queue *queue, int what);
 
 /* The queues with unfinished items: how many, the first of them in "made". */
 uint32_t gridlane_queues_busy(struct gl_queues *all, struct gl_queue **made, uint32_t most);
-void gridlane_queues_capture(struct gl_queues *all, int change);
+void gridlane_queues_refuse(struct gl_queues *all, int change);
 
 /* In the child of a fork: how many items are lost; the next lost piece of Python, or 0. */
 uint64_t gridlane_queue_lost(struct gl_queue *queue);
@@ -181,7 +189,21 @@ uint64_t gridlane_queue_forget(struct gl_queue *queue);
 /* A mark with one user; null without memory. */
 struct gl_mark *gridlane_mark(void);
 void gridlane_mark_release(struct gl_queues *all, struct gl_mark *mark);
-void gridlane_mark_pass(struct gl_queues *all, struct gl_mark *mark, int64_t time);
+
+/* An event with one user; null without memory. */
+struct gl_event *gridlane_event(void);
+void gridlane_event_release(struct gl_queues *all, struct gl_event *event);
+
+/* As gl_record_event. */
+int gridlane_event_record(struct gl_queues *all, struct gl_event *event, struct gl_queue *queue);
+
+/* The mark of its last recording, with a use for the caller; null if that is passed or there is
+ * none. The time at which it was passed: 0 before that, and -1 if there is none. */
+struct gl_mark *gridlane_event_mark(struct gl_queues *all, struct gl_event *event);
+int64_t gridlane_event_time(struct gl_queues *all, struct gl_event *event);
+
+/* Note that its last recording is in a capture; the next one ends that. */
+void gridlane_event_capture(struct gl_queues *all, struct gl_event *event);
 
 /* --- without Python --- */
 
@@ -202,6 +224,15 @@ void gl_free_item(struct gl_item *item);
 void gl_use_mark(struct gl_mark *mark);
 void gl_drop_mark(struct gl_mark *mark);
 void gl_drop_queue(struct gl_queue *queue);
+
+void gl_drop_event(struct gl_event *event);
+
+/* Record an event behind the work of a queue: now if it has none, or if it is null. Returns whether
+ * a thread must start to serve the queue, or -1 without memory. */
+int gl_record_event(struct gl_event *event, struct gl_queue *queue);
+
+/* The mark of its last recording; null if that is passed or there is none. */
+struct gl_mark *gl_mark_of(struct gl_event *event);
 
 /* As gridlane_queue_wait; the lock is released meanwhile. */
 int gl_wait_locked(const struct gl_wait *wait, int64_t ns, struct gl_queue *own);

@@ -8,7 +8,7 @@
 #include "queue.h"
 #include "queue_module.h"
 
-enum { INTERFACE = 1 /* as in __init__.py */ };
+enum { INTERFACE = 2 /* as in __init__.py */ };
 
 /* The delay of a signal's handler by a wait: more while the wait lasts, up to the second. */
 enum { SLICE_NS = 1000000, LONGEST_NS = 16000000 };
@@ -250,12 +250,12 @@ static PyObject *busy(PyObject *module, PyObject *unused)
     return made;
 }
 
-static PyObject *count_captures(PyObject *module, PyObject *change)
+static PyObject *count_refusals(PyObject *module, PyObject *change)
 {
     (void)module;
     if (!queues())
         return NULL;
-    gridlane_queues_capture(all, (int)PyLong_AsLong(change));
+    gridlane_queues_refuse(all, (int)PyLong_AsLong(change));
     Py_RETURN_NONE;
 }
 
@@ -273,24 +273,53 @@ static PyObject *release_mark(PyObject *module, PyObject *mark)
     Py_RETURN_NONE;
 }
 
-/* pass(mark, time) */
-static PyObject *pass_mark(PyObject *module, PyObject *const *given, Py_ssize_t count)
+static PyObject *is_passed(PyObject *module, PyObject *mark)
+{
+    (void)module;
+    return PyBool_FromLong(gl_is_passed(pointer(mark)));
+}
+
+static PyObject *new_event(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    struct gl_event *made = queues() ? gridlane_event() : NULL;
+    return made ? PyLong_FromVoidPtr(made) : PyErr_NoMemory();
+}
+
+static PyObject *release_event(PyObject *module, PyObject *event)
+{
+    (void)module;
+    gridlane_event_release(all, pointer(event));
+    Py_RETURN_NONE;
+}
+
+/* record(event, queue): whether a thread must start. */
+static PyObject *record(PyObject *module, PyObject *const *given, Py_ssize_t count)
 {
     (void)module;
     if (!has_count(count, 2))
         return NULL;
-    gridlane_mark_pass(all, pointer(given[0]), PyLong_AsLongLong(given[1]));
-    Py_RETURN_NONE;
+    const int needs_worker = gridlane_event_record(all, pointer(given[0]), pointer(given[1]));
+    return needs_worker < 0 ? PyErr_NoMemory() : PyBool_FromLong(needs_worker);
 }
 
-/* The time at which a mark was passed, or None. */
-static PyObject *time_of(PyObject *module, PyObject *given)
+static PyObject *mark_of(PyObject *module, PyObject *event)
 {
     (void)module;
-    const struct gl_mark *mark = pointer(given);
-    if (!gl_is_passed(mark))
-        Py_RETURN_NONE;
-    return PyLong_FromLongLong(mark->time);
+    return PyLong_FromVoidPtr(gridlane_event_mark(all, pointer(event)));
+}
+
+static PyObject *time_of(PyObject *module, PyObject *event)
+{
+    (void)module;
+    return PyLong_FromLongLong(gridlane_event_time(all, pointer(event)));
+}
+
+static PyObject *note_captured(PyObject *module, PyObject *event)
+{
+    (void)module;
+    gridlane_event_capture(all, pointer(event));
+    Py_RETURN_NONE;
 }
 
 /* --- whether any queue has work: an object whose truth that is --- */
@@ -332,11 +361,16 @@ static PyMethodDef methods[] = {
     { "failure", failure_of, METH_O, "The address of the failure." },
     { "lost", lost, METH_O, "The items that a fork has lost." },
     { "busy", busy, METH_NOARGS, "The queues with work." },
-    { "count_captures", count_captures, METH_O, "Count captures." },
+    { "count_refusals", count_refusals, METH_O, "Count reasons for which C appends nothing." },
     { "new_mark", new_mark, METH_NOARGS, "A mark." },
     { "release_mark", release_mark, METH_O, "One use less of a mark." },
-    { "pass_mark", FAST(pass_mark), "Pass a mark." },
-    { "time_of", time_of, METH_O, "When a mark was passed, or None." },
+    { "is_passed", is_passed, METH_O, "Whether a mark is passed." },
+    { "new_event", new_event, METH_NOARGS, "An event." },
+    { "release_event", release_event, METH_O, "One use less of an event." },
+    { "record", FAST(record), "Record an event." },
+    { "mark_of", mark_of, METH_O, "The mark of an event, with a use, or 0." },
+    { "time_of", time_of, METH_O, "The time of an event, 0, or -1." },
+    { "note_captured", note_captured, METH_O, "An event is recorded in a capture." },
     { NULL, NULL, 0, NULL },
 };
 

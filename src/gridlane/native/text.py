@@ -25,7 +25,9 @@ from gridlane.core.processors import FAMILIES
 
 ROOM = Path(__file__).parent
 HEADERS = tuple(ROOM / f"{name}.h" for name in ("pool", "queue"))
-QUEUES = tuple(ROOM / f"{name}.c" for name in ("queue", "queue_waits", "queue_forks"))
+QUEUES = tuple(
+    ROOM / f"{name}.c" for name in ("queue", "queue_events", "queue_waits", "queue_forks")
+)
 _OF_QUEUE = (
     *("new", "release", "append", "serve", "leave", "next", "wait", "end_wait", "waits_for"),
     *("of", "failure", "set", "get", "lost", "forget"),
@@ -40,8 +42,9 @@ SOURCES = (
 SYMBOLS = (
     *(f"gridlane_{name}" for name in ("bytes", "launch", "launch_all", "start", "stop")),
     *(f"gridlane_queue_{name}" for name in _OF_QUEUE),
-    *(f"gridlane_{name}" for name in ("queues", "queues_busy", "queues_capture", "item")),
-    *(f"gridlane_{name}" for name in ("mark", "mark_release", "mark_pass")),
+    *(f"gridlane_{name}" for name in ("queues", "queues_busy", "queues_refuse", "item")),
+    *(f"gridlane_{name}" for name in ("mark", "mark_release", "event")),
+    *(f"gridlane_event_{name}" for name in ("release", "record", "mark", "time", "capture")),
 )
 TABLE = "gridlane_python"
 

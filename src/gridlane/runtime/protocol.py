@@ -234,6 +234,11 @@ class Event(Protocol):
     handle: int
     timing: bool
 
+    @property
+    def recorded(self) -> bool:
+        """Whether it was ever recorded."""
+        ...
+
     def record(self, stream: Any) -> None:
         """Record the event after the work that is in ``stream`` now."""
         ...

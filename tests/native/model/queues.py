@@ -10,6 +10,7 @@ for a queue; "pass" and "follow" have the number of a mark.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from tests.actors.model.checker import BLOCKED, Memory, Model, Process, View, step
@@ -259,6 +260,15 @@ class Code:
 
         return Process(name, idle, {"wait": None})
 
+    def further(
+        self,
+        arguments: Callable[[View], tuple[Any, ...]],
+        following: Callable[[View], Any],
+        look: Any,
+    ) -> dict[str, Callable[[View], Any]]:
+        """More steps of callers, by their names."""
+        return {}
+
     def caller(self, name: str, script: tuple[tuple[Any, ...], ...]) -> Process:
         """A thread that does the steps of a script: names of the steps below, and arguments."""
         change = self.change
@@ -392,7 +402,7 @@ class Code:
             "capture": capture,
             "hold": hold,
             "expect": expect,
-        }
+        } | self.further(arguments, following, look)
         return Process(name, begin, {"at": 0, "wait": None, "looked": False})
 
 
@@ -410,10 +420,13 @@ def queues(
     marks: int = 0,
     workers: int = 1,
     ran: tuple[int, ...] | None = None,
+    kind: type[Code] = Code,
+    further: dict[str, Any] | None = None,
+    rests: Callable[[Memory], str | None] = lambda memory: None,
 ) -> Model:
     """Callers with their scripts, and threads for each queue; at rest just ``ran`` ran, in whatever
-    order, if it is given."""
-    code = Code(change)
+    order, if it is given. ``further`` is more state, of which ``rests`` finds what is wrong."""
+    code = kind(change)
 
     def states(memory: Memory) -> list[Queue]:
         return [memory[f"queue{q}"] for q in range(count)]
@@ -436,12 +449,13 @@ def queues(
             return "work is never done"
         if ran is not None and sorted(memory["ran"]) != sorted(ran):
             return f"what ran is {memory['ran']}"
-        return None
+        return rests(memory)
 
     return Model(
         {f"queue{q}": Queue() for q in range(count)}
         | {"marks": (Mark(),) * marks, "asleep": frozenset(), "captures": 0}
-        | {"ran": (), "refused": 0, "wrong": None},
+        | {"ran": (), "refused": 0, "wrong": None}
+        | (further or {}),
         [code.caller(f"caller {n}", script) for n, script in enumerate(scripts)]
         + [code.worker(q, n) for q in range(count) for n in range(workers)],
         never=never,

@@ -124,7 +124,6 @@ def _start(
     stream.submit(work)
     for event in chosen.events:
         event.native.record(stream.native)
-        event.note_recorded()
 
 
 def check_shared(function: Function, shared: int) -> None:

@@ -383,10 +383,9 @@ __attribute__((weak)) void gl_before(gl_caller *enter)
     (void)enter;
 }
 
-__attribute__((weak)) void gl_after(gl_caller *call, struct gl_slot *slot,
-                                    const uint64_t *arguments, uint64_t code)
+__attribute__((weak)) void gl_after(gl_caller *call, uint64_t code)
 {
-    (void)call, (void)slot, (void)arguments, (void)code;
+    (void)call, (void)code;
 }
 
 __attribute__((weak)) void gl_forget_thread(void)
@@ -443,7 +442,7 @@ static uint64_t enter(struct gl_slot *slot, const uint64_t *arguments, int count
     py.fetch(&raised[0], &raised[1], &raised[2]);
     uint64_t code = call(slot, arguments, count);
     if (slot->hot && gl_process.offers)
-        gl_after(call, slot, arguments, code);
+        gl_after(call, code);
     py.restore(raised[0], raised[1], raised[2]);
     py.release(state);
     return code;

@@ -34,10 +34,6 @@ struct gl_slot {
     int hot; /* C answers it alone where it can; gl_after is called after Python's answer */
 };
 
-/* "hot", and the arguments that Python may hand to C after the call: events. */
-#define GL_HOT 1
-#define GL_EVENT(n) (1 << (n) << 4)
-
 /* State that all libraries with this file share in a process, however they were opened: a unique
  * symbol of ELF. A process initialises one Python, and no child of a fork can use it. */
 struct gl_process {
@@ -95,7 +91,7 @@ void gl_before(gl_caller *enter);
 
 /* A hook after a call of a function that C can answer alone; ``call`` skips the checks of gl_enter.
  * The second one runs at the end of a thread of the program. */
-void gl_after(gl_caller *call, struct gl_slot *slot, const uint64_t *arguments, uint64_t code);
+void gl_after(gl_caller *call, uint64_t code);
 void gl_forget_thread(void);
 
 /* The addresses through which Python publishes what C may answer alone; null where C answers

@@ -15,14 +15,7 @@ from gridlane.abi import raw, tracing
 from gridlane.abi.calls.registry import calls
 from gridlane.abi.errors import way_in
 from gridlane.abi.failure import INVALID_VALUE, UNKNOWN, Failure, fail, failure_of
-from gridlane.abi.library import (
-    hot,
-    hot_events,
-    hot_launches,
-    output,
-    ready,
-    registration,
-)
+from gridlane.abi.library import hot, hot_launches, output, ready, registration
 from gridlane.abi.library.mark import mark as own_mark
 from gridlane.abi.state import threads
 from gridlane.abi.struct import Struct
@@ -144,7 +137,6 @@ _OWN: dict[str, Entry] = {
     "tell": hot.tell,
     "learn": hot_launches.learn,
     "failed": hot_launches.failed,
-    "offer_event": hot_events.offer,
 }
 """The functions that the libraries call besides those of CUDA."""
 

@@ -71,7 +71,7 @@ __attribute__((weak)) int gl_ready_names(uint64_t function, const uint32_t *bloc
 }
 
 /* Called after a function entered Python because the thread's state was old. */
-void gl_after(gl_caller *call, struct gl_slot *slot, const uint64_t *arguments, uint64_t code)
+void gl_after(gl_caller *call, uint64_t code)
 {
     static struct gl_slot told = { "hot:tell", 0, 0 };
     struct gl_thread *me = &gl_thread;
@@ -81,6 +81,4 @@ void gl_after(gl_caller *call, struct gl_slot *slot, const uint64_t *arguments, 
         uint64_t words[] = { (uintptr_t)me };
         call(&told, words, 1);
     }
-    if (!code || code == GL_NOT_READY)
-        gl_after_events(call, slot, arguments);
 }

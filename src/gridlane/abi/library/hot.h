@@ -15,9 +15,9 @@ enum { /* what a thread has; see hot.py */
     GL_KNOWS_CONTEXT = 2,
     GL_NO_ERROR = 4, /* the runtime's last error is none */
     GL_READY = 8,    /* the current context accepts work, on a device whose memory C can access */
-    GL_QUIET = 16,   /* streams have no error, and none is captured; asked of the queues */
+    GL_QUIET = 16,   /* streams have no error, and none refuses; asked of the queues */
     GL_IDLE = 32,    /* a wait for finished work has no other duty */
-    GL_UNCAPTURED = 64, /* no stream is captured; asked of the queues */
+    GL_UNCAPTURED = 64, /* no stream is captured or left; asked of the queues */
     GL_ALLOCATES = 128, /* the device's memory is the system's, without a limit */
     GL_OF_POOLS = GL_IDLE, /* valid for one number of "pools" */
     GL_OF_QUEUES = GL_QUIET | GL_UNCAPTURED
@@ -64,7 +64,7 @@ static inline int gl_knows(unsigned what)
     }
     if (what & (GL_OF_QUEUES | GL_IDLE)) {
         const struct gl_queues *all = gl_process.queues; /* where a thread knows anything */
-        if (__atomic_load_n(&all->captures, __ATOMIC_ACQUIRE) ||
+        if (__atomic_load_n(&all->refusals, __ATOMIC_ACQUIRE) ||
             (what & GL_QUIET && __atomic_load_n(&all->failed, __ATOMIC_ACQUIRE)))
             return 0;
         what &= ~(unsigned)GL_OF_QUEUES;
@@ -143,9 +143,9 @@ int gl_fill(uint64_t to, uint32_t value, size_t count, size_t width, const void 
 
 /* Functions that Python calls; see hot_events.c. */
 struct gl_events {
-    int (*offer)(uint64_t handle, uint64_t context, struct gl_mark *mark, uint32_t what);
-    int (*take)(uint64_t handle, uint64_t *told);
-    int (*adopt)(uint64_t handle, uint64_t *told);
+    int (*add)(uint64_t handle, uint64_t context, uint32_t flags, struct gl_event *event);
+    struct gl_event *(*adopt)(uint64_t handle, uint64_t *told);
+    void (*withdraw)(uint64_t handle);
 };
 
 extern const struct gl_events gl_events;
@@ -159,7 +159,6 @@ int gl_elapsed(float *made, uint64_t first, uint64_t last); /* the code, or -1 *
 int gl_follow(const void *stream, uint64_t handle, unsigned flags);
 int gl_synchronize(const void *stream);
 int gl_query(const void *stream); /* the code, or -1 */
-void gl_after_events(gl_caller *call, const struct gl_slot *slot, const uint64_t *arguments);
 
 /* --- launches --- */
 

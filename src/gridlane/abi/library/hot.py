@@ -17,7 +17,6 @@ from gridlane.core import epochs
 from gridlane.core.config import config
 from gridlane.core.embedding import is_guest
 from gridlane.core.endings import at_end
-from gridlane.runtime.queues.host_stream import LEFT
 from gridlane.runtime.queues.native_queues import native
 
 DEVICE, CONTEXT, NO_ERROR, READY, IDLE, ALLOCATES = 1, 2, 4, 8, 32, 128
@@ -138,7 +137,7 @@ def tell(address: int) -> int:
         knows = CONTEXT
         knows |= DEVICE if known.device >= 0 else 0
         knows |= IDLE if context is not None and not pools.holds_any(context.device) else 0
-        if context is not None and not LEFT and hot_memory.is_fit(context):
+        if context is not None and hot_memory.is_fit(context):
             knows |= READY | (ALLOCATES if hot_memory.watch(context) else 0)
     if not threads.last():
         knows |= NO_ERROR

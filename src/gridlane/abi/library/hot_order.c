@@ -53,7 +53,7 @@ struct gl_queue *gl_queue_of(const void *stream)
     const struct stream *found = gl_stream_of((uintptr_t)stream);
     struct gl_queue *queue = found ? found->queue : NULL;
     const int is_usable = queue && !queue->has_failed && !queue->is_captured &&
-                          !gl_process.queues->captures;
+                          !gl_process.queues->refusals;
     return is_usable ? queue : NULL;
 }
 

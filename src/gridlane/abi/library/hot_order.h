@@ -17,18 +17,18 @@ struct stream {
 };
 
 struct event {
-    struct event *next;
     uint64_t handle, context;
-    struct gl_mark *mark; /* of its last recording, or null if that was done at "time" */
-    int64_t time;
-    uint32_t what, flags;
+    struct gl_event *event; /* of which the table has a use */
+    uint32_t flags;         /* as in CUDA */
+    int is_known;           /* Python has the event */
+    struct event *next;
 };
 
 /* The streams and events of all libraries of the process, under the lock of the queues. */
 struct gl_order {
     uint64_t handle; /* the last handle that C made */
     struct stream *streams[GL_BUCKETS], *spare;
-    struct event *events[GL_BUCKETS];
+    struct event *events[GL_BUCKETS], *spare_event;
     uint64_t ended[GL_MOST_ENDED]; /* handles that C ended and Python still has */
     uint32_t ended_count;
 };
@@ -78,7 +78,10 @@ struct gl_queue *gl_queue_of(const void *stream);
 int gl_add_stream(const struct stream *stream);
 void gl_take_stream_out(struct stream *stream);
 
-/* Append an item to a queue whose thread runs; false otherwise, or if it is full. */
+/* Whether C may append to a queue: its thread runs, and it is not full. */
+int gl_has_place(const struct gl_queue *queue);
+
+/* Append an item to a queue where C may; false otherwise. */
 int gl_put_item(struct gl_queue *queue, struct gl_item *item);
 
 /* Append an item that passes a mark, or follows it. */

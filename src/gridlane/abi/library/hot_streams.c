@@ -16,9 +16,14 @@ static const int64_t PATIENCE = 2000000; /* ns */
 
 /* --- with the lock --- */
 
+int gl_has_place(const struct gl_queue *queue)
+{
+    return queue && queue->has_worker && gl_unfinished_of(queue) < MOST_ITEMS;
+}
+
 int gl_put_item(struct gl_queue *queue, struct gl_item *item)
 {
-    if (!queue || !queue->has_worker || gl_unfinished_of(queue) >= MOST_ITEMS)
+    if (!gl_has_place(queue))
         return 0;
     gl_put(queue, item);
     return 1;

@@ -32,7 +32,7 @@ class _Functions:
     def settle(self) -> None:
         """Drop the streams and events that C ended."""
         while self._ended.value:
-            with streams.handing_over:  # any thread that adopts one of them has finished
+            with streams.adopting:  # any thread that adopts one of them has finished
                 handle: int = self._first_ended()
                 for each in (streams.streams, streams.events):
                     ended = each.known(handle)
@@ -43,7 +43,7 @@ class _Functions:
     def adopt(self, number: int) -> None:
         """Adopt a stream that C made."""
         results = (_u64 * 3)()
-        with streams.handing_over:
+        with streams.adopting:
             address: Any = self._adopt(number, ctypes.addressof(results))
             if not address:
                 return

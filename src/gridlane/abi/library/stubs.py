@@ -63,16 +63,6 @@ HOT = {
     **dict.fromkeys(("cudaEventSynchronize", "cuEventSynchronize"), "gl_wait_event((uintptr_t)a0)"),
 }
 """The conditions under which C has answered a function; otherwise the stub enters Python."""
-OFFERED = {
-    f"{api}{name}": flags
-    for api in ("cuda", "cu")
-    for name, flags in (
-        ("StreamWaitEvent", "GL_EVENT(1)"),
-        *((f"Event{what}", "GL_EVENT(0)") for what in ("Record", "Query", "Synchronize")),
-        *((f"EventElapsedTime{version}", "GL_EVENT(1) | GL_EVENT(2)") for version in ("", "_v2")),
-    )
-}
-"""The arguments that are events, which Python may hand to C after the call."""
 CODES = {
     "cudaLaunchKernel": "gl_launch(GL_RUNTIME, (uintptr_t)a0, a1.words, a2.words, a3, a4, a5)",
     "cuLaunchKernel": "a10 ? -1 : gl_launch(GL_DRIVER, (uintptr_t)a0, "
@@ -116,9 +106,7 @@ def _stub(row: Function, suffix: str) -> Iterator[str]:
     passed = ", ".join(_as_word(kind, f"a{n}") for n, kind in enumerate(kinds)) or "0"
     result = result_of(row)
     hot = HOT.get(row.name)
-    is_hot = "GL_HOT" if hot is not None or row.name in CODES else "0"
-    if row.name in OFFERED:
-        is_hot += f" | {OFFERED[row.name]}"
+    is_hot = int(hot is not None or row.name in CODES)
     yield f'static struct gl_slot slot_{name} = {{ "{row.api}:{name}", 0, {is_hot} }};'
     yield f"GL_EXPORT {result} {name}({given})"
     yield "{"

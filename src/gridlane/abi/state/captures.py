@@ -112,7 +112,7 @@ class Capture:
         self.streams: dict[Stream, Place] = {}
         self.join(origin, dict.fromkeys(after), set())
         _active.add(self)
-        native.count_captures(1)
+        native.count_refusals(1)
 
     def join(self, stream: Stream, after: dict[Node, None], seen: set[Node]) -> None:
         """Capture the work of a stream as well."""
@@ -187,7 +187,7 @@ class Capture:
         self.graph.captures -= 1
         for stream in tuple(self.streams):
             self.leave(stream)
-        native.count_captures(-1)
+        native.count_refusals(-1)
 
 
 def begin(

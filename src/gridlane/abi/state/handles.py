@@ -111,6 +111,7 @@ class Handles(Generic[T]):
 
     def discard(self, number: int) -> None:
         """End a handle, if it lives."""
+        self.withdraw(number)
         self._objects.pop(number, None)
 
     def objects(self) -> tuple[T, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, NoReturn, Protocol
@@ -17,7 +16,6 @@ from gridlane.core.cuda_table import enums
 from gridlane.core.errors import GridlaneError
 from gridlane.runtime import protocol
 from gridlane.runtime.queues.host_event import HostEvent
-from gridlane.runtime.queues.host_queue import Mark as HostMark
 from gridlane.runtime.queues.host_stream import OwnHostStream
 from gridlane.runtime.queues.native_queues import ALWAYS, CAPTURED, native
 
@@ -108,79 +106,35 @@ class Stream:
             work.run(self)
 
 
-handing_over = threading.RLock()
-"""Held to hand something over to C, to take it back, and to adopt what C made."""
+adopting = threading.RLock()
+"""Held to adopt what the C libraries made, and to drop what they ended."""
 
 
 @dataclass(slots=True, eq=False)
 class Event:
-    """An event of a context. The C library may own it (``library/hot_events.py``): Python takes it
-    back before it reads or changes it.
+    """An event of a context. One of a host device is also C's (``library/hot_events.c``).
 
     Attributes:
+        point: the device's event.
         mark: where it was recorded last, if that was in a capture.
-        changes: how often it was taken back.
     """
 
-    _point: protocol.Event
+    point: protocol.Event
     context: Context
     flags: int = 0
-    _recorded: bool = False
     handle: int = 0
     mark: Mark | None = None
-    changes: int = 0
-    _take: Callable[[int], HostMark | None] | None = None
-
-    def take_back(self) -> None:
-        """Take the event back from the C library, with the changes made there; C does not answer
-        queries of it any more."""
-        with handing_over:
-            self.changes += 1
-            take, self._take = self._take, None
-            mark = take(self.handle) if take is not None else None
-            if mark is not None:
-                assert isinstance(self._point, HostEvent)  # no other is handed over
-                self._point.set_mark(mark)
-                self._recorded = True
-
-    def hand_over(
-        self, changes: int, put: Callable[[], int], take: Callable[[int], HostMark | None]
-    ) -> None:
-        """Hand the event to the C library, unless it was taken back since it had so many
-        changes."""
-        with handing_over:
-            if self.changes == changes and self._take is None and put():
-                self._take = take
-
-    def last(self) -> tuple[HostMark | None] | None:
-        """The mark of its last recording, if there is one; None if C cannot have the event, or has
-        it."""
-        point = self._point
-        if self.mark is not None or self._take is not None or not isinstance(point, HostEvent):
-            return None
-        return (point.mark if self._recorded else None,)
-
-    @property
-    def point(self) -> protocol.Event:
-        """The device's event."""
-        self.take_back()
-        return self._point
 
     @property
     def recorded(self) -> bool:
         """Whether it was recorded in work that executes."""
-        self.take_back()
-        return self._recorded
-
-    def note_recorded(self) -> None:
-        """Note that its last recording is in work that executes."""
-        self._recorded, self.mark = True, None
-        self.take_back()
+        return self.point.recorded
 
     def capture(self, mark: Mark) -> None:
         """Note that its last recording is in a capture."""
         self.mark = mark
-        self.take_back()
+        if isinstance(self.point, HostEvent):
+            native.note_captured(self.point.address)
 
     @property
     def native(self) -> protocol.Event:
@@ -196,7 +150,7 @@ class Event:
     def record(self, stream: Stream) -> None:
         """Record it after the work that executes in a stream."""
         self.point.record(stream.queue)
-        self.note_recorded()
+        self.mark = None
 
 
 streams = Handles[Stream]("stream")
@@ -263,6 +217,7 @@ def existing_event(context: Context, flags: int, point: protocol.Event) -> Event
     result = Event(point, context, flags)
     result.handle = events.add(result)
     own(result)
+    events.show(result)
     return result
 
 
@@ -278,7 +233,6 @@ def event(handle: int) -> Event:
         Failure: INVALID_HANDLE, there is none; the fault of its context.
     """
     event_object = events.get(handle)
-    event_object.take_back()
     event_object.context.check()
     return event_object
 
@@ -294,6 +248,7 @@ def forget(ending: Stream | Event) -> None:
         streams.remove(ending.handle)
         _owned(ending.context, "streams").discard(ending.handle)
     else:
+        events.withdraw(ending.handle)
         events.remove(ending.handle)
         _owned(ending.context, "events").discard(ending.handle)
 
@@ -326,16 +281,9 @@ def _owned(context: Context, kind: str) -> set[int]:
         if kind not in context.kept:
             context.kept[kind] = set[int]()
             owned: set[int] = context.kept[kind]
-            end = streams.discard if kind == "streams" else _end_event
+            end = streams.discard if kind == "streams" else events.discard
             context.ends.append(lambda: [end(each) for each in tuple(owned)])
         return context.kept[kind]
-
-
-def _end_event(handle: int) -> None:
-    event_object = events.find(handle)
-    if event_object is not None:
-        event_object.take_back()
-    events.discard(handle)
 
 
 def wait(stream_object: Stream) -> None:

@@ -7,8 +7,6 @@ from typing import Generic, Protocol, TypeVar
 
 from gridlane.core.device_errors import INVALID_HANDLE, NOT_CAPTURED, NOT_READY, fail
 
-M = TypeVar("M")
-
 
 class _Named(Protocol):
     name: str
@@ -37,9 +35,8 @@ S = TypeVar("S", bound=Captures)
 _handles = itertools.count(0x1000)
 
 
-class SoftwareEvent(Generic[M, S]):
-    """A point in streams S. Each recording is a mark M, which a device sets, follows and times in
-    its own way.
+class SoftwareEvent(Generic[S]):
+    """A point in streams S, which a device sets, follows and times in its own way.
 
     Args:
         timing: False for an event that only orders work; its time cannot be read.
@@ -48,7 +45,6 @@ class SoftwareEvent(Generic[M, S]):
     def __init__(self, timing: bool = True) -> None:
         self.timing = timing
         self.handle = next(_handles)
-        self._mark: M | None = None
 
     # --- implemented by each device ---
 
@@ -59,29 +55,34 @@ class SoftwareEvent(Generic[M, S]):
         """Refuse a stream of another kind of device."""
         raise NotImplementedError
 
-    def _check_end(self, end: SoftwareEvent[M, S]) -> None:
+    def _check_end(self, end: SoftwareEvent[S]) -> None:
         """Refuse an end event that has no time relative to this one."""
         if type(end) is not type(self):
             fail(INVALID_HANDLE, "the second event is another device's")
 
-    def _set(self, stream: S) -> M:
-        """Set a mark after the work that is in the stream now."""
+    def _record(self, stream: S) -> None:
+        """Record the event after the work that is in the stream now."""
         raise NotImplementedError
 
-    def _follow(self, mark: M, stream: S) -> None:
-        """Order the stream's later work after a mark."""
+    @property
+    def recorded(self) -> bool:
+        """Whether it was ever recorded."""
         raise NotImplementedError
 
-    def _passed(self, mark: M) -> bool:
-        """Whether the work before a mark is done."""
+    def _follow(self, stream: S) -> None:
+        """Order the stream's later work after the recording."""
         raise NotImplementedError
 
-    def _wait(self, mark: M) -> None:
-        """Wait for the work before a mark."""
+    def _is_passed(self) -> bool:
+        """Whether the recorded work is done; True without a recording."""
         raise NotImplementedError
 
-    def _between_ms(self, first: M, second: M) -> float:
-        """Milliseconds from one mark to another, both passed."""
+    def _wait(self) -> None:
+        """Wait for the recorded work, if there is any."""
+        raise NotImplementedError
+
+    def _ms_to(self, end: SoftwareEvent[S]) -> float:
+        """Milliseconds from this event to another, both passed."""
         raise NotImplementedError
 
     # --- the protocol ---
@@ -92,33 +93,29 @@ class SoftwareEvent(Generic[M, S]):
         stream.check_default()
         if stream.capturing:
             fail(NOT_CAPTURED, f"an event, on the device {stream.device.name}")
-        self._mark = self._set(stream)
+        self._record(stream)
 
     def query(self) -> bool:
         """Whether the stream has passed it; True for an event that was never recorded."""
-        mark = self._mark
         self._enter()
-        return mark is None or self._passed(mark)
+        return self._is_passed()
 
     def synchronize(self) -> None:
         """Wait until the stream has passed it."""
-        mark = self._mark
         self._enter()
-        if mark is not None:
-            self._wait(mark)
+        self._wait()
 
     def wait(self, stream: S) -> None:
         """Make the later work of a stream wait for it."""
         self._check_stream(stream)
-        mark = self._mark
-        if mark is None:
+        if not self.recorded:
             return
         stream.check_default()
         if stream.capturing:
             fail(NOT_CAPTURED, f"waiting for an event, on the device {stream.device.name}")
-        self._follow(mark, stream)
+        self._follow(stream)
 
-    def elapsed_ms(self, end: SoftwareEvent[M, S]) -> float:
+    def elapsed_ms(self, end: SoftwareEvent[S]) -> float:
         """Milliseconds from this event to ``end``.
 
         Raises:
@@ -127,13 +124,7 @@ class SoftwareEvent(Generic[M, S]):
         """
         self._check_end(end)
         check_timed(self, end)
-        assert self._mark is not None and end._mark is not None  # checked above
-        return self._between_ms(self._mark, end._mark)
-
-    @property
-    def recorded(self) -> bool:
-        """Whether it was ever recorded."""
-        return self._mark is not None
+        return self._ms_to(end)
 
 
 class Timed(Protocol):

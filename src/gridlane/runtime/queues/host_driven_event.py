@@ -12,12 +12,23 @@ from gridlane.runtime.queues.host_driven_stream import HostDrivenStream, Piece, 
 Stream = HostDrivenStream[Any]
 
 
-class HostDrivenEvent(SoftwareEvent[Mark, Stream]):
+class HostDrivenEvent(SoftwareEvent[Stream]):
     """A point in streams; timed by the device's recorder."""
 
     def __init__(self, device: StreamDevice, timing: bool = True) -> None:
         super().__init__(timing)
         self.device = device
+        self._mark: Mark | None = None
+
+    @property
+    def recorded(self) -> bool:
+        """Whether it was ever recorded."""
+        return self._mark is not None
+
+    @property
+    def _last(self) -> Mark:
+        assert self._mark is not None  # checked
+        return self._mark
 
     def _enter(self) -> None:
         self.device.default_stream.context.enter()
@@ -26,16 +37,16 @@ class HostDrivenEvent(SoftwareEvent[Mark, Stream]):
         if stream.device is not self.device:
             fail(INVALID_HANDLE, "the stream is another device's than the event")
 
-    def _check_end(self, end: SoftwareEvent[Mark, Stream]) -> None:
+    def _check_end(self, end: SoftwareEvent[Stream]) -> None:
         super()._check_end(end)
         if getattr(end, "device", None) is not self.device:
             fail(INVALID_HANDLE, "the second event is another device's")
 
-    def _set(self, stream: Stream) -> Mark:
+    def _record(self, stream: Stream) -> None:
         stream.context.enter()
         mark = self._new_mark()
         stream.append(Piece(self._put_and_tell, (mark,)))
-        return mark
+        self._mark = mark
 
     def _new_mark(self) -> Mark:
         mark = Mark()
@@ -53,22 +64,29 @@ class HostDrivenEvent(SoftwareEvent[Mark, Stream]):
         stream.recorder.put(stream, mark)
         mark.recorded.reach()
 
-    def _follow(self, mark: Mark, stream: Stream) -> None:
+    def _follow(self, stream: Stream) -> None:
+        mark = self._last
         piece = Piece(_follow, (mark,))
         if mark.recorded.is_reached():
             stream.append(piece)
         else:
             stream.append_behind(mark.recorded.wait, piece)
 
-    def _passed(self, mark: Mark) -> bool:
-        return mark.recorded.is_reached() and self.device.recorder.passed(mark.point)
+    def _is_passed(self) -> bool:
+        mark = self._mark
+        return mark is None or (
+            mark.recorded.is_reached() and self.device.recorder.passed(mark.point)
+        )
 
-    def _wait(self, mark: Mark) -> None:
-        mark.recorded.wait()
-        self.device.recorder.wait(mark.point)
+    def _wait(self) -> None:
+        mark = self._mark
+        if mark is not None:
+            mark.recorded.wait()
+            self.device.recorder.wait(mark.point)
 
-    def _between_ms(self, first: Mark, second: Mark) -> float:
-        return self.device.recorder.between_ms(first.stamp, second.stamp)
+    def _ms_to(self, end: SoftwareEvent[Stream]) -> float:
+        assert isinstance(end, HostDrivenEvent)  # checked
+        return self.device.recorder.between_ms(self._last.stamp, end._last.stamp)
 
 
 def _follow(stream: Stream, mark: Mark) -> None:

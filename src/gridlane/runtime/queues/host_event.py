@@ -2,43 +2,75 @@
 
 from __future__ import annotations
 
-from time import perf_counter_ns
+from collections.abc import Callable
 
 from gridlane.core.device_errors import INVALID_HANDLE, fail
 from gridlane.runtime.queues.event import SoftwareEvent
-from gridlane.runtime.queues.host_queue import Follow, Mark
+from gridlane.runtime.queues.host_queue import Follow, Mark, NativeWork
 from gridlane.runtime.queues.host_stream import HostStream
+from gridlane.runtime.queues.native_queues import native
 
 
-class HostEvent(SoftwareEvent[Mark, HostStream]):
-    """A point in a stream of any host device, as these share one clock."""
+class HostEvent(SoftwareEvent[HostStream]):
+    """A point in a stream of any host device, as these share one clock.
+
+    Args:
+        address: of a native event, of which this object gets the caller's use.
+    """
+
+    def __init__(self, timing: bool = True, address: int = 0) -> None:
+        super().__init__(timing)
+        self.address = address or native.new_event()
+
+    def __del__(self, release: Callable[[int], object] = native.release_event) -> None:
+        release(self.address)
 
     def _check_stream(self, stream: HostStream) -> None:
         if not isinstance(stream, HostStream):  # pyright: ignore[reportUnnecessaryIsInstance]
             fail(INVALID_HANDLE, "the stream is another device's than the event")
 
-    def _set(self, stream: HostStream) -> Mark:
-        mark = Mark(perf_counter_ns)
-        stream.submit(mark, always=True)
-        return mark
+    def _record(self, stream: HostStream) -> None:
+        stream.submit(_Recording(self), always=True)
+
+    def _last(self) -> Mark | None:
+        """The mark of its last recording, unless that is passed."""
+        address = native.mark_of(self.address)
+        return Mark(address) if address else None
+
+    def _follow(self, stream: HostStream) -> None:
+        mark = self._last()
+        if mark is not None:
+            stream.submit(Follow(mark), always=True)
+
+    def _is_passed(self) -> bool:
+        return native.time_of(self.address) != 0
+
+    def _wait(self) -> None:
+        mark = self._last()
+        if mark is not None:
+            mark.wait()
+
+    def _ms_to(self, end: SoftwareEvent[HostStream]) -> float:
+        assert isinstance(end, HostEvent)  # checked
+        return (native.time_of(end.address) - native.time_of(self.address)) / 1e6
 
     @property
-    def mark(self) -> Mark | None:
-        """The mark of its last recording, with a time in ns of ``perf_counter_ns``."""
-        return self._mark
+    def recorded(self) -> bool:
+        """Whether it was ever recorded."""
+        return native.time_of(self.address) >= 0
 
-    def set_mark(self, mark: Mark) -> None:
-        """Note a recording by others."""
-        self._mark = mark
 
-    def _follow(self, mark: Mark, stream: HostStream) -> None:
-        stream.submit(Follow(mark), always=True)
+class _Recording(NativeWork):
+    """The recording of an event."""
 
-    def _passed(self, mark: Mark) -> bool:
-        return mark.is_passed()
+    __slots__ = ("event",)
 
-    def _wait(self, mark: Mark) -> None:
-        mark.wait()
+    def __init__(self, event: HostEvent) -> None:
+        self.event = event
 
-    def _between_ms(self, first: Mark, second: Mark) -> float:
-        return (second.time - first.time) / 1e6
+    def put(self, queue: int) -> bool:
+        """Record it behind the work of a queue."""
+        return native.record(self.event.address, queue)
+
+    def __call__(self) -> None:
+        native.record(self.event.address, 0)

@@ -13,7 +13,6 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
-from time import perf_counter_ns
 from typing import Protocol
 
 from gridlane.core.device_errors import NOT_PERMITTED, device_error, fail
@@ -94,10 +93,8 @@ class HostQueue(SoftwareQueue[Work]):
         if sys.is_finalizing():
             raise at_its_end("the thread of this stream")
         work, flags = piece
-        if flags == ALWAYS and isinstance(work, (Mark, Follow)):
-            follows = isinstance(work, Follow)
-            mark = work.mark if isinstance(work, Follow) else work
-            needs_worker = native.append_mark(self.address, mark.address, follows)
+        if flags == ALWAYS and isinstance(work, NativeWork):
+            needs_worker = work.put(self.address)
         else:
             needs_worker = native.append(self.address, work, flags)
         if needs_worker:
@@ -109,6 +106,11 @@ class HostQueue(SoftwareQueue[Work]):
             raise at_its_end("the thread of this stream")
         works, flags = zip(*pieces, strict=True) if pieces else ((), ())
         if native.extend(self.address, works, flags):
+            workers.run(self._run)
+
+    def pass_behind(self, mark: Mark) -> None:
+        """Append the passing of a mark."""
+        if native.append_mark(self.address, mark.address, False):
             workers.run(self._run)
 
     @property
@@ -156,40 +158,38 @@ raise_failure: list[Callable[[int], None]] = [_no_failure]
 ``struct gl_failure``."""
 
 
-class Mark:
-    """A point in a queue, or in work that was done at once.
+class NativeWork:
+    """A piece of work, for always, that is no piece of Python in a queue."""
 
-    As a piece of work it passes itself.
+    __slots__ = ()
+
+    def put(self, queue: int) -> bool:
+        """Append it to a native queue; whether a thread must start to serve that."""
+        raise NotImplementedError
+
+    def __call__(self) -> None:
+        """Do it on the caller."""
+        raise NotImplementedError
+
+
+class Mark:
+    """A point in a queue.
 
     Args:
-        clock: in ns, of work that is done at once.
         address: of a native mark, of which this object gets the caller's use.
     """
 
-    __slots__ = ("_clock", "address")
+    __slots__ = ("address",)
 
-    def __init__(self, clock: Callable[[], int] = perf_counter_ns, address: int = 0) -> None:
-        self._clock = clock
+    def __init__(self, address: int = 0) -> None:
         self.address = address or native.new_mark()
 
     def __del__(self, release: Callable[[int], object] = native.release_mark) -> None:
         release(self.address)
 
-    @property
-    def time(self) -> int:
-        """The time at which it was passed; 0 before that."""
-        return native.time_of(self.address) or 0
-
-    def __call__(self) -> None:
-        self.pass_at(self._clock())
-
-    def pass_at(self, time: int) -> None:
-        """Note that it was passed at a time."""
-        native.pass_mark(self.address, time)
-
     def is_passed(self) -> bool:
         """Whether it is passed."""
-        return native.time_of(self.address) is not None
+        return native.is_passed(self.address)
 
     def wait(self) -> None:
         """Wait until it is passed."""
@@ -206,13 +206,17 @@ class Mark:
             _refuse_circle()
 
 
-class Follow:
-    """A piece of work that waits for a mark."""
+class Follow(NativeWork):
+    """A wait for a mark."""
 
     __slots__ = ("mark",)
 
     def __init__(self, mark: Mark) -> None:
         self.mark = mark
+
+    def put(self, queue: int) -> bool:
+        """Append it."""
+        return native.append_mark(queue, self.mark.address, True)
 
     def __call__(self) -> None:
         self.mark.wait()

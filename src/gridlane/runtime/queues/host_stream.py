@@ -14,7 +14,6 @@ from functools import partial
 from threading import get_ident
 from typing import Protocol
 
-from gridlane.core import epochs
 from gridlane.core.device_errors import NOT_PERMITTED, KernelStop, fail
 from gridlane.core.endings import at_end
 from gridlane.core.weak import live
@@ -249,11 +248,11 @@ class _LeftQueue(HostQueue):
     """The queue of what a default stream does behind the caller."""
 
     def put(self, piece: HostPiece) -> None:
-        """Append work. C does nothing by its own word from now on; see ``abi/library/hot.py``."""
+        """Append work. The libraries in C append nothing from now on."""
         super().put(piece)
         if self not in LEFT:
             LEFT.add(self)
-            epochs.state.changed()
+            native.count_refusals(1)
             if not self.pending:  # somebody may have found that before
                 self.was_awaited()
 
@@ -261,7 +260,7 @@ class _LeftQueue(HostQueue):
         """Leave LEFT if there is no work."""
         if not self.pending and self in LEFT:
             LEFT.discard(self)
-            epochs.state.changed()
+            native.count_refusals(-1)
 
 
 LEFT: set[HostQueue] = set()
@@ -272,7 +271,7 @@ found empty since."""
 def _put_after(queue: HostQueue, other: HostQueue) -> None:
     """Order the later work of a queue behind the present work of another."""
     mark = Mark()
-    other.put((mark, ALWAYS))
+    other.pass_behind(mark)
     queue.put((Follow(mark), ALWAYS))
 
 

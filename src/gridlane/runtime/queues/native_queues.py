@@ -1,6 +1,6 @@
 """The functions of native/queue.c: those of the compiled module, else of its LLVM IR by ctypes.
 
-A queue and a mark are their addresses, of which the caller has a use.
+A queue, a mark and an event are their addresses, of which the caller has a use.
 """
 
 from __future__ import annotations
@@ -103,8 +103,9 @@ class Functions(Protocol):
         """The queues with unfinished work."""
         ...
 
-    def count_captures(self, change: int, /) -> None:
-        """Count captures in progress."""
+    def count_refusals(self, change: int, /) -> None:
+        """Count captures in progress, and default streams with work on a thread: the libraries in C
+        append nothing while there is one."""
         ...
 
     def new_mark(self) -> int:
@@ -115,12 +116,35 @@ class Functions(Protocol):
         """Count one use less."""
         ...
 
-    def pass_mark(self, mark: int, time: int, /) -> None:
-        """Pass a mark at a time in ns."""
+    def is_passed(self, mark: int, /) -> bool:
+        """Whether a mark is passed."""
         ...
 
-    def time_of(self, mark: int, /) -> int | None:
-        """The time at which a mark was passed, in ns of ``perf_counter_ns``; None before that."""
+    def new_event(self) -> int:
+        """An event."""
+        ...
+
+    def release_event(self, event: int, /) -> None:
+        """Count one use less."""
+        ...
+
+    def record(self, event: int, queue: int, /) -> bool:
+        """Record an event behind the work of a queue: now if it has none, or for the queue 0.
+        Whether a thread must start to serve the queue."""
+        ...
+
+    def mark_of(self, event: int, /) -> int:
+        """The mark of an event's last recording, with a use for the caller; 0 if that is passed, or
+        there is none."""
+        ...
+
+    def time_of(self, event: int, /) -> int:
+        """The time at which an event's last recording was passed, in ns of ``perf_counter_ns``: 0
+        before that, and -1 if there is none."""
+        ...
+
+    def note_captured(self, event: int, /) -> None:
+        """Note that an event's last recording is in a capture: Python alone answers for it."""
         ...
 
 

@@ -19,7 +19,7 @@ _SLICE_NS, _LONGEST_NS = 1_000_000, 16_000_000
 _TYPES: dict[str, tuple[Any, ...]] = {
     "queues": (_PLACE,),
     "queues_busy": (_u32, _PLACE, _PLACE, _u32),
-    "queues_capture": (None, _PLACE, _i32),
+    "queues_refuse": (None, _PLACE, _i32),
     "queue_new": (_PLACE, _PLACE),
     "queue_release": (None, _PLACE),
     "queue_append": (_i32, _PLACE, _PLACE),
@@ -38,11 +38,16 @@ _TYPES: dict[str, tuple[Any, ...]] = {
     "item": (_PLACE, _u32, _u32, _u64),
     "mark": (_PLACE,),
     "mark_release": (None, _PLACE, _PLACE),
-    "mark_pass": (None, _PLACE, _PLACE, _i64),
+    "event": (_PLACE,),
+    "event_release": (None, _PLACE, _PLACE),
+    "event_record": (_i32, _PLACE, _PLACE, _PLACE),
+    "event_mark": (_PLACE, _PLACE, _PLACE),
+    "event_time": (_i64, _PLACE, _PLACE),
+    "event_capture": (None, _PLACE, _PLACE),
 }
 _WITHOUT_GIL = frozenset(["queue_next", "queue_wait"])
-_TIME, _IS_PASSED = 8, 4
-"""Offsets in ``struct gl_mark``."""
+_IS_PASSED = 4
+"""Its offset in ``struct gl_mark``."""
 
 
 def _owned(piece: object) -> int:
@@ -183,8 +188,8 @@ class Queues:
         count: int = self._call("queues_busy", self._all, ctypes.addressof(made), most)
         return tuple(made[: min(count, most)])
 
-    def count_captures(self, change: int, /) -> None:
-        self._call("queues_capture", self.state(), change)
+    def count_refusals(self, change: int, /) -> None:
+        self._call("queues_refuse", self.state(), change)
 
     def new_mark(self) -> int:
         self.state()
@@ -193,10 +198,27 @@ class Queues:
     def release_mark(self, mark: int, /) -> None:
         self._call("mark_release", self._all, mark)
 
-    def pass_mark(self, mark: int, time: int, /) -> None:
-        self._call("mark_pass", self._all, mark, time)
+    def is_passed(self, mark: int, /) -> bool:
+        return _i32.from_address(mark + _IS_PASSED).value != 0
 
-    def time_of(self, mark: int, /) -> int | None:
-        if not _i32.from_address(mark + _IS_PASSED).value:
-            return None
-        return _i64.from_address(mark + _TIME).value
+    def new_event(self) -> int:
+        self.state()
+        return self._made("event")
+
+    def release_event(self, event: int, /) -> None:
+        self._call("event_release", self._all, event)
+
+    def record(self, event: int, queue: int, /) -> bool:
+        needs_worker: int = self._call("event_record", self._all, event, queue)
+        if needs_worker < 0:
+            raise MemoryError
+        return needs_worker != 0
+
+    def mark_of(self, event: int, /) -> int:
+        return self._call("event_mark", self._all, event)
+
+    def time_of(self, event: int, /) -> int:
+        return self._call("event_time", self._all, event)
+
+    def note_captured(self, event: int, /) -> None:
+        self._call("event_capture", self._all, event)

@@ -41,6 +41,11 @@ class SharedEvent:
     def _pass(self, number: int) -> None:
         self._words[2] = max(self._words[2], number)
 
+    @property
+    def recorded(self) -> bool:
+        """Whether it was ever recorded, in whichever process."""
+        return self._words[1] > 0
+
     def query(self) -> bool:
         """Whether the recorded work is done, in whichever process."""
         return self._words[2] >= self._words[1]
