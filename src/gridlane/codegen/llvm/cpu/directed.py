@@ -9,8 +9,8 @@ where f64 holds no subnormal ones.
 from __future__ import annotations
 
 from gridlane.codegen.llvm import floats
-from gridlane.codegen.llvm.cpu.dispatch import emits
-from gridlane.codegen.llvm.cpu.lanes import Emission, Uniform, Varying
+from gridlane.codegen.llvm.cpu.dispatch import emits, operands_of, set_result
+from gridlane.codegen.llvm.cpu.lanes import Emission
 from gridlane.codegen.llvm.machine import X86, Machine
 from gridlane.codegen.llvm.text import Body, literal, splat, widen
 from gridlane.core.dtypes import f32, f64
@@ -26,14 +26,12 @@ _SCALE = 2.0**24
 @emits(FmaTowards)
 def fused_towards(state: Emission, op: FmaTowards) -> None:
     """Emit the instruction, or its emulation."""
-    lanes = 0 if state.shapes.of(op.results[0]).uniform else state.lanes
-    held = state.vector if lanes else state.uniform
-    operands = [held(value) for value in op.operands()]
+    operands, lanes = operands_of(state, op)
     if has_directions(state.machine):
         fused = _by_instruction(state.body, op.towards, operands, lanes)
     else:
         fused = _by_f64(state.body, op.towards, operands, lanes, flushes(op))
-    state.set(op.results[0], Varying(fused) if lanes else Uniform(fused))
+    set_result(state, op, fused, lanes)
 
 
 def has_directions(machine: Machine) -> bool:

@@ -60,6 +60,18 @@ def elementwise(state: Emission, op: Op) -> None:
     if lanes and shape.uniform:
         # Differences of two linear values: the strides cancel, so the result is uniform.
         name, lanes = state.extract(name, _scalar(op), 0), 0
+    set_result(state, op, name, lanes)
+
+
+def operands_of(state: Emission, op: Op) -> tuple[list[str], int]:
+    """(the operands of an op, lanes): scalars, and 0 lanes, where the result is uniform."""
+    lanes = 0 if state.shapes.of(op.results[0]).uniform else state.lanes
+    held = state.vector if lanes else state.uniform
+    return [held(value) for value in op.operands()], lanes
+
+
+def set_result(state: Emission, op: Op, name: str, lanes: int) -> None:
+    """Set the result of such an op."""
     state.set(op.results[0], Varying(name) if lanes else Uniform(name))
 
 

@@ -12,8 +12,8 @@ the op is fast-math.
 from __future__ import annotations
 
 from gridlane.codegen.llvm import floats, scalars
-from gridlane.codegen.llvm.cpu.dispatch import emits
-from gridlane.codegen.llvm.cpu.lanes import Emission, Uniform, Varying
+from gridlane.codegen.llvm.cpu.dispatch import emits, operands_of, set_result
+from gridlane.codegen.llvm.cpu.lanes import Emission, Varying
 from gridlane.codegen.llvm.cpu.perlane import for_each_lane
 from gridlane.codegen.llvm.cpu.polynomials import FUNCTIONS, ROUGH
 from gridlane.codegen.llvm.libraries import BINARY, UNARY
@@ -30,20 +30,14 @@ def function(state: Emission, op: Op) -> None:
     type_ = op.results[0].type
     assert isinstance(type_, DType)
     state.work += 20
-    uniform = state.shapes.of(op.results[0]).uniform
-    lanes = 0 if uniform else state.lanes
-    held = state.uniform if uniform else state.vector
+    names, lanes = operands_of(state, op)
     if is_inline(op):
-        name = ROUGH[op.name](state.body, held(next(op.operands())), lanes)
-        state.set(op.results[0], Uniform(name) if uniform else Varying(name))
+        set_result(state, op, ROUGH[op.name](state.body, names[0], lanes), lanes)
         return
     wide = _precision(type_, getattr(op, "fast", FastMath.NONE))
-    operands = [
-        scalars.convert(state.body, held(value), type_, wide, lanes) for value in op.operands()
-    ]
+    operands = [scalars.convert(state.body, each, type_, wide, lanes) for each in names]
     name = _call(state, op.name, scalar_name(wide), lanes, operands)
-    result = scalars.convert(state.body, name, wide, type_, lanes)
-    state.set(op.results[0], Uniform(result) if uniform else Varying(result))
+    set_result(state, op, scalars.convert(state.body, name, wide, type_, lanes), lanes)
 
 
 def is_inline(op: Op) -> bool:
@@ -139,20 +133,13 @@ def _halfway(state: Emission, op: Op) -> tuple[list[str], DType, DType, int]:
     """(operands in f32 or wider, that type, the op's own type, lanes)."""
     own = next(op.operands()).type
     assert isinstance(own, DType)
-    lanes = 0 if state.shapes.of(op.results[0]).uniform else state.lanes
-    held = state.vector if lanes else state.uniform
     wide = own if own.bits >= 32 else f32
+    names, lanes = operands_of(state, op)
     operands = [
-        scalars.convert(state.body, held(value), own, wide, lanes)
-        if value.type is own
-        else held(value)
-        for value in op.operands()
+        scalars.convert(state.body, name, own, wide, lanes) if value.type is own else name
+        for value, name in zip(op.operands(), names, strict=True)
     ]
     return operands, wide, own, lanes
-
-
-def _give(state: Emission, op: Op, index: int, name: str, lanes: int) -> None:
-    state.set(op.results[index], Varying(name) if lanes else Uniform(name))
 
 
 @emits(math.Rsqrt)
@@ -164,7 +151,7 @@ def reciprocal_root(state: Emission, op: math.Rsqrt) -> None:
     root = state.body.intrinsic("sqrt", name, lanes, operands, fast)
     one = splat(literal(1.0, wide), name, lanes)
     quotient = state.body.op(f"fdiv {fast}{widen(name, lanes)} {one}, {root}")
-    _give(state, op, 0, scalars.convert(state.body, quotient, wide, own, lanes), lanes)
+    set_result(state, op, scalars.convert(state.body, quotient, wide, own, lanes), lanes)
 
 
 @emits(arith.Fma)
@@ -172,16 +159,14 @@ def fused(state: Emission, op: arith.Fma) -> None:
     """Emit a fused multiply-add."""
     own = op.a.type
     assert isinstance(own, DType)
-    lanes = 0 if state.shapes.of(op.results[0]).uniform else state.lanes
-    held = state.vector if lanes else state.uniform
-    operands = [held(v) for v in op.operands()]
+    operands, lanes = operands_of(state, op)
     if own.bits >= 32 and state.machine.fuses:
         fused_name = state.body.intrinsic("fma", scalar_name(own), lanes, operands, flags(op.fast))
     elif own is f64:
         fused_name = floats.wide_fma(state.body, operands, lanes)
     else:
         fused_name = floats.narrow_fma(state.body, operands, own, lanes)
-    _give(state, op, 0, fused_name, lanes)
+    set_result(state, op, fused_name, lanes)
 
 
 @emits(math.Ldexp)
@@ -193,7 +178,7 @@ def scale(state: Emission, op: math.Ldexp) -> None:
     full = f"llvm.ldexp.{mangle(name, lanes)}.{mangle('i32', lanes)}"
     arguments = [(type_, operands[0]), (widen("i32", lanes), operands[1])]
     scaled = state.body.call(type_, full, arguments)
-    _give(state, op, 0, scalars.convert(state.body, scaled, wide, own, lanes), lanes)
+    set_result(state, op, scalars.convert(state.body, scaled, wide, own, lanes), lanes)
 
 
 @emits(floating.Flush)
@@ -201,8 +186,7 @@ def flush(state: Emission, op: floating.Flush) -> None:
     """Emit a flush, by the bits."""
     own = op.value.type
     assert isinstance(own, DType)
-    lanes = 0 if state.shapes.of(op.results[0]).uniform else state.lanes
-    value = state.vector(op.value) if lanes else state.uniform(op.value)
+    (value,), lanes = operands_of(state, op)
     name, word = scalar_name(own), f"i{own.bits}"
     held, bits = widen(name, lanes), widen(word, lanes)
     exponent, sign = (0x7C00, 1 << 15) if own.bits == 16 else (0x7F800000, 1 << 31)
@@ -216,4 +200,4 @@ def flush(state: Emission, op: floating.Flush) -> None:
     small = body.op(f"icmp eq {bits} {high}, {splat('0', word, lanes)}")
     zero = cast(body.op(f"and {bits} {number}, {splat(str(sign), word, lanes)}"), bits, held)
     flushed = body.op(f"select {widen('i1', lanes)} {small}, {held} {zero}, {held} {value}")
-    _give(state, op, 0, flushed, lanes)
+    set_result(state, op, flushed, lanes)
