@@ -326,7 +326,8 @@ def convert(body: Body, value: str, source: DType, target: DType, lanes: int) ->
         wide = extend_bits(body, value, source, lanes)
         return convert(body, wide, _F32, target, lanes)
     if held_as_bits(target):
-        return round_to_bits(body, _to_f32_for_bits(body, value, source, lanes), target, lanes)
+        single = _to_f32_for_bits(body, value, source, target, lanes)
+        return round_to_bits(body, single, target, lanes)
     a, b = widen(scalar_name(source), lanes), widen(scalar_name(target), lanes)
     if target.is_bool:
         zero = splat(literal(0, source), scalar_name(source), lanes)
@@ -378,10 +379,12 @@ def _saturated(body: Body, value: str, source: DType, target: DType, lanes: int)
     return number
 
 
-def _to_f32_for_bits(body: Body, value: str, source: DType, lanes: int) -> str:
+def _to_f32_for_bits(body: Body, value: str, source: DType, target: DType, lanes: int) -> str:
     """A number as an f32 that rounds to bf16 or f16 as the number itself does: wide sources are
-    rounded to odd, which keeps the bits that the second rounding needs."""
-    if source.name in ("f32", "f16", "b1") or (source.is_integer and source.bits <= 16):
+    rounded to odd, which keeps the bits that the second rounding needs. An integer that f32 rounds
+    is above the largest f16."""
+    small = source.is_integer and (source.bits <= 16 or target.name == "f16")
+    if small or source.name in ("f32", "f16", "b1"):
         return convert(body, value, source, _F32, lanes)
     exact = value if source.name == "f64" else convert(body, value, source, _F64, lanes)
     if source.is_integer and source.bits == 64:

@@ -42,7 +42,7 @@ def _to_float(code: Code, value: int, source: DType, target: DType) -> int:
         if source.is_float:
             return code.op(Opcode.FConvert, target, value)
         return _from_integer(code, value, source, target)
-    single = _single_for_half(code, value, source)
+    single = _single_for_half(code, value, source, target)
     if target.name == "bf16":
         return _rounded_bf16(code, single)
     return code.settled(code.op(Opcode.FConvert, target, single))
@@ -67,14 +67,14 @@ def _from_integer(code: Code, value: int, source: DType, target: DType) -> int:
     return code.op(opcode, target, value)
 
 
-def _single_for_half(code: Code, value: int, source: DType) -> int:
+def _single_for_half(code: Code, value: int, source: DType, target: DType) -> int:
     """A number as an f32 that rounds to 16 bits as the number itself does: wide sources are rounded
-    to odd."""
+    to odd. An integer that f32 rounds is above the largest f16."""
     if source is f32:
         return value
     if source.is_float and source.bits == 16:
         return code.op(Opcode.FConvert, f32, value)
-    if source.is_integer and source.bits <= 16:
+    if source.is_integer and (source.bits <= 16 or target.name == "f16"):
         return _from_integer(code, value, source, f32)
     if source.is_integer and source.bits == 64:
         value, source = _odd_double(code, value, source), f64
