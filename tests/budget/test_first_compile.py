@@ -64,3 +64,14 @@ def test_it_does_without_what_few_kernels_need(target: str) -> None:
 
 def test_nvidia_gpus_need_no_processes() -> None:
     assert "subprocess" not in first_compile("cuda")["modules"]
+
+
+def test_the_import_of_the_package_is_small() -> None:
+    program = "import sys; from gridlane import cuda; print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    ).stdout.split()
+    ours = [name for name in loaded if name.split(".")[0] == "gridlane"]
+    assert "gridlane.cuda" in ours
+    assert len(ours) <= 14, ours
+    assert "numpy" not in loaded

@@ -17,7 +17,6 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from gridlane.core.config import config
 from gridlane.core.endings import at_its_end
 from gridlane.core.forks import fork_waits
 from gridlane.core.openings import AT_OPENING, OPENED
@@ -68,6 +67,8 @@ def __dir__() -> list[str]:
 
 def _install_manager(device: Any) -> None:
     """Let the plugin of NUMBA_CUDA_MEMORY_MANAGER allocate a device's memory."""
+    from gridlane.core.config import config  # the import of this package reads no setting
+
     if config().memory_manager:
         _imported(f"{__name__}.host.device").install_configured(device)
 
