@@ -193,7 +193,7 @@ def publish(block: Any, now: Any, source: Any) -> Any:
     elif lane == 3:
         one, two = now.clock.physical, now.clock.logical
     elif lane == 4:
-        target = place.control + 16
+        target = place.control + wire.COUNTS_AT
         one, two = now.received, now.answered
     if lane > 0 and lane < 5:
         store_words(target, uint32(one), uint32(one >> 32), uint32(two), uint32(two >> 32))

@@ -105,7 +105,9 @@ def accepter_of(form: Form) -> Any:
         if batch.reason == 0 and not late and batch.source >= 0:
             # From where the message is, in case that it fails.
             tail, low = uint32(now.out_tail >> 32), uint32(now.out_tail)
-            store_words(block.place.status + 16, low, tail, now.orders.version, batch.source)
+            store_words(
+                block.place.status + wire.SENT_AT, low, tail, now.orders.version, batch.source
+            )
         if together:
             syncwarp()
         return batch, now._replace(clock=clock)

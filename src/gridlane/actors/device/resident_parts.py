@@ -123,7 +123,7 @@ def learner_of(clustered: bool) -> Any:
             if lane < ROUTES:
                 entry = place.routes + wire.TABLE_HEAD + wire.TABLE_ENTRY * lane
                 a, b, c, d = load_words(entry)
-                _, slot, _, flags = load_words(entry + 16)
+                _, slot, _, flags = load_words(entry + wire.ENTRY_END)
                 routes.key[lane] = int64(a) | int64(b) << 32 if flags & wire.IN_USE else int64(0)
                 routes.at[lane] = nearest(place, int64(c) | int64(d) << 32)
                 routes.shift[lane] = flags >> wire.SHIFT
@@ -131,7 +131,7 @@ def learner_of(clustered: bool) -> Any:
                 entry = place.sources + wire.TABLE_HEAD + wire.TABLE_ENTRY * lane
                 a, b, c, d = load_words(entry)
                 sources.after[lane] = int64(a) | int64(b) << 32
-                _, _, _, flags = load_words(entry + 16)
+                _, _, _, flags = load_words(entry + wire.ENTRY_END)
                 sources.at[lane] = int64(0)
                 if flags & wire.IN_USE:
                     sources.at[lane] = nearest(place, int64(c) | int64(d) << 32)
@@ -145,14 +145,14 @@ def learner_of(clustered: bool) -> Any:
             if routes.key[lane] != 0:
                 _, _, c, d = load(routes.at[lane])
                 routes.tail[lane] = int64(c) | int64(d) << 32
-                a, b, _, _ = load(routes.at[lane] + 16)
+                a, b, _, _ = load(routes.at[lane] + wire.HEAD_AT)
                 routes.seen[lane] = int64(a) | int64(b) << 32
-                _, _, c, d = load(routes.at[lane] + 32)
+                _, _, c, d = load(routes.at[lane] + wire.TOKEN_AT)
                 routes.number[lane] = int64(c) | int64(d) << 32
                 a, b, _, _ = load_words(place.routes + wire.TABLE_KINDS + wire.CHUNK * lane)
                 routes.kind[lane] = int64(a) | int64(b) << 32
             if sources.at[lane] != 0:
-                a, b, _, _ = load(sources.at[lane] + 16)
+                a, b, _, _ = load(sources.at[lane] + wire.HEAD_AT)
                 sources.head[lane] = int64(a) | int64(b) << 32
                 there = 1
         present = ballot_sync(ALL, there != 0)
@@ -204,7 +204,7 @@ def room_seer_of(clustered: bool) -> Any:
     load, _ = accesses_of(clustered)
 
     def look_for_room(way: Any) -> Any:
-        a, b, _, _ = load(way.at - wire.INBOX_HEAD + 16)
+        a, b, _, _ = load(way.at - wire.INBOX_HEAD + wire.HEAD_AT)
         seen = shfl_sync(ALL, int64(a) | int64(b) << 32, 0)
         return int32(free_of(seen, way.tail, way.shift))
 
@@ -223,5 +223,5 @@ def way_on(lane: Any, way: Any, count: Any) -> Any:
 def is_open(place: Any, number: Any) -> Any:
     """Whether a route is still in the table."""
     entry = place.routes + wire.TABLE_HEAD + wire.TABLE_ENTRY * number
-    _, _, _, flags = load_words(entry + 16)
+    _, _, _, flags = load_words(entry + wire.ENTRY_END)
     return shfl_sync(ALL, flags, 0) & wire.IN_USE != 0

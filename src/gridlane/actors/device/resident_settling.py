@@ -25,7 +25,7 @@ def _freer_of(clustered: bool) -> Any:
     def free_slots(sources: Any, source: Any, count: Any) -> Any:
         ticket = sources.head[source] + count
         sources.head[source] = ticket
-        address = sources.at[source] + 16
+        address = sources.at[source] + wire.HEAD_AT
         store(address, uint32(ticket), uint32(ticket >> 32), 0, 0)
 
     return jit(device=True)(free_slots)

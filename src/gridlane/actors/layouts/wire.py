@@ -12,7 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from gridlane.actors.layouts.blocks import Clock, InboxHeader, RouteEntry, RoutingTable
+from gridlane.actors.layouts.blocks import (
+    Clock,
+    ControlBlock,
+    InboxHeader,
+    RouteEntry,
+    RoutingTable,
+)
 from gridlane.actors.layouts.python import flat_dtype
 from gridlane.actors.layouts.schema import Array, Layout, lay_out
 from gridlane.core.argtypes import uint16, uint32, uint64
@@ -146,6 +152,13 @@ INBOX_HEAD = InboxHeader.size
 first chunk, with the number of messages so far, and the receiver its second, with the number of
 taken ones. Its token is the receiver's number. The key of an entry of ``sources`` is the number of
 the host's messages that precede its own."""
+HEAD_AT, TOKEN_AT = InboxHeader["head"].offset, InboxHeader["dead"].offset
+"""The chunks of that header behind the sender's: the receiver's, and the one that ends with the
+token."""
+ENTRY_END, SENT_AT = RouteEntry["capacity"].offset, Status["out_tail"].offset
+"""The second chunks of an entry and of the status."""
+COUNTS_AT = ControlBlock["received"].offset
+"""The chunk of the control block with the numbers of messages received and answered."""
 
 
 def chunks_of(payload: int) -> int:

@@ -201,7 +201,7 @@ class Channel:
             offset = wire.INBOX_HEAD + head % self.capacity * self.slot
             if not self.receiver.there.refuse(self._read(offset, self.slot), head, int(reason)):
                 return False
-            self._write(16, (head + 1).to_bytes(8, "little"))
+            self._write(wire.HEAD_AT, (head + 1).to_bytes(8, "little"))
         return True
 
     def close(self) -> bool:
