@@ -120,10 +120,14 @@ PRINT_WORDS = {
 Source = dict[str, tuple[str, str]]
 
 
+MAKERS = {"vulkan": shaders.kernel, "metal": kernels.kernel}
+"""What makes an artifact of a family's text; those of ``single_buffer`` have a block shape."""
+
+
 def family_of(device: Any) -> str:
-    """``vulkan``, ``metal``, or ``single_buffer`` for the others."""
+    """A family of ``MAKERS``, or ``single_buffer`` for the others."""
     name = device.name.partition(" ")[0].partition(":")[0]
-    return name if name in ("vulkan", "metal") else "single_buffer"
+    return name if name in MAKERS else "single_buffer"
 
 
 def kernel(
@@ -134,5 +138,4 @@ def kernel(
     params, body = source[family]
     if family == "single_buffer":
         return texts.kernel(device, params, body, block, **options)
-    make = shaders.kernel if family == "vulkan" else kernels.kernel
-    return make(params, body, **options)
+    return MAKERS[family](params, body, **options)
