@@ -29,6 +29,7 @@ from tests.abi.graphing import (
     run,
 )
 
+from gridlane.abi.library.entry import resolve
 from gridlane.cuda import driver as cu
 from gridlane.cuda import runtime as rt
 
@@ -113,6 +114,29 @@ def test_forks_and_joins(stream, begun):
     assert (host_array(y, VALUES) == expected).all()
     good(launch(function, other, y, 0, 1, N))  # it executes again
     assert (host_array(y, VALUES) == 1).all()
+
+
+@pytest.mark.parametrize("name", ["cuStreamEndCapture", "cudaStreamEndCapture"])
+def test_the_graph_of_an_invalid_capture_is_null(stream, name):
+    """By CUDA's documentation; a capture that cannot end here leaves the caller's variable."""
+    api = "driver" if name.startswith("cuS") else "runtime"
+    enter = resolve(f"{api}:{name}")
+    function, x = kernel(), device_array(VALUES)
+    other, fork, before = new_stream(), new_event(), 0x1234
+    made = ctypes.c_uint64(before)
+    place = ctypes.addressof(made)
+    assert enter(int(stream), place) != 0 and made.value == before
+    good(cu.cuStreamBeginCapture(stream, GLOBAL))
+    assert name_of(cu.cuStreamSynchronize(stream)) == "STREAM_CAPTURE_UNSUPPORTED"
+    assert enter(int(stream), place) == 901 and made.value == 0
+    made.value = before
+    good(cu.cuStreamBeginCapture(stream, GLOBAL))
+    good(cu.cuEventRecord(fork, stream))
+    good(cu.cuStreamWaitEvent(other, fork, 0))
+    good(launch(function, other, x, 1, 0, N))
+    assert enter(int(stream), place) == 904 and made.value == 0
+    good(cu.cuStreamBeginCapture(stream, GLOBAL))
+    assert enter(int(stream), place) == 0 and made.value not in (0, before)
 
 
 def test_a_fork_without_a_join(stream):

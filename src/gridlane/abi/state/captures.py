@@ -166,7 +166,7 @@ class Capture:
 
         Raises:
             Failure: STREAM_CAPTURE_INVALIDATED; STREAM_CAPTURE_UNJOINED, the origin does not wait
-                for all nodes. The capture has ended then as well.
+                for all nodes. The capture has ended then as well, and its graph is null.
         """
         try:
             self.check()
@@ -176,9 +176,9 @@ class Capture:
                     "another stream has captured work that the first one does not wait for: let "
                     "it wait for an event behind that work",
                 )
-        except Failure:
+        except Failure as failure:
             self.abandon()
-            raise
+            raise Failure(failure.number, failure.what, (0,)) from None  # a null graph
         self._end()
         return self.graph
 
