@@ -179,3 +179,54 @@ def test_a_function_without_its_result():
     text = text.replace("(.param .f32 r) __nv", "__nv").replace("call (c1), ", "call ")
     with pytest.raises(PtxError, match=r"__nv_sinf returns 1 values, and is declared with 0"):
         cuda.RawKernel(text, "k")(1, 1, (np.zeros(1, "f4"), np.zeros(1, "f4")))
+
+
+CONVERSIONS = [
+    *(f"{kind}2{to}_{way}" for kind in ("double", "float") for to in ("int", "uint", "ll", "ull")
+      for way in ("rn", "rd", "ru", "rz")),
+    *("llrint", "llrintf", "llround", "llroundf"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("device", ["interp", "cpu"])
+@pytest.mark.parametrize("name", CONVERSIONS)
+def test_integers_of_nan_and_beyond_the_range(name, device):
+    """As cvt of the PTX ISA: a NaN is 0, or the upper bit where 64 bits take part."""
+    current.choose(get_device(device))
+    result, (source,), _ = OTHERS[f"__nv_{name}"]
+    is_unsigned, bits = "2u" in name, result.bits
+    given = np.array([np.nan, np.inf, -np.inf, 1e30, -1e30, -0.0, 7], f"f{source.size}")
+    least, most = (0, 2**bits - 1) if is_unsigned else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    of_nan = 2 ** (bits - 1) if 64 in (source.bits, bits) else 0
+    if not is_unsigned:
+        of_nan = -of_nan
+    out = np.zeros(7, f"{'u' if is_unsigned else 'i'}{result.size}")
+    text = call(f"__nv_{name}", 1, [TYPES[source], TYPES[result]])
+    cuda.RawKernel(text, "k")(1, 7, (given, out))
+    assert out.tolist() == [of_nan, most, least, most, least, 0, 7]
+
+
+@pytest.mark.parametrize("device", ["interp", "cpu"])
+@pytest.mark.parametrize("suffix", ["", "f"])
+@pytest.mark.parametrize(
+    ("name", "count"), [("rhypot", 2), ("norm3d", 3), ("norm4d", 4), ("rnorm3d", 3), ("rnorm4d", 4)]
+)
+def test_lengths_that_overflow_or_vanish(name, count, suffix, device):
+    current.choose(get_device(device))
+    dtype = np.dtype("f4" if suffix else "f8")
+    info = np.finfo(dtype)
+    values = [info.max, -info.max / 2, info.tiny, -info.smallest_subnormal, 0, 3, np.inf]
+    rows = np.array([[values[(n + k * n // 7) % 7] for n in range(49)] for k in range(count)])
+    given = [np.ascontiguousarray(row, dtype) for row in rows]
+    out = np.zeros(49, dtype)
+    kinds = ["f32" if suffix else "f64"] * (count + 1)
+    cuda.RawKernel(call(f"__nv_{name}{suffix}", count, kinds), "k")(1, 49, (*given, out))
+    for got, row in zip(out, zip(*given)):
+        with mpmath.workdps(40):
+            length = mpmath.sqrt(sum(mpmath.mpf(float(x)) ** 2 for x in row))
+            exact = length if name.startswith("n") else 1 / length if length else mpmath.inf
+        if exact > float(info.max) or np.isinf(got):
+            assert np.isinf(got) and exact > float(info.max) * (1 - float(info.eps))
+        else:
+            with np.errstate(over="ignore"):
+                assert abs(float(got) - exact) <= 2 * np.spacing(dtype.type(exact)), (row, got)

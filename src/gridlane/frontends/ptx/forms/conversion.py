@@ -8,6 +8,7 @@ from gridlane.frontends.ptx.forms.logic import flushed
 from gridlane.frontends.ptx.forms.table import Match, form
 from gridlane.frontends.ptx.operands import Operand
 from gridlane.frontends.ptx.values import Values
+from gridlane.ir.builder import Builder
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, math
 from gridlane.ir.values import Value
@@ -76,11 +77,18 @@ def float_to_int(t: Values, m: Match, o: Operands) -> None:
     if source in (f16, bf16):
         value = b.cast(value, f32)
     rounded = value if rounding is math.Trunc else b.unary(rounding, value)
-    integer = b.cast(rounded, target)
-    if f64 is source or target in (i64, u64):
-        upper = b.const(target.min if target.is_signed else 1 << target.bits - 1, target)
-        integer = b.select(b.binary(arith.Ne, value, value), upper, integer)
+    integer = of_nan(t.b, value, b.cast(rounded, target))
     t.write(o[0], t.widen(o[0], integer))
+
+
+def of_nan(b: Builder, value: Value, integer: Value) -> Value:
+    """The integer that a float became; the upper bit for a NaN if one of them has 64 bits."""
+    target = integer.type
+    assert isinstance(target, DType)
+    if value.type is not f64 and target not in (i64, u64):
+        return integer
+    upper = b.const(target.min if target.is_signed else 1 << target.bits - 1, target)
+    return b.select(b.binary(arith.Ne, value, value), upper, integer)
 
 
 @form("cvt .f32 .f16|bf16", "d, a")

@@ -6,12 +6,14 @@ IR's functions, or those of the Python dialect. CUDA Math API, "libdevice User's
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 
 from gridlane.core.dtypes import DType, b1, f32, f64, i16, i32, i64
 from gridlane.frontends.foreign.joining import Make, joined
 from gridlane.frontends.foreign.libdevice import SIGNATURES, build_of
+from gridlane.frontends.ptx.forms.conversion import of_nan
 from gridlane.frontends.ptx.forms.functions import function
 from gridlane.frontends.ptx.values import Values
 from gridlane.ir.libdevice import ONE, QUICK, TWO
@@ -23,6 +25,7 @@ Build = Callable[..., Value]
 """Makes the result of a function, by the ``Values`` and the arguments."""
 Known = tuple[DType, tuple[DType, ...], Build]
 """The types of a function's result and parameters, and what makes the result."""
+_CONVERTS = re.compile(r"(double|float)2u?(int|ll)_r[ndzu]|llr(int|ound)f?")
 _TYPES = {"d": f64, "f": f32, "l": i64, "i": i32, "h": i16}
 
 
@@ -43,6 +46,11 @@ def _written(name: str, t: Values, *values: Value) -> Value:
 
     value = build_of(name, join)(t.b, *values)[0]
     return t.b.cast(value, i32) if value.type is b1 else value
+
+
+def _converted(name: str, t: Values, value: Value) -> Value:
+    """The integer of a float as ``cvt`` converts it; the dialect's of a NaN is 0."""
+    return of_nan(t.b, value, _written(name, t, value))
 
 
 def _unique(module: Module, wanted: str) -> str:
@@ -71,7 +79,8 @@ def _others() -> dict[str, Known]:
         result, _, params = signature.partition(":")
         if len(result) == 1 and f"__nv_{name}" not in OPS:  # with more it has pointers to them
             types = tuple([_TYPES[letter] for letter in params])
-            functions[f"__nv_{name}"] = _TYPES[result], types, partial(_written, name)
+            make = _converted if _CONVERTS.fullmatch(name) else _written
+            functions[f"__nv_{name}"] = _TYPES[result], types, partial(make, name)
     return functions
 
 
