@@ -205,3 +205,25 @@ def distances(name: str, first: np.ndarray, second: np.ndarray) -> np.ndarray:
     apart = np.abs(floats[0] - floats[1]) / spacing
     same = (first == second) | (np.isnan(floats[0]) & np.isnan(floats[1]))
     return np.where(same, 0, np.nan_to_num(apart, nan=np.inf))
+
+
+def test_lengths_that_overflow():
+    """The reciprocal of a length beyond the greatest number is a number."""
+    current.choose(get_device("cpu"))
+    code = """
+    extern "C" __global__ void k(const double *p, const float *q, double *out, float *outf)
+    {
+        out[0] = rnorm(3, p); out[1] = norm(3, p); out[2] = rhypot(p[0], p[0]);
+        outf[0] = rnormf(3, q); outf[1] = normf(3, q); outf[2] = rhypotf(q[0], q[0]);
+    }"""
+    module = cuda.RawModule(code=code, backend="clang")
+    for large, small in ((1.7e308, 3.4e38), (1e-320, 1e-44), (np.inf, np.inf), (3.0, 3.0)):
+        p, q = np.array([large, -large, 0]), np.array([small, -small, 0], np.float32)
+        out, outf = np.zeros(3), np.zeros(3, np.float32)
+        module.get_function("k")(1, 1, (p, q, out, outf))
+        for made, given in ((out, p), (outf, q)):
+            x = np.longdouble(abs(given[0]))
+            with np.errstate(all="ignore"):
+                length = x * np.sqrt(np.longdouble(2))
+                wanted = np.array([1 / length, length, 1 / length]).astype(made.dtype)
+            np.testing.assert_allclose(made, wanted, rtol=4 * np.finfo(made.dtype).eps)

@@ -58,9 +58,10 @@ def build_of(name: str, join: Join) -> Callable[..., tuple[Value, ...]]:
 
 def _of_dialect(name: str, join: Join) -> Callable[..., tuple[Value, ...]]:
     """A function that is written in the Python dialect."""
+    from gridlane.frontends.foreign.dialect import LENGTHS
     from gridlane.frontends.foreign.dialect import libdevice_functions as written
 
-    own = (*written.OWN, *written.HALF_TURNS, *written.LENGTHS)
+    own = (*written.OWN, *written.HALF_TURNS, *LENGTHS)
     functions: dict[str, FunctionType] = {
         each.__name__: each for each in (*own, *written.WIDE, *written.OTHERS)
     }

@@ -505,88 +505,10 @@ def cyl_bessel_i1(x):
     return of_third_kind(x, int64(1))
 
 
-# ---- lengths of vectors
-
-
-def norm(a, b, c, d):
-    """Scaled so that no square overflows or vanishes."""
-    if math.isinf(a) or math.isinf(b) or math.isinf(c) or math.isinf(d):
-        return INFINITY
-    largest = max(max(abs(a), abs(b)), max(abs(c), abs(d)))
-    scale = 2.0**-600 if largest > 2.0**400 else 2.0**600 if largest < 2.0**-400 else 1.0
-    w, x, y, z = a * scale, b * scale, c * scale, d * scale
-    squares = libdevice.fma(w, w, libdevice.fma(x, x, libdevice.fma(y, y, z * z)))
-    return math.sqrt(squares) / scale
-
-
-length = device(norm)
-
-
-def norm3d(a, b, c):
-    return length(a, b, c, 0.0)
-
-
-def norm4d(a, b, c, d):
-    return length(a, b, c, d)
-
-
-def rhypot(a, b):
-    return 1.0 / length(a, b, 0.0, 0.0)
-
-
-def rnorm3d(a, b, c):
-    return 1.0 / length(a, b, c, 0.0)
-
-
-def rnorm4d(a, b, c, d):
-    return 1.0 / length(a, b, c, d)
-
-
-def normf(a, b, c, d):
-    if math.isinf(a) or math.isinf(b) or math.isinf(c) or math.isinf(d):
-        return float32(INFINITY)
-    largest = max(max(abs(a), abs(b)), max(abs(c), abs(d)))
-    scale = float32(1.0)
-    if largest > float32(2.0**50):
-        scale = float32(2.0**-80)
-    elif largest < float32(2.0**-40):
-        scale = float32(2.0**80)
-    w, x, y, z = a * scale, b * scale, c * scale, d * scale
-    squares = libdevice.fmaf(w, w, libdevice.fmaf(x, x, libdevice.fmaf(y, y, z * z)))
-    return libdevice.sqrtf(squares) / scale
-
-
-lengthf = device(normf)
-
-
-def norm3df(a, b, c):
-    return lengthf(a, b, c, float32(0.0))
-
-
-def norm4df(a, b, c, d):
-    return lengthf(a, b, c, d)
-
-
-def rhypotf(a, b):
-    return float32(1.0) / lengthf(a, b, float32(0.0), float32(0.0))
-
-
-def rnorm3df(a, b, c):
-    return float32(1.0) / lengthf(a, b, c, float32(0.0))
-
-
-def rnorm4df(a, b, c, d):
-    return float32(1.0) / lengthf(a, b, c, d)
-
-
 OWN = fdim, ilogb, logb, remquo, remainder, rcbrt
 """Functions that compute in the type of their argument."""
 HALF_TURNS = sinpi, cospi, sincospi, sinpif, cospif, sincospif
-LENGTHS = (
-    *(rhypot, norm3d, rnorm3d, norm4d, rnorm4d),
-    *(rhypotf, norm3df, rnorm3df, norm4df, rnorm4df),
-)
-"""These and HALF_TURNS: functions of the type that their names say."""
+"""Functions of the type that their names say."""
 WIDE = (
     *(powi, normcdf, erfcinv, erfinv, normcdfinv, erfcx, j0, j1, y0, y1, jn, yn),
     *(cyl_bessel_i0, cyl_bessel_i1),

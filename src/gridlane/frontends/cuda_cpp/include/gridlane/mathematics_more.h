@@ -100,15 +100,28 @@ GRIDLANE_DEVICE double norm(int n, const double *p)
         made = __nv_hypot(made, p[k]);
     return made;
 }
-GRIDLANE_DEVICE float normf(int n, const float *p)
+GRIDLANE_DEVICE double rnorm(int n, const double *p)
+{
+    double made = norm(n, p);
+    if (made != __builtin_inf())
+        return 1.0 / made;
+    made = 0.0; /* the reciprocal of a length that overflows is a number */
+    for (int k = 0; k < n; k++)
+        made = __nv_hypot(made, 0x1p-64 * p[k]);
+    return 0x1p-64 / made;
+}
+GRIDLANE_DEVICE double gridlane_norm_of_floats(int n, const float *p)
 {
     double made = 0.0;
     for (int k = 0; k < n; k++)
         made = __nv_hypot(made, (double)p[k]);
-    return (float)made;
+    return made;
 }
-GRIDLANE_DEVICE double rnorm(int n, const double *p) { return 1.0 / norm(n, p); }
-GRIDLANE_DEVICE float rnormf(int n, const float *p) { return 1.0f / normf(n, p); }
+GRIDLANE_DEVICE float normf(int n, const float *p) { return (float)gridlane_norm_of_floats(n, p); }
+GRIDLANE_DEVICE float rnormf(int n, const float *p)
+{
+    return (float)(1.0 / gridlane_norm_of_floats(n, p));
+}
 
 GRIDLANE_CONST double nan(const char *) { return __builtin_nan(""); }
 GRIDLANE_CONST float nanf(const char *) { return __builtin_nanf(""); }
