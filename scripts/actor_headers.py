@@ -17,14 +17,14 @@ import inspect
 import sys
 import textwrap
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 from types import ModuleType
 
 from gridlane.actors.errors import Reason
 from gridlane.actors.layouts import blocks, ring, shared, step, wire
 from gridlane.actors.layouts.schema import Array, Field, Layout
-from gridlane.actors.values.states import State
+from gridlane.actors.values import states
 
 ENGINE = Path(__file__).parents[1] / "src/gridlane/actors/engine"
 WIDTH = 100
@@ -55,6 +55,9 @@ STRUCTS: dict[str, tuple[Layout, str]] = {
 
 NUMBERS: tuple[tuple[ModuleType, str], ...] = (
     (blocks, "MAGIC VERSION IS_REPLY IS_PUBLISHED BUCKETS"),
+    (blocks, "POSTED IS_FULL NO_MEMORY HOST_GONE"),
+    (blocks, "EVENT_POST EVENT_HANDLE EVENT_ANSWER EVENT_DEAD"),
+    (states, "ACCEPTS RUNS"),
     (step, "REPLY SEND PUBLISH UNHANDLED FIRST COUNT HANDLED EMITTED INFO_WORDS"),
     (wire, "LEAVE RUN PARK STOP PLACES DIRECT NUMBER_BITS GENERATION_BITS"),
     (wire, "KIND_SHIFT REASON_SHIFT HEADER_CHUNKS ANSWER_CHUNKS"),
@@ -187,15 +190,38 @@ def layout_text() -> str:
     """engine/layout.h."""
     parts = [LAYOUT]
     for module, names in NUMBERS:
-        parts += [*(_number(name, getattr(module, name)) for name in names.split()), ""]
-    parts.append(_number("TERMINATED", State.TERMINATED.value))
-    parts += ["", "/* Reasons of dead letters. */", *_reasons(), ""]
+        for about, group in groupby(names.split(), _abouts(module).get):
+            parts += [*_comment(about), *(_number(each, getattr(module, each)) for each in group)]
+            parts.append("")
+    parts += ["/* The state of an actor that has ended. */"]
+    parts += [_number("TERMINATED", states.State.TERMINATED.value), ""]
+    parts += ["/* Reasons of dead letters. */", *_reasons(), ""]
     for name, (layout, atomic) in STRUCTS.items():
         parts += [*_struct(name, layout, atomic.split()), ""]
     return "\n".join([*parts, "#endif", ""])
 
 
+def _abouts(module: ModuleType) -> dict[str, str]:
+    """The texts behind a module's constants."""
+    texts: dict[str, str] = {}
+    for node, behind in pairwise(ast.parse(inspect.getsource(module)).body):
+        match node, behind:
+            case ast.Assign(targets=[target]), ast.Expr(value=ast.Constant(value=str(text))):
+                names = target.elts if isinstance(target, ast.Tuple) else [target]
+                texts |= {each.id: text for each in names if isinstance(each, ast.Name)}
+            case _:
+                pass
+    return texts
+
+
+def _comment(text: str | None) -> list[str]:
+    plain = " ".join((text or "").replace("``", "`").split())
+    return textwrap.wrap(f"/* {plain} */", WIDTH, subsequent_indent="   ") if plain else []
+
+
 def _number(name: str, value: int) -> str:
+    if value < 0:
+        return f"#define GL_{name} ({value})"
     suffix = "ull" if value >> 32 else "u" if value >> 16 else ""
     return f"#define GL_{name} {f'{value:#x}' if suffix else value}{suffix}"
 
@@ -249,12 +275,8 @@ def _function(function: ast.FunctionDef) -> str:
     kind, value = RESULTS[function.name], _expression(result.value)
     value = f"({kind})({value})" if kind.endswith("*") else value
     kind += "" if kind.endswith("*") else " "
-    lines = textwrap.wrap(about, WIDTH - 6, subsequent_indent="   ")
-    note = "\n".join(lines)
-    return (
-        f"/* {note} */\nGL_RING {kind}gl_{function.name}({parameters})\n"
-        f"{{\n    return {value};\n}}\n"
-    )
+    note = "\n".join(_comment(about))
+    return f"{note}\nGL_RING {kind}gl_{function.name}({parameters})\n{{\n    return {value};\n}}\n"
 
 
 def _expression(node: ast.expr) -> str:

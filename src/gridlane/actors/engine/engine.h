@@ -17,18 +17,13 @@ typedef struct gl_wire gl_wire;
 typedef struct gl_gate gl_gate; /* outside.h */
 
 /* Bits of a phase. */
-enum {
-    GL_ACCEPTS = 1,  /* the inbox accepts messages */
-    GL_RUNS = 2,     /* the handler runs */
+enum { /* besides GL_ACCEPTS and GL_RUNS */
     GL_HAS_FAILED = 4, /* the handler waits until Python has handled its failure; set by C alone */
     GL_PAUSED = 8,   /* a checkpoint is being taken: senders wait; all actors are held */
 };
 
 /* A sender's policy for a full inbox. */
 enum { GL_BLOCK, GL_DEAD, GL_RAISE };
-
-/* The results of a post, besides a reason. */
-enum { GL_POSTED = 0, GL_IS_FULL = -1, GL_NO_MEMORY = -2 };
 
 typedef int (*gl_launch)(const void *plan, const void *params, int gx, int gy, int gz, int shared,
                          void *report);

@@ -6,40 +6,82 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+/* The number that begins every header ("SMLG" in memory), and the version of the protocol. */
 #define GL_MAGIC 0x474c4d53u
 #define GL_VERSION 1
+
+/* Flags of a header. */
 #define GL_IS_REPLY 1
 #define GL_IS_PUBLISHED 2
+
+/* The buckets of a histogram: four for each power of two, up to 2^41 ns. */
 #define GL_BUCKETS 160
 
+/* The results of a post, besides a reason; the last one is of other processes. */
+#define GL_POSTED 0
+#define GL_IS_FULL (-1)
+#define GL_NO_MEMORY (-2)
+#define GL_HOST_GONE (-3)
+
+/* Kinds of traced events. */
+#define GL_EVENT_POST 1
+#define GL_EVENT_HANDLE 2
+#define GL_EVENT_ANSWER 3
+#define GL_EVENT_DEAD 4
+
+/* Bits of an actor's phase in the engine: its inbox accepts messages, its handler runs. */
+#define GL_ACCEPTS 1
+#define GL_RUNS 2
+
+/* Kinds of outputs; the last one is of messages that a resident kernel does not handle. */
 #define GL_REPLY 1
 #define GL_SEND 2
 #define GL_PUBLISH 3
 #define GL_UNHANDLED 4
+
+/* The words of `info`: the index of the first message, the number of messages, of handled ones, and
+   of outputs. */
 #define GL_FIRST 0
 #define GL_COUNT 1
 #define GL_HANDLED 2
 #define GL_EMITTED 3
+
 #define GL_INFO_WORDS 16
 
+/* Orders: leave for a while, handle messages, handle none, end. An order is 4 times its number,
+   plus one of these. */
 #define GL_LEAVE 0
 #define GL_RUN 1
 #define GL_PARK 2
 #define GL_STOP 3
+
+/* Callers who wait for an actor's answers at once; further ones wait for the engine's thread. */
 #define GL_PLACES 64
+
+/* The bit of `reply_to` of a caller who waits at a place of the actor. */
 #define GL_DIRECT 0x1000000000000000ull
+
+/* The bits of `reply_to` for the number of the place, and for its generation above that. */
 #define GL_NUMBER_BITS 20
 #define GL_GENERATION_BITS 29
 
+/* Of the flags of a kernel's own messages. */
 #define GL_KIND_SHIFT 8
 #define GL_REASON_SHIFT 12
+
 #define GL_HEADER_CHUNKS 8
+
+/* The prefix of an answer's payload: its type and clock, and the bytes of the payload. */
 #define GL_ANSWER_CHUNKS 3
 
+/* The magic number of a shared inbox: "GACTORS1" in memory. */
 #define GL_SHARED_MAGIC 0x3153524f54434147ull
+
+/* Slots of the ring of dead letters; most seats of an inbox. */
 #define GL_LETTERS 64
 #define GL_SEATS 1024
 
+/* The state of an actor that has ended. */
 #define GL_TERMINATED 6
 
 /* Reasons of dead letters. */

@@ -123,8 +123,6 @@ void gl_gate_refuse(gl_gate *gate, const gl_letter *letter, const void *payload,
 
 /* ---- a peer's side: outside_peer.c */
 
-enum { GL_HOST_GONE = -3 };
-
 typedef struct {
     gl_area area;
     uint64_t token, type;

@@ -92,7 +92,7 @@ GL_RING gl_chunk *gl_place_of(uint8_t *slots, uint64_t ticket, uint32_t shift, u
     return (gl_chunk *)(slots + (gl_index_of(ticket, shift) * slot));
 }
 
-/* The free slots where ``tail`` messages were pushed and ``head`` popped. */
+/* The free slots where `tail` messages were pushed and `head` popped. */
 GL_RING int64_t gl_free_of(uint64_t head, uint64_t tail, uint32_t shift)
 {
     return ((int64_t)1 << shift) - (tail - head);

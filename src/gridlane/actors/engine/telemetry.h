@@ -36,10 +36,7 @@ static inline uint64_t gl_between(uint64_t begin, uint64_t end)
     return end > begin ? end - begin : 0; /* clocks of senders may be ahead */
 }
 
-/* Kinds of events of a message; Python has their names. `end` is a time, or the reason of a dead
-   letter. */
-enum { GL_EVENT_POST = 1, GL_EVENT_HANDLE, GL_EVENT_ANSWER, GL_EVENT_DEAD };
-
+/* `kind` is a number such as GL_EVENT_POST; `end` is a time, or the reason of a dead letter. */
 typedef struct {
     uint64_t kind, time, end, source, actor, trace, span;
 } gl_traced;

@@ -15,6 +15,10 @@ MAGIC, VERSION = 0x474C4D53, 1
 """The number that begins every header ("SMLG" in memory), and the version of the protocol."""
 IS_REPLY, IS_PUBLISHED = 1, 2
 """Flags of a header."""
+POSTED, IS_FULL, NO_MEMORY, HOST_GONE = 0, -1, -2, -3
+"""The results of a post, besides a reason; the last one is of other processes."""
+EVENT_POST, EVENT_HANDLE, EVENT_ANSWER, EVENT_DEAD = 1, 2, 3, 4
+"""Kinds of traced events."""
 
 Clock: Layout = lay_out(
     "Clock",

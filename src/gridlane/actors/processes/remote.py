@@ -16,7 +16,7 @@ import numpy as np
 
 from gridlane.actors._engine import Peer
 from gridlane.actors.errors import ActorError, MessageDead, QueueFull, Reason
-from gridlane.actors.layouts.blocks import InboxHeader
+from gridlane.actors.layouts.blocks import HOST_GONE, IS_FULL, POSTED, InboxHeader
 from gridlane.actors.layouts.python import dtype
 from gridlane.actors.layouts.shared import SHARED_MAGIC, SharedInbox
 from gridlane.actors.processes.inboxes import (
@@ -32,8 +32,6 @@ from gridlane.core.forks import fork_waits
 from gridlane.core.weak import live
 
 FOREVER = 1e10
-FULL, GONE = -1, -3
-"""The results of a post besides a reason; engine/outside.h."""
 SIT = 1.0
 """Seconds to wait for a seat: those of ended peers are free again after a tenth."""
 
@@ -246,7 +244,7 @@ class RemoteRef:
             raise ValueError(f"on_full={on_full!r} is 'block', 'dead' or 'raise'")
         deadline = 0 if expires is None else time.time_ns() + int(expires * 1e9)
         _, ended = self._peer.post(self._seat, data, wait, deadline, 0)
-        if ended == FULL and on_full == "dead":
+        if ended == IS_FULL and on_full == "dead":
             _, ended = self._peer.post(self._seat, data, FOREVER, deadline, 1)
             if not ended:
                 return False
@@ -271,7 +269,7 @@ class RemoteRef:
         self._require_open()
         wait = FOREVER if timeout is None else timeout
         posted, ended = self._peer.post(self._seat, data, wait, 0, 0)
-        if ended not in (0, FULL):
+        if ended not in (POSTED, IS_FULL):
             raise self._unposted(ended)
         return posted
 
@@ -307,7 +305,7 @@ class RemoteRef:
         if answer is None:
             raise TimeoutError(f"the actor behind {self.name} has not replied in time")
         assert isinstance(answer, int)
-        if answer == FULL:
+        if answer == IS_FULL:
             raise TimeoutError(f"the shared inbox {self.name} has had no room in time")
         raise self._unposted(answer)
 
@@ -334,9 +332,9 @@ class RemoteRef:
         )
 
     def _unposted(self, ended: int) -> ActorError:
-        if ended == FULL:
+        if ended == IS_FULL:
             return QueueFull(f"the shared inbox {self.name} is full")
-        if ended == GONE:
+        if ended == HOST_GONE:
             return ActorError(
                 f"the shared inbox {self.name} is closed, or its process has ended: connect again"
             )
@@ -361,7 +359,7 @@ class RemoteRef:
         until = time.monotonic() + SIT
         while (seat := self._peer.sit()) < 0:
             if not self._peer.lives():
-                raise self._unposted(GONE)
+                raise self._unposted(HOST_GONE)
             if time.monotonic() > until:
                 raise ActorError(
                     f"the shared inbox {self.name} has no seat left: close connections, or share "

@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from gridlane.actors.errors import ActorError, Reason
+from gridlane.actors.layouts.blocks import EVENT_ANSWER, EVENT_DEAD, EVENT_HANDLE, EVENT_POST
 from gridlane.actors.local.home import Home
 
-POST, HANDLE, ANSWER, DEAD = 1, 2, 3, 4
-"""Kinds of events, as engine/telemetry.h has them."""
 WORDS = ("kind", "time", "end", "source", "actor", "trace", "span")
 EVENTS = 1 << 16
 _SHORT = 0.05
@@ -104,7 +103,7 @@ def chrome_trace(data: bytes, names: dict[int, str], dropped: int) -> dict[str, 
 
 def _actors_of(row: list[int]) -> Iterator[int]:
     yield row[3]
-    if row[0] != DEAD:  # of a dead letter it may be the key of an unknown name
+    if row[0] != EVENT_DEAD:  # of a dead letter it may be the key of an unknown name
         yield row[4]
 
 
@@ -146,8 +145,8 @@ def _dead(fact: dict[str, int], begin: int, names: dict[int, str]) -> Drawn:
 
 
 _DRAW: dict[int, Callable[[dict[str, int], int, dict[int, str]], Drawn]] = {
-    POST: _post,
-    HANDLE: _handle,
-    ANSWER: _answer,
-    DEAD: _dead,
+    EVENT_POST: _post,
+    EVENT_HANDLE: _handle,
+    EVENT_ANSWER: _answer,
+    EVENT_DEAD: _dead,
 }
