@@ -28,14 +28,43 @@ void gl_drop_mark(struct gl_mark *mark)
     free(mark);
 }
 
-void gl_add_queue(struct gl_queue *queue)
+struct gl_queue *gl_new_queue(struct gl_queues *all)
+{
+    struct gl_queue *made = all->spare;
+    if (made) {
+        all->spare = made->next;
+        all->spares--;
+    } else if ((made = malloc(sizeof *made))) {
+        gl_new_condition(&made->work);
+        gl_new_condition(&made->finished);
+    } else {
+        return NULL;
+    }
+    memset(made, 0, offsetof(struct gl_queue, failure));
+    made->all = all;
+    made->users = 1;
+    made->wanted = UINT64_MAX;
+    made->next = all->first;
+    made->place = &all->first;
+    if (made->next)
+        made->next->place = &made->next;
+    all->first = made;
+    return made;
+}
+
+/* Keep some with their conditions, which cost most of a new queue. Fork: no thread is in one. */
+static void free_queue(struct gl_queue *queue)
 {
     struct gl_queues *all = queue->all;
-    queue->next = all->first;
-    queue->place = &all->first;
-    if (queue->next)
-        queue->next->place = &queue->next;
-    all->first = queue;
+    if (all->spares < GL_MOST_SPARE) {
+        queue->next = all->spare;
+        all->spare = queue;
+        all->spares++;
+        return;
+    }
+    pthread_cond_destroy(&queue->work);
+    pthread_cond_destroy(&queue->finished);
+    free(queue);
 }
 
 void gl_drop_queue(struct gl_queue *queue)
@@ -52,9 +81,7 @@ void gl_drop_queue(struct gl_queue *queue)
         next = item->next;
         gl_free_item(item);
     }
-    pthread_cond_destroy(&queue->work);
-    pthread_cond_destroy(&queue->finished);
-    free(queue);
+    free_queue(queue);
 }
 
 static void pass(struct gl_mark *mark, int64_t time)
@@ -288,27 +315,10 @@ struct gl_item *gridlane_item(uint32_t kind, uint32_t flags, uint64_t number)
     return made;
 }
 
-struct gl_queue *gl_new_queue(struct gl_queues *all)
-{
-    struct gl_queue *made = malloc(sizeof *made); /* calloc of glibc's does not reuse memory soon */
-    if (made) {
-        memset(made, 0, sizeof *made);
-        made->all = all;
-        made->users = 1;
-        made->wanted = UINT64_MAX;
-        gl_new_condition(&made->work);
-        gl_new_condition(&made->finished);
-    }
-    return made;
-}
-
 struct gl_queue *gridlane_queue_new(struct gl_queues *all)
 {
-    struct gl_queue *made = gl_new_queue(all);
-    if (!made)
-        return NULL;
     pthread_mutex_lock(&all->lock);
-    gl_add_queue(made);
+    struct gl_queue *made = gl_new_queue(all);
     pthread_mutex_unlock(&all->lock);
     return made;
 }

@@ -22,6 +22,12 @@ enum {
     GL_WORDS_OF_REPORT = 16
 };
 
+#ifdef __SANITIZE_ADDRESS__ /* which finds uses of a freed queue */
+enum { GL_MOST_SPARE = 0 };
+#else
+enum { GL_MOST_SPARE = 32 }; /* queues whose memory is used again */
+#endif
+
 /* Kinds of items. */
 enum { GL_CALL = 1, GL_LAUNCH, GL_MOVE, GL_PASS, GL_FOLLOW };
 
@@ -111,7 +117,8 @@ struct gl_queues {
     pthread_mutex_t lock; /* of all fields here, of queues, items and marks */
     uint32_t waiting;    /* threads that wait for "idle" */
     pthread_cond_t idle; /* no item is unfinished */
-    struct gl_queue *first;
+    struct gl_queue *first, *spare; /* "spare": without users */
+    int32_t spares;
 };
 
 struct gl_queue {
@@ -212,12 +219,10 @@ void gl_move(const struct gl_move *move);
 /* Whether no item of any queue is unfinished within so many ns. */
 int gl_wait_for_all(struct gl_queues *all, int64_t ns);
 
-/* A queue that is not among those of the process yet; null without memory. */
-struct gl_queue *gl_new_queue(struct gl_queues *all);
-
 /* --- with the lock --- */
 
-void gl_add_queue(struct gl_queue *queue);
+/* As gridlane_queue_new. */
+struct gl_queue *gl_new_queue(struct gl_queues *all);
 
 int gl_put(struct gl_queue *queue, struct gl_item *first);
 void gl_free_item(struct gl_item *item);

@@ -52,9 +52,16 @@ static inline int gl_is_old(uint64_t mine, const uint64_t *number)
     return mine != __atomic_load_n(number, __ATOMIC_ACQUIRE);
 }
 
-static inline int gl_knows(unsigned what)
+/* This thread's state. A function gets it once: its address is a call in a library. */
+static inline struct gl_thread *gl_me(void)
 {
     struct gl_thread *me = &gl_thread;
+    __asm__("" : "+r"(me)); /* else the compiler calls again rather than keep it */
+    return me;
+}
+
+static inline int gl_knows(struct gl_thread *me, unsigned what)
+{
     if (!me->state || gl_is_old(me->state, &gl_process.state) ||
         (what & GL_OF_POOLS && gl_is_old(me->pools, &gl_process.pools))) {
         if (!gl_ready_tells()) {
@@ -77,17 +84,19 @@ static inline int gl_knows(unsigned what)
 /* Each returns whether it did the work of CUDA's function. */
 static inline int gl_get_device(int *made)
 {
-    if (!made || !gl_knows(GL_KNOWS_DEVICE))
+    struct gl_thread *me = gl_me();
+    if (!made || !gl_knows(me, GL_KNOWS_DEVICE))
         return 0;
-    *made = gl_thread.device;
+    *made = me->device;
     return 1;
 }
 
 static inline int gl_get_context(void **made)
 {
-    if (!made || !gl_knows(GL_KNOWS_CONTEXT))
+    struct gl_thread *me = gl_me();
+    if (!made || !gl_knows(me, GL_KNOWS_CONTEXT))
         return 0;
-    *made = (void *)(uintptr_t)gl_thread.context;
+    *made = (void *)(uintptr_t)me->context;
     return 1;
 }
 
@@ -123,7 +132,7 @@ void gl_give_turn(void);
 
 /* Whether the default stream's work may run now because streams have none. Waits a while for
  * their work. */
-int gl_is_quiet(unsigned knows);
+int gl_is_quiet(struct gl_thread *me, unsigned knows);
 
 /* Whether a wait for all work is over. */
 int gl_wait(void);
@@ -220,13 +229,13 @@ int gl_has_plan(uint32_t api, uint64_t function, const uint32_t *block);
 void gl_ready_forget(void);
 
 int gl_pack(const struct gl_plan *plan, void **arguments, uint8_t *made);
-int gl_append(struct gl_plan *plan, const void *stream, const uint32_t *grid, void **arguments,
-              size_t shared);
+int gl_append(struct gl_thread *me, struct gl_plan *plan, const void *stream, const uint32_t *grid,
+              void **arguments, size_t shared);
 
 int gl_new_stream(void *made, uint32_t flags, int32_t priority);
 int gl_end_stream(const void *stream);
 int gl_do(const void *stream, const struct gl_move *move, int waits);
-int gl_is_done(const void *stream, int waits, int *is_known);
+int gl_is_done(struct gl_thread *me, const void *stream, int waits, int *is_known);
 
 int gl_launch(uint32_t api, uint64_t function, const uint32_t *grid, const uint32_t *block,
               void **arguments, size_t shared, const void *stream);

@@ -64,7 +64,8 @@ static uint32_t kind_of(struct gl_shared *all, uint64_t address, size_t size)
 static int copied_there(uint64_t to, enum side target, uint64_t from, enum side source, size_t size,
                         const void *stream)
 {
-    if (!size || !gl_knows(GL_READY | GL_UNCAPTURED))
+    struct gl_thread *me = gl_me();
+    if (!size || !gl_knows(me, GL_READY | GL_UNCAPTURED))
         return 0;
     struct gl_shared *all = locked();
     int is_right = !all->is_lost && is_end(all, to, size, target) && is_end(all, from, size, source);
@@ -78,9 +79,10 @@ static int copied_there(uint64_t to, enum side target, uint64_t from, enum side 
 static int copied(uint64_t to, enum side target, uint64_t from, enum side source, size_t size,
                   const void *stream)
 {
+    struct gl_thread *me = gl_me();
     if (!gl_is_default(stream))
         return copied_there(to, target, from, source, size, stream);
-    if (!size || !gl_is_quiet(GL_READY) || !gl_take_turn())
+    if (!size || !gl_is_quiet(me, GL_READY) || !gl_take_turn())
         return 0;
     struct gl_shared *all = locked();
     int is_right = !all->is_lost && is_end(all, to, size, target) && is_end(all, from, size, source);
@@ -126,7 +128,8 @@ int gl_copy_between(uint64_t to, uint64_t from, size_t size, const void *stream)
 static int filled_there(uint64_t to, uint32_t value, size_t size, size_t width,
                         const void *stream)
 {
-    if (!gl_knows(GL_READY | GL_UNCAPTURED))
+    struct gl_thread *me = gl_me();
+    if (!gl_knows(me, GL_READY | GL_UNCAPTURED))
         return 0;
     struct gl_shared *all = locked();
     int is_right = !all->is_lost && is_end(all, to, size, DRIVERS_DEVICE);
@@ -137,11 +140,12 @@ static int filled_there(uint64_t to, uint32_t value, size_t size, size_t width,
 
 int gl_fill(uint64_t to, uint32_t value, size_t count, size_t width, const void *stream)
 {
+    struct gl_thread *me = gl_me();
     if (!count || count > END / width || to % width)
         return 0;
     if (!gl_is_default(stream))
         return filled_there(to, value, count * width, width, stream);
-    if (!gl_is_quiet(GL_READY) || !gl_take_turn())
+    if (!gl_is_quiet(me, GL_READY) || !gl_take_turn())
         return 0;
     struct gl_shared *all = locked();
     int is_right = !all->is_lost && is_end(all, to, count * width, DRIVERS_DEVICE);

@@ -44,16 +44,16 @@ static void take_out(struct event **place)
 }
 
 /* An event of this thread's context, or null. */
-static struct event *known(uint64_t handle)
+static struct event *known(const struct gl_thread *me, uint64_t handle)
 {
     struct event *found = *place_of(handle);
-    return found && found->context == gl_thread.context ? found : NULL;
+    return found && found->context == me->context ? found : NULL;
 }
 
 /* One that C may answer for. */
-static struct event *answered(uint64_t handle)
+static struct event *answered(const struct gl_thread *me, uint64_t handle)
 {
-    struct event *found = known(handle);
+    struct event *found = known(me, handle);
     return found && !found->event->is_captured ? found : NULL;
 }
 
@@ -120,15 +120,16 @@ void gl_end_events(uint64_t context)
 
 int gl_new_event(void *made, uint32_t flags)
 {
-    if (!made || flags & ~(BLOCKING | NO_TIMING) || !gl_knows(GL_READY))
+    struct gl_thread *me = gl_me();
+    if (!made || flags & ~(BLOCKING | NO_TIMING) || !gl_knows(me, GL_READY))
         return 0;
     struct gl_event *event = gridlane_event();
     if (!event)
         return 0;
     gl_lock_order();
     /* Lock order: the end of a context changes the number first, then takes this lock. */
-    uint64_t handle = gl_knows(GL_READY) ? gl_new_handle() : 0;
-    const struct event record = { handle, gl_thread.context, event, flags, 0, NULL };
+    uint64_t handle = gl_knows(me, GL_READY) ? gl_new_handle() : 0;
+    const struct event record = { handle, me->context, event, flags, 0, NULL };
     if (!handle || !add_event(&record)) {
         gl_drop_event(event);
         handle = 0;
@@ -141,10 +142,11 @@ int gl_new_event(void *made, uint32_t flags)
 
 int gl_end_event(uint64_t handle)
 {
-    if (!gl_knows(GL_READY))
+    struct gl_thread *me = gl_me();
+    if (!gl_knows(me, GL_READY))
         return 0;
     gl_lock_order();
-    const struct event *found = gl_knows(GL_READY) ? known(handle) : NULL;
+    const struct event *found = gl_knows(me, GL_READY) ? known(me, handle) : NULL;
     int done = found && (!found->is_known || gl_note_ended(handle));
     if (done)
         take_out(place_of(handle));
@@ -155,12 +157,13 @@ int gl_end_event(uint64_t handle)
 /* Record behind the work of other threads on a default stream. */
 static int record_here(uint64_t handle)
 {
+    struct gl_thread *me = gl_me();
     const unsigned knows = GL_READY | GL_QUIET;
-    if (!gl_is_quiet(GL_READY) || !gl_take_turn())
+    if (!gl_is_quiet(me, GL_READY) || !gl_take_turn())
         return 0;
     gl_lock_order();
-    const struct event *event = answered(handle);
-    const int done = event && gl_knows(knows) && !gl_record_event(event->event, NULL);
+    const struct event *event = answered(me, handle);
+    const int done = event && gl_knows(me, knows) && !gl_record_event(event->event, NULL);
     gl_unlock_order();
     gl_give_turn();
     return done;
@@ -168,13 +171,14 @@ static int record_here(uint64_t handle)
 
 int gl_record(uint64_t handle, const void *stream)
 {
+    struct gl_thread *me = gl_me();
     if (gl_is_default(stream))
         return record_here(handle);
-    if (!gl_knows(GL_READY | GL_UNCAPTURED))
+    if (!gl_knows(me, GL_READY | GL_UNCAPTURED))
         return 0;
     gl_lock_order();
-    struct gl_queue *queue = gl_queue_of(stream);
-    const struct event *event = answered(handle);
+    struct gl_queue *queue = gl_queue_of(me, stream);
+    const struct event *event = answered(me, handle);
     const int done = queue && event && (!gl_unfinished_of(queue) || gl_has_place(queue)) &&
                      !gl_record_event(event->event, queue);
     gl_unlock_order();
@@ -192,54 +196,58 @@ static int waited_for(struct gl_mark *mark)
  * then Python, whose wait can be interrupted. */
 int gl_follow(const void *stream, uint64_t handle, unsigned flags)
 {
+    struct gl_thread *me = gl_me();
     const int here = gl_is_default(stream);
     const unsigned knows = GL_READY | GL_UNCAPTURED;
-    if (flags || !gl_knows(knows))
+    if (flags || !gl_knows(me, knows))
         return 0;
     const int may_wait = here && !gl_holds_python(); /* the work may need the GIL */
     gl_lock_order();
-    struct gl_queue *queue = here ? NULL : gl_queue_of(stream);
-    const struct event *event = answered(handle);
+    struct gl_queue *queue = here ? NULL : gl_queue_of(me, stream);
+    const struct event *event = answered(me, handle);
     struct gl_mark *mark = event ? gl_mark_of(event->event) : NULL;
-    int done = event && gl_knows(knows) && (here || queue);
+    int done = event && gl_knows(me, knows) && (here || queue);
     if (done && mark)
         done = here ? may_wait && waited_for(mark) : gl_put_mark(queue, mark, GL_FOLLOW);
     gl_unlock_order();
-    return done && gl_knows(knows); /* a context fails before the marks behind that pass */
+    return done && gl_knows(me, knows); /* a context fails before the marks behind that pass */
 }
 
 int gl_query_event(uint64_t handle)
 {
-    if (!gl_knows(GL_READY | GL_UNCAPTURED))
+    struct gl_thread *me = gl_me();
+    if (!gl_knows(me, GL_READY | GL_UNCAPTURED))
         return -1;
     gl_lock_order();
-    const struct event *event = answered(handle);
+    const struct event *event = answered(me, handle);
     const int code = !event ? -1 : gl_mark_of(event->event) ? GL_NOT_READY : 0;
     gl_unlock_order();
-    return gl_knows(GL_READY) ? code : -1; /* as in gl_follow */
+    return gl_knows(me, GL_READY) ? code : -1; /* as in gl_follow */
 }
 
 /* Wait for a short time; Python continues a longer wait, which can be interrupted. */
 int gl_wait_event(uint64_t handle)
 {
-    if (!gl_knows(GL_READY | GL_UNCAPTURED | GL_IDLE))
+    struct gl_thread *me = gl_me();
+    if (!gl_knows(me, GL_READY | GL_UNCAPTURED | GL_IDLE))
         return 0;
     const int may_wait = !gl_holds_python(); /* the work may need the GIL */
     gl_lock_order();
-    const struct event *event = answered(handle);
+    const struct event *event = answered(me, handle);
     struct gl_mark *mark = event ? gl_mark_of(event->event) : NULL;
     const int done = event && (!mark || (may_wait && waited_for(mark)));
     gl_unlock_order();
-    return done && gl_knows(GL_READY); /* as in gl_follow */
+    return done && gl_knows(me, GL_READY); /* as in gl_follow */
 }
 
 int gl_elapsed(float *made, uint64_t first, uint64_t last)
 {
+    struct gl_thread *me = gl_me();
     int code = -1;
-    if (!made || !gl_knows(GL_READY | GL_UNCAPTURED))
+    if (!made || !gl_knows(me, GL_READY | GL_UNCAPTURED))
         return -1;
     gl_lock_order();
-    const struct event *start = answered(first), *end = answered(last);
+    const struct event *start = answered(me, first), *end = answered(me, last);
     if (start && end && !((start->flags | end->flags) & NO_TIMING) &&
         start->event->is_recorded && end->event->is_recorded)
         code = gl_mark_of(start->event) || gl_mark_of(end->event) ? GL_NOT_READY : 0;

@@ -50,11 +50,12 @@ const struct gl_launches gl_launches = { add_plan, remove_plan, gl_ready_names }
 /* A plan with one more use, which nobody frees before its release; null if there is none. */
 static struct gl_plan *used_plan(uint32_t api, uint64_t function, const uint32_t *block)
 {
+    struct gl_thread *me = gl_me();
     uint64_t code = __atomic_load_n(&gl_process.code, __ATOMIC_ACQUIRE);
     pthread_mutex_lock(&lock);
     struct gl_plan *plan = plans[bucket_of(function, block)];
     while (plan && (plan->function != function || plan->code != code || plan->api != api ||
-                    plan->context != gl_thread.context ||
+                    plan->context != me->context ||
                     memcmp(plan->block, block, sizeof plan->block)))
         plan = plan->next;
     if (plan)
@@ -134,13 +135,14 @@ static void note_missed(uint32_t api, uint64_t function, const uint32_t *block, 
 int gl_launch(uint32_t api, uint64_t function, const uint32_t *grid, const uint32_t *block,
               void **arguments, size_t shared, const void *stream)
 {
+    struct gl_thread *me = gl_me();
     int here = gl_is_default(stream); /* its work runs on the caller */
-    if (!(here ? gl_is_quiet(GL_READY) : gl_knows(GL_READY)) ||
-        (gl_thread.state != GL_AHEAD && !gl_told_all())) {
+    if (!(here ? gl_is_quiet(me, GL_READY) : gl_knows(me, GL_READY)) ||
+        (me->state != GL_AHEAD && !gl_told_all())) {
         note_missed(api, function, block, stream, 0);
         return -1;
     }
-    if (!here && gl_thread.state == GL_AHEAD)
+    if (!here && me->state == GL_AHEAD)
         return -1;
     struct gl_plan *plan = used_plan(api, function, block);
     if (!plan && gl_ready_plan(api, function, block))
@@ -154,7 +156,7 @@ int gl_launch(uint32_t api, uint64_t function, const uint32_t *grid, const uint3
     /* Lock order: a kernel that prints takes the GIL, in whatever thread its blocks run. */
     int usable = plan->usable && plan->bytes <= MOST_BYTES && fits(plan, grid, shared);
     if (usable && !here) {
-        if (gl_append(plan, stream, grid, arguments, shared))
+        if (gl_append(me, plan, stream, grid, arguments, shared))
             return 0; /* the item owns the plan's use from now on */
         note_missed(api, function, block, stream, 1);
     } else if (usable && gl_pack(plan, arguments, params) && !gl_holds_python() && gl_take_turn())

@@ -489,7 +489,8 @@ int gl_take_turn(void)
 
 int gl_wait(void)
 {
-    if (!gl_is_quiet(GL_READY | GL_IDLE) || !gl_take_turn())
+    struct gl_thread *me = gl_me();
+    if (!gl_is_quiet(me, GL_READY | GL_IDLE) || !gl_take_turn())
         return 0;
     gl_give_turn();
     return 1;
@@ -499,12 +500,13 @@ int gl_wait(void)
 
 int gl_allocate(void *made, size_t size)
 {
+    struct gl_thread *me = gl_me();
     const unsigned needed = GL_READY | GL_ALLOCATES | GL_UNCAPTURED;
-    if (!made || !size || size > MOST || !gl_knows(needed))
+    if (!made || !size || size > MOST || !gl_knows(me, needed))
         return 0;
     struct gl_shared *all = locked();
     /* Lock order: the end of a context changes the number first, then takes this lock. */
-    uint64_t start = gl_knows(needed) ? take(all, size, gl_thread.context) : 0;
+    uint64_t start = gl_knows(me, needed) ? take(all, size, me->context) : 0;
     pthread_mutex_unlock(&all->lock);
     if (start)
         memcpy(made, &start, sizeof start);
@@ -514,7 +516,8 @@ int gl_allocate(void *made, size_t size)
 /* Ahead of Python, C makes large allocations as well. */
 static int is_ahead(unsigned knows)
 {
-    return gl_knows(knows) && gl_thread.state == GL_AHEAD;
+    struct gl_thread *me = gl_me();
+    return gl_knows(me, knows) && me->state == GL_AHEAD;
 }
 
 int gl_allocate_large(void *made, size_t size)
@@ -560,11 +563,12 @@ int gl_free_large(uint64_t address)
 
 int gl_free(uint64_t address)
 {
+    struct gl_thread *me = gl_me();
     uint32_t number, index;
     uint64_t start;
     if (!address)
-        return gl_knows(GL_READY | GL_UNCAPTURED);
-    if (!gl_is_quiet(GL_READY) || !gl_take_turn())
+        return gl_knows(me, GL_READY | GL_UNCAPTURED);
+    if (!gl_is_quiet(me, GL_READY) || !gl_take_turn())
         return 0;
     struct gl_shared *all = locked();
     struct block *block = gl_block_at(all, address, &start, &number, &index);

@@ -42,15 +42,15 @@ static struct stream **place_of(uint64_t handle)
     return place;
 }
 
-struct stream *gl_stream_of(uint64_t handle)
+struct stream *gl_stream_of(const struct gl_thread *me, uint64_t handle)
 {
     struct stream *found = *place_of(handle);
-    return found && found->context == gl_thread.context ? found : NULL;
+    return found && found->context == me->context ? found : NULL;
 }
 
-struct gl_queue *gl_queue_of(const void *stream)
+struct gl_queue *gl_queue_of(const struct gl_thread *me, const void *stream)
 {
-    const struct stream *found = gl_stream_of((uintptr_t)stream);
+    const struct stream *found = gl_stream_of(me, (uintptr_t)stream);
     struct gl_queue *queue = found ? found->queue : NULL;
     const int is_usable = queue && !queue->has_failed && !queue->is_captured &&
                           !gl_process.queues->refusals;

@@ -69,10 +69,10 @@ uint64_t gl_new_handle(void);
 int gl_note_ended(uint64_t handle);
 
 /* A stream of this thread's context, or null. */
-struct stream *gl_stream_of(uint64_t handle);
+struct stream *gl_stream_of(const struct gl_thread *me, uint64_t handle);
 
 /* The queue of such a stream, if C may use it: without an error, and not captured. Or null. */
-struct gl_queue *gl_queue_of(const void *stream);
+struct gl_queue *gl_queue_of(const struct gl_thread *me, const void *stream);
 
 /* Add a stream, with the caller's use of its queue; false without memory. */
 int gl_add_stream(const struct stream *stream);

@@ -71,8 +71,8 @@ static struct gl_item *new_launch(struct gl_plan *plan, const uint32_t *grid, ui
 }
 
 /* Append a launch to a stream, with the plan of the caller; false if Python must do it. */
-int gl_append(struct gl_plan *plan, const void *stream, const uint32_t *grid, void **arguments,
-              size_t shared)
+int gl_append(struct gl_thread *me, struct gl_plan *plan, const void *stream, const uint32_t *grid,
+              void **arguments, size_t shared)
 {
     struct gl_item *item = new_launch(plan, grid, (uint32_t)shared);
     if (!item)
@@ -80,7 +80,7 @@ int gl_append(struct gl_plan *plan, const void *stream, const uint32_t *grid, vo
     int put = gl_pack(plan, arguments, gl_params(item));
     if (put) {
         gl_lock_order();
-        put = gl_put_item(gl_queue_of(stream), item);
+        put = gl_put_item(gl_queue_of(me, stream), item);
         gl_unlock_order();
     }
     if (!put)
@@ -92,10 +92,11 @@ int gl_append(struct gl_plan *plan, const void *stream, const uint32_t *grid, vo
  * work, for which "waits" waits a while. */
 static struct gl_queue *hold(const void *stream, int waits)
 {
+    struct gl_thread *me = gl_me();
     const int may_wait = waits && !gl_holds_python(); /* the work may need the GIL */
     gl_lock_order();
-    struct gl_queue *queue = gl_queue_of(stream);
-    if (queue && is_done(queue, may_wait, 1) && queue == gl_queue_of(stream))
+    struct gl_queue *queue = gl_queue_of(me, stream);
+    if (queue && is_done(queue, may_wait, 1) && queue == gl_queue_of(me, stream))
         gl_hold_queue(queue);
     else
         queue = NULL;
@@ -112,12 +113,13 @@ static void let_go(struct gl_queue *queue)
 
 static int append_move(const void *stream, const struct gl_move *move)
 {
+    struct gl_thread *me = gl_me();
     struct gl_item *item = gridlane_item(GL_MOVE, 0, 0);
     if (!item)
         return 0;
     item->move = *move;
     gl_lock_order();
-    const int put = gl_put_item(gl_queue_of(stream), item);
+    const int put = gl_put_item(gl_queue_of(me, stream), item);
     gl_unlock_order();
     if (!put)
         free(item);
@@ -127,7 +129,8 @@ static int append_move(const void *stream, const struct gl_move *move)
 /* Do a copy or a fill on a stream of the program; the caller waits for it if "waits". */
 int gl_do(const void *stream, const struct gl_move *move, int waits)
 {
-    if (!gl_knows(GL_READY | GL_UNCAPTURED))
+    struct gl_thread *me = gl_me();
+    if (!gl_knows(me, GL_READY | GL_UNCAPTURED))
         return 0;
     struct gl_queue *queue = waits || move->size <= MOST_AT_ONCE ? hold(stream, waits) : NULL;
     if (!queue)
@@ -151,25 +154,25 @@ static int waited_for_all(void)
     return is_idle;
 }
 
-int gl_is_quiet(unsigned knows)
+int gl_is_quiet(struct gl_thread *me, unsigned knows)
 {
-    if (!gl_knows(knows | GL_QUIET))
+    if (!gl_knows(me, knows | GL_QUIET))
         return 0;
     if (gl_unfinished_of_all(gl_process.queues) &&
         (gl_holds_python() /* the work may need the GIL */ || !waited_for_all()))
         return 0;
-    return gl_knows(knows | GL_QUIET); /* a queue fails before its item is done */
+    return gl_knows(me, knows | GL_QUIET); /* a queue fails before its item is done */
 }
 
 /* Whether the work of a stream of the program is done; sets "is_known" if C knows that it is
  * not. */
-int gl_is_done(const void *stream, int waits, int *is_known)
+int gl_is_done(struct gl_thread *me, const void *stream, int waits, int *is_known)
 {
-    if (!gl_knows(GL_READY | GL_UNCAPTURED | GL_IDLE))
+    if (!gl_knows(me, GL_READY | GL_UNCAPTURED | GL_IDLE))
         return 0;
     const int may_wait = waits && !gl_holds_python(); /* the work may need the GIL */
     gl_lock_order();
-    struct gl_queue *queue = gl_queue_of(stream);
+    struct gl_queue *queue = gl_queue_of(me, stream);
     const int done = queue && is_done(queue, may_wait, 0);
     *is_known = queue != NULL;
     gl_unlock_order();
@@ -181,18 +184,16 @@ int gl_is_done(const void *stream, int waits, int *is_known)
 /* Python adopts the stream at the first call about it that C does not answer. */
 int gl_new_stream(void *made, uint32_t flags, int32_t priority)
 {
-    if (!made || flags & ~NON_BLOCKING || !gl_knows(GL_READY))
-        return 0;
-    struct gl_queue *queue = gl_new_queue(gl_process.queues);
-    if (!queue)
+    struct gl_thread *me = gl_me();
+    if (!made || flags & ~NON_BLOCKING || !gl_knows(me, GL_READY))
         return 0;
     const int32_t within = priority > 0 ? 0 : priority < GREATEST ? GREATEST : priority;
     gl_lock_order();
-    gl_add_queue(queue);
     /* Lock order: the end of a context changes the number first, then takes this lock. */
-    uint64_t handle = gl_knows(GL_READY) ? gl_new_handle() : 0;
-    const struct stream stream = { handle, gl_thread.context, flags, within, queue, 0, NULL };
-    if (!handle || !gl_add_stream(&stream)) {
+    struct gl_queue *queue = gl_knows(me, GL_READY) ? gl_new_queue(gl_process.queues) : NULL;
+    uint64_t handle = queue ? gl_new_handle() : 0;
+    const struct stream stream = { handle, me->context, flags, within, queue, 0, NULL };
+    if (handle && !gl_add_stream(&stream)) {
         gl_drop_queue(queue);
         handle = 0;
     }
@@ -205,12 +206,13 @@ int gl_new_stream(void *made, uint32_t flags, int32_t priority)
 /* End a stream. Its work still runs. */
 int gl_end_stream(const void *stream)
 {
-    if (gl_is_default(stream) || !gl_knows(GL_READY | GL_UNCAPTURED))
+    struct gl_thread *me = gl_me();
+    if (gl_is_default(stream) || !gl_knows(me, GL_READY | GL_UNCAPTURED))
         return 0;
     gl_lock_order();
-    struct stream *found = gl_stream_of((uintptr_t)stream);
+    struct stream *found = gl_stream_of(me, (uintptr_t)stream);
     const int done = found && !found->queue->has_failed && !found->queue->is_captured &&
-                     gl_knows(GL_READY | GL_UNCAPTURED) &&
+                     gl_knows(me, GL_READY | GL_UNCAPTURED) &&
                      (!found->is_known || gl_note_ended(found->handle));
     if (done) {
         found->queue->is_over = 1; /* its thread ends with its work */
@@ -225,21 +227,22 @@ int gl_end_stream(const void *stream)
 int gl_synchronize(const void *stream)
 {
     int is_known;
-    return gl_is_default(stream) ? gl_wait() : gl_is_done(stream, 1, &is_known);
+    return gl_is_default(stream) ? gl_wait() : gl_is_done(gl_me(), stream, 1, &is_known);
 }
 
 int gl_query(const void *stream)
 {
+    struct gl_thread *me = gl_me();
     if (!gl_is_default(stream)) {
         int is_known = 0;
-        return gl_is_done(stream, 0, &is_known) ? 0 : is_known ? GL_NOT_READY : -1;
+        return gl_is_done(me, stream, 0, &is_known) ? 0 : is_known ? GL_NOT_READY : -1;
     }
     const unsigned knows = GL_READY | GL_QUIET | GL_IDLE;
-    if (!gl_knows(knows))
+    if (!gl_knows(me, knows))
         return -1;
     if (gl_unfinished_of_all(gl_process.queues))
         return GL_NOT_READY;
-    if (!gl_knows(knows) || !gl_try_turn()) /* as in gl_is_quiet */
+    if (!gl_knows(me, knows) || !gl_try_turn()) /* as in gl_is_quiet */
         return -1;
     gl_give_turn();
     return 0;

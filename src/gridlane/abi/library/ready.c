@@ -132,7 +132,8 @@ int gl_ready_chooses(int32_t chosen)
 
 int gl_ready_count(int *made)
 {
-    if (!made || !gl_knows(GL_KNOWS_DEVICE) || gl_thread.state != GL_AHEAD)
+    struct gl_thread *me = gl_me();
+    if (!made || !gl_knows(me, GL_KNOWS_DEVICE) || gl_thread.state != GL_AHEAD)
         return 0;
     *made = (int)told.devices;
     return 1;

@@ -15,14 +15,14 @@ from gridlane.core.cuda_table.functions import Api, Function, exported
 
 _INTEGERS = {1: "int8_t", 2: "int16_t", 4: "int32_t", 8: "int64_t"}
 HOT = {
-    "cudaGetLastError": "gl_knows(GL_NO_ERROR)",
-    "cudaPeekAtLastError": "gl_knows(GL_NO_ERROR)",
+    "cudaGetLastError": "gl_knows(gl_me(), GL_NO_ERROR)",
+    "cudaPeekAtLastError": "gl_knows(gl_me(), GL_NO_ERROR)",
     "cudaGetDevice": "gl_get_device(a0)",
     "cudaGetDeviceCount": "gl_ready_count(a0)",
-    "cudaSetDevice": "gl_knows(GL_KNOWS_DEVICE) && "
+    "cudaSetDevice": "gl_knows(gl_me(), GL_KNOWS_DEVICE) && "
     "(gl_thread.chosen == a0 || gl_ready_chooses(a0))",
     "cuCtxGetCurrent": "gl_get_context(a0)",
-    "cuCtxGetDevice": "gl_knows(GL_READY) && gl_get_device(a0)",
+    "cuCtxGetDevice": "gl_knows(gl_me(), GL_READY) && gl_get_device(a0)",
     "cudaMalloc": "gl_allocate(a0, a1) || gl_allocate_large(a0, a1)",
     "cuMemAlloc_v2": "gl_allocate(a0, a1)",
     "cudaFree": "gl_free((uintptr_t)a0) || gl_free_large((uintptr_t)a0)",
