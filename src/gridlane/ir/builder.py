@@ -15,7 +15,7 @@ from gridlane.core.source import UNKNOWN, Loc
 from gridlane.ir.op import FastMath, Op
 from gridlane.ir.ops import arith, control, matrix, memory, tiles
 from gridlane.ir.types import FragmentType, PointerType, TileType, Type
-from gridlane.ir.values import Function, Module, Region, Value, Var
+from gridlane.ir.values import ErrorSite, Function, Module, Region, Value, Var
 
 Number = bool | int | float
 
@@ -31,7 +31,7 @@ class Builder:
     """Appends ops to ``region``. ``loc`` is the source location of the following ops.
 
     >>> from gridlane.core.dtypes import f32, i32
-    >>> from gridlane.ir.values import Function, Module
+    >>> from gridlane.ir.values import ErrorSite, Function, Module
     >>> function = Function("f")
     >>> b = Builder(Module({"f": function}), function)
     >>> total = b.variable("total", f32)
@@ -220,6 +220,16 @@ class Builder:
         self.emit(memory.WriteVar(var, value))
 
     # ---- control
+
+    def raise_(self, exception: str, message: str) -> None:
+        """End the thread with an error, whose place is that of the ops here."""
+        self.module.errors.append(ErrorSite(exception, message, self.loc))
+        self.emit(control.Raise(len(self.module.errors) - 1))
+
+    def raise_if(self, condition: Value, exception: str, message: str) -> None:
+        """End the thread so where a condition holds."""
+        with self.if_(condition):
+            self.raise_(exception, message)
 
     @contextmanager
     def inside(self, region: Region) -> Generator[Region, None, None]:

@@ -42,12 +42,12 @@ from gridlane.frontends.ptx.types import unsigned
 from gridlane.frontends.ptx.variables import Variables
 from gridlane.ir.builder import Builder
 from gridlane.ir.op import Op
-from gridlane.ir.ops import control, memory
+from gridlane.ir.ops import memory
 from gridlane.ir.ops.arith import Eq, Ge, Ne, Shl, Shr
 from gridlane.ir.ops.clusters import ClusterRank, peer
 from gridlane.ir.ops.shared_matrix import OFFSET_BITS
 from gridlane.ir.types import PointerType, Space, Type, VectorType, pointer
-from gridlane.ir.values import ErrorSite, Value, Var
+from gridlane.ir.values import Value, Var
 
 BYTES = unsigned(8)
 
@@ -519,9 +519,8 @@ class Values:
 
     def raise_(self, exception: str, message: str) -> None:
         """End the thread with an error, which the launch reports with the instruction's place."""
-        self.b.module.errors.append(ErrorSite(exception, message, self.b.loc))
-        with self.b.if_(self.b.const(True, b1)):  # the block goes on for the translation
-            self.b.emit(control.Raise(len(self.b.module.errors) - 1))
+        # The block goes on for the translation.
+        self.b.raise_if(self.b.const(True, b1), exception, message)
 
     def parts(self, operand: Operand, count: int) -> tuple[Operand, ...]:
         """The operands in braces."""

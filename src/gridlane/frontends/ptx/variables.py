@@ -18,10 +18,10 @@ from gridlane.frontends.ptx.roots import Root
 from gridlane.frontends.ptx.translating import Translating
 from gridlane.frontends.ptx.types import SPACES, TYPES, unsigned
 from gridlane.ir.builder import Builder
-from gridlane.ir.ops import arith, control, memory
+from gridlane.ir.ops import arith, memory
 from gridlane.ir.ops.shared_matrix import ALIGN
 from gridlane.ir.types import Space, pointer
-from gridlane.ir.values import ErrorSite, Function, Global, Module, Value, Var
+from gridlane.ir.values import Function, Global, Module, Value, Var
 
 SEGMENT = "shared.segment."
 """The array of shared memory whose addresses are numbers."""
@@ -193,9 +193,7 @@ class Variables:
             f"{end - FIRST} bytes; GRIDLANE_STACK sets them"
         )
         full = t.b.binary(arith.Gt, self.next_frame(t.b), t.b.const(end, u32))
-        t.b.module.errors.append(ErrorSite("RecursionError", message, t.b.loc))
-        with t.b.if_(full):
-            t.b.emit(control.Raise(len(t.b.module.errors) - 1))
+        t.b.raise_if(full, "RecursionError", message)
 
     def _array(self, b: Builder, variable: Declared) -> Value:
         kind = unsigned(8 * min(8, max(1, variable.align))) if variable.size else _BYTE

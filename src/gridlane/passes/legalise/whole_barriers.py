@@ -12,10 +12,10 @@ from __future__ import annotations
 from gridlane.core.dtypes import b1, i32, u32
 from gridlane.ir.builder import constant
 from gridlane.ir.op import Op
-from gridlane.ir.ops import arith, control
+from gridlane.ir.ops import arith
 from gridlane.ir.ops.grid import BarrierArrive, BarrierPart, BarrierReduce, Reduction
 from gridlane.ir.rewriting import Rewriter
-from gridlane.ir.values import ErrorSite, Module, Value
+from gridlane.ir.values import Module, Value
 from gridlane.passes.legalise.warps_by_blocks import barriers_by_blocks
 
 NUMBERS = 16
@@ -101,9 +101,5 @@ class _Lowering(Rewriter):
         return total, b.cast(reduced, i32)
 
     def _require(self, holds: Value, message: str) -> None:
-        if constant(holds):
-            return
-        b = self.builder
-        self.module.errors.append(ErrorSite("RuntimeError", message, b.loc))
-        with b.if_(b.not_(holds)):
-            b.emit(control.Raise(len(self.module.errors) - 1))
+        if not constant(holds):
+            self.builder.raise_if(self.builder.not_(holds), "RuntimeError", message)

@@ -20,7 +20,7 @@ from gridlane.ir.ops import arith, atomic, control, grid, memory, warp
 from gridlane.ir.ops.grid import BarrierArrive, BarrierPart, BarrierReduce, Reduction
 from gridlane.ir.rewriting import Rewriter
 from gridlane.ir.types import Space, pointer
-from gridlane.ir.values import ErrorSite, Function, Global, Module, Region, Value
+from gridlane.ir.values import Function, Global, Module, Region, Value
 from gridlane.passes.structure.inline import inline_calls
 from gridlane.passes.structure.release_first import is_spin
 
@@ -225,9 +225,5 @@ class _Lowering(Rewriter):
         return b.select(is_short, b.sub(b.const(33, u32), rest), one)
 
     def _require(self, holds: Value, message: str) -> None:
-        if constant(holds):
-            return
-        b = self.builder
-        self.module.errors.append(ErrorSite("RuntimeError", message, b.loc))
-        with b.if_(b.not_(holds)):
-            b.emit(control.Raise(len(self.module.errors) - 1))
+        if not constant(holds):
+            self.builder.raise_if(self.builder.not_(holds), "RuntimeError", message)

@@ -20,7 +20,7 @@ from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, control, grid, memory
 from gridlane.ir.rewriting import Labels
 from gridlane.ir.types import Space, pointer
-from gridlane.ir.values import ErrorSite, Module, Region, Value, Var
+from gridlane.ir.values import Module, Region, Value, Var
 from gridlane.passes.optimise.unroll import step_of, trip_count
 from gridlane.passes.structure.inline import inline_into
 from gridlane.passes.structure.release_first import name_scopes, threads_meet
@@ -180,9 +180,7 @@ class _Looks:
             b.emit(grid.Fence(grid.MemoryScope.SYSTEM))
             word, seen = b.load(self.address), b.read(self.seen)
             first = b.eq(seen, b.const(0, u32))
-            with b.if_(b.not_(b.or_(first, b.eq(word, seen)))):
-                self.module.errors.append(ErrorSite("RuntimeError", self.error, b.loc))
-                b.emit(control.Raise(len(self.module.errors) - 1))
+            b.raise_if(b.not_(b.or_(first, b.eq(word, seen))), "RuntimeError", self.error)
             b.write(self.seen, word)
 
 

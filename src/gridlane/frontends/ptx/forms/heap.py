@@ -21,7 +21,7 @@ from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, control, grid, memory
 from gridlane.ir.ops.atomic import Atomic, AtomicCas, AtomicKind
 from gridlane.ir.types import Space, pointer
-from gridlane.ir.values import ErrorSite, Function, Module, Param, Value
+from gridlane.ir.values import Function, Module, Param, Value
 
 OWN = 16
 """Bytes of a block that are not its user's."""
@@ -258,5 +258,4 @@ class _Free(_Heap):
 
     def _refuse(self) -> None:
         message = "free of an address that malloc has not returned, or that is free already"
-        self.b.module.errors.append(ErrorSite("RuntimeError", message, self.b.loc))
-        self.b.emit(control.Raise(len(self.b.module.errors) - 1))
+        self.b.raise_("RuntimeError", message)

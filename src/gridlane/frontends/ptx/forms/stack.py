@@ -9,8 +9,7 @@ from gridlane.frontends.ptx.addresses import Place
 from gridlane.frontends.ptx.forms.table import Match, form
 from gridlane.frontends.ptx.operands import Number, Operand
 from gridlane.frontends.ptx.values import Values
-from gridlane.ir.ops import arith, control
-from gridlane.ir.values import ErrorSite
+from gridlane.ir.ops import arith
 
 Operands = tuple[Operand, ...]
 
@@ -32,10 +31,8 @@ def alloca(t: Values, m: Match, o: Operands) -> None:
     end = t.variables.whole.segments.end_of_frames
     left = b.sub(b.cast(b.const(end, u32), u64), b.cast(start, u64))
     message = f"alloca: a thread's stack is full, with {end - 16} bytes; GRIDLANE_STACK sets them"
-    b.module.errors.append(ErrorSite("MemoryError", message, b.loc))
     behind = b.binary(arith.Gt, start, b.const(end, u32))
-    with b.if_(b.or_(behind, b.binary(arith.Gt, size, left))):
-        b.emit(control.Raise(len(b.module.errors) - 1))
+    b.raise_if(b.or_(behind, b.binary(arith.Gt, size, left)), "MemoryError", message)
     b.write(top, b.add(start, b.cast(size, u32)))
     t.write(o[0], b.add(b.cast(start, u64), b.const(Place.LOCAL.start, u64)))
 

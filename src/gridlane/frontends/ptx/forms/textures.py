@@ -11,8 +11,8 @@ from gridlane.frontends.ptx.operands import Address, Operand, Pair, Reg, Registe
 from gridlane.frontends.ptx.textures import calls
 from gridlane.frontends.ptx.textures.calls import SHAPES, Shape
 from gridlane.frontends.ptx.values import Values
-from gridlane.ir.ops import arith, control
-from gridlane.ir.values import ErrorSite, Value
+from gridlane.ir.ops import arith
+from gridlane.ir.values import Value
 
 Operands = tuple[Operand, ...]
 
@@ -49,9 +49,7 @@ def handle_of(t: Values, operand: Operand, kind: int, shape: Shape | None) -> Va
 
 def raise_if(t: Values, condition: Value, message: str) -> None:
     """End the thread with an error where a condition holds."""
-    t.b.module.errors.append(ErrorSite("RuntimeError", message, t.b.loc))
-    with t.b.if_(condition):
-        t.b.emit(control.Raise(len(t.b.module.errors) - 1))
+    t.b.raise_if(condition, "RuntimeError", message)
 
 
 def coordinates(t: Values, operand: Operand, shape: Shape) -> tuple[Operand, tuple[Operand, ...]]:

@@ -12,11 +12,11 @@ from gridlane.frontends.ptx.forms.memory import space_of
 from gridlane.frontends.ptx.forms.table import Match, form
 from gridlane.frontends.ptx.operands import Operand
 from gridlane.frontends.ptx.values import Values
-from gridlane.ir.ops import arith, control, memory
+from gridlane.ir.ops import arith, memory
 from gridlane.ir.ops.atomic import AtomicCasPair
 from gridlane.ir.ops.grid import MemoryOrder, MemoryScope
 from gridlane.ir.types import PointerType, Space
-from gridlane.ir.values import ErrorSite, Value
+from gridlane.ir.values import Value
 
 Operands = tuple[Operand, ...]
 Pair = tuple[Value, Value]
@@ -80,9 +80,7 @@ def _at(t: Values, m: Match, operand: Operand) -> Value:
     if pointer.type.space is Space.GLOBAL:
         low = b.and_(b.value(memory.Address(pointer)), b.const(15, u64))
         message = "the address of an atomic of 128 bits is no multiple of 16"
-        b.module.errors.append(ErrorSite("RuntimeError", message, b.loc))
-        with b.if_(b.binary(arith.Ne, low, b.zero(u64))):
-            b.emit(control.Raise(len(b.module.errors) - 1))
+        b.raise_if(b.binary(arith.Ne, low, b.zero(u64)), "RuntimeError", message)
     return pointer
 
 
