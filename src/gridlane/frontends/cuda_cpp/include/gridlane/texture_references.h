@@ -157,47 +157,4 @@ GRIDLANE_REFERENCE(surf2DLayered, cudaSurfaceType2DLayered, (int x, int y, int l
 #undef GRIDLANE_REFERENCE
 #undef GRIDLANE_LIST
 
-#ifdef GRIDLANE_PROGRAM
 #include "gridlane/texture_binding.h"
-#else
-// --- the host's side
-
-template <typename T, int shape, cudaTextureReadMode mode>
-cudaError_t cudaBindTexture(size_t *offset, const texture<T, shape, mode> &reference,
-                            const void *memory, const cudaChannelFormatDesc &format,
-                            size_t bytes = 0xFFFFFFFF);
-template <typename T, int shape, cudaTextureReadMode mode>
-cudaError_t cudaBindTexture(size_t *offset, const texture<T, shape, mode> &reference,
-                            const void *memory, size_t bytes = 0xFFFFFFFF);
-template <typename T, int shape, cudaTextureReadMode mode>
-cudaError_t cudaBindTexture2D(size_t *offset, const texture<T, shape, mode> &reference,
-                              const void *memory, const cudaChannelFormatDesc &format, size_t width,
-                              size_t height, size_t pitch);
-template <typename T, int shape, cudaTextureReadMode mode>
-cudaError_t cudaBindTexture2D(size_t *offset, const texture<T, shape, mode> &reference,
-                              const void *memory, size_t width, size_t height, size_t pitch);
-template <typename T, int shape, cudaTextureReadMode mode>
-cudaError_t cudaBindTextureToArray(const texture<T, shape, mode> &reference, cudaArray_const_t array,
-                                   const cudaChannelFormatDesc &format);
-template <typename T, int shape, cudaTextureReadMode mode>
-cudaError_t cudaBindTextureToArray(const texture<T, shape, mode> &reference, cudaArray_const_t array);
-template <typename T, int shape, cudaTextureReadMode mode>
-cudaError_t cudaUnbindTexture(const texture<T, shape, mode> &reference);
-template <typename T, int shape, cudaTextureReadMode mode>
-cudaError_t cudaGetTextureAlignmentOffset(size_t *offset, const texture<T, shape, mode> &reference);
-template <int shape>
-cudaError_t cudaBindSurfaceToArray(const surface<void, shape> &reference, cudaArray_const_t array);
-template <int shape>
-cudaError_t cudaBindSurfaceToArray(const surface<void, shape> &reference, cudaArray_const_t array,
-                                   const cudaChannelFormatDesc &format);
-
-// By the plain reference that each texture has.
-cudaError_t cudaBindTexture(size_t *offset, const textureReference *reference, const void *memory,
-                            const cudaChannelFormatDesc *format, size_t bytes = 0xFFFFFFFF);
-cudaError_t cudaBindTexture2D(size_t *offset, const textureReference *reference, const void *memory,
-                              const cudaChannelFormatDesc *format, size_t width, size_t height,
-                              size_t pitch);
-cudaError_t cudaBindTextureToArray(const textureReference *reference, cudaArray_const_t array,
-                                   const cudaChannelFormatDesc *format);
-cudaError_t cudaUnbindTexture(const textureReference *reference);
-#endif
