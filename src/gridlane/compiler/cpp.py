@@ -48,10 +48,7 @@ def compile_cpp(source: CppSource, backend: str = "", cache: DiskCache | None = 
 
 
 def compile_units(
-    sources: Sequence[CppSource],
-    expressions: tuple[str, ...],
-    backend: str = "",
-    cache: DiskCache | None = None,
+    sources: Sequence[CppSource], expressions: tuple[str, ...], backend: str = ""
 ) -> list[Compiled]:
     """The PTX of each of several sources. A name expression is of the first source that defines
     what it names.
@@ -66,7 +63,7 @@ def compile_units(
     for source in sources:
         asked = replace(source, expressions=rest)
         known = partial(_compile_known, compiler)
-        products.append(_through(cache or default_cache(), compiler, asked, known, "known names"))
+        products.append(_through(default_cache(), compiler, asked, known, "known names"))
         rest = tuple(each for each in rest if each not in products[-1].names)
     if rest:
         reason = "they declare it alone"

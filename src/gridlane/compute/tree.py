@@ -37,8 +37,17 @@ class Loop:
 
 
 def children(node: isl.AstNode) -> list[isl.AstNode]:
+    """The nodes in a block."""
     found = node.block_get_children()
     return [found.get_at(n) for n in range(found.n_ast_node())]
+
+
+def branches(node: isl.AstNode) -> list[isl.AstNode]:
+    """The nodes in a block, or the sides of a test."""
+    if node.get_type() != IF:
+        return children(node)
+    sides = [node.if_get_then_node()]
+    return [*sides, node.if_get_else_node()] if node.if_has_else_node() else sides
 
 
 def depth_of(node: isl.AstNode) -> int:
@@ -48,12 +57,7 @@ def depth_of(node: isl.AstNode) -> int:
         return 0
     if kind == FOR:
         return (0 if node.for_is_degenerate() else 1) + depth_of(node.for_get_body())
-    if kind == IF:
-        inner = [node.if_get_then_node()]
-        inner += [node.if_get_else_node()] if node.if_has_else_node() else []
-    else:
-        inner = children(node)
-    return max(map(depth_of, inner), default=0)
+    return max(map(depth_of, branches(node)), default=0)
 
 
 def users_at(node: isl.AstNode, depth: int) -> list[str]:
@@ -63,12 +67,7 @@ def users_at(node: isl.AstNode, depth: int) -> list[str]:
         return users(node) if depth == 0 else []
     if kind == FOR:
         return users_at(node.for_get_body(), depth if node.for_is_degenerate() else depth - 1)
-    if kind == IF:
-        inner = [node.if_get_then_node()]
-        inner += [node.if_get_else_node()] if node.if_has_else_node() else []
-    else:
-        inner = children(node)
-    return [name for each in inner for name in users_at(each, depth)]
+    return [name for each in branches(node) for name in users_at(each, depth)]
 
 
 def users(node: isl.AstNode) -> list[str]:
@@ -78,9 +77,4 @@ def users(node: isl.AstNode) -> list[str]:
         return [str(node.user_get_expr().get_op_arg(0).get_id().get_name())]
     if kind == FOR:
         return users(node.for_get_body())
-    if kind == IF:
-        inner = [node.if_get_then_node()]
-        inner += [node.if_get_else_node()] if node.if_has_else_node() else []
-    else:
-        inner = children(node)
-    return [name for each in inner for name in users(each)]
+    return [name for each in branches(node) for name in users(each)]

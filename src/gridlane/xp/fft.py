@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from gridlane.core.naming import named
 from gridlane.xp import creation, dtypes, manipulation
 from gridlane.xp.arrays import Array
 from gridlane.xp.hosts import on_host
-from gridlane.xp.naming import named
 from gridlane.xp.operands import of_array
 from gridlane.xp.protocols import lacking
 

@@ -28,12 +28,11 @@ def short_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     def short(columns: int, size: int) -> int:
         return min(16, 1 << max(columns - 1, 0).bit_length())
 
-    for module in ("softmaxes", "norms", "losses"):
+    for module in ("norms", "losses"):
         monkeypatch.setattr(f"gridlane.tiles.kernels.{module}.row_block", short)
-    for module in ("softmaxes", "norms"):
-        monkeypatch.setattr(
-            f"gridlane.tiles.kernels.{module}.held_row", lambda *each: {"BLOCK": short(*each)}
-        )
+    monkeypatch.setattr(
+        "gridlane.tiles.kernels.norms.held_row", lambda *each: {"BLOCK": short(*each)}
+    )
 
 
 @pytest.mark.parametrize(("dtype", "columns"), SIZES)

@@ -32,7 +32,6 @@ def translate_exported(
     options: KernelOptions,
     name: str,
     abi: str,
-    around: Surroundings | None = None,
 ) -> tuple[Module, ArgType]:
     """The IR of a device function that other code calls, and the type of its result.
 
@@ -46,7 +45,7 @@ def translate_exported(
     Raises:
         CompileError: the function is outside the dialect or its types do not fit; located.
     """
-    around = around or Surroundings()
+    around = Surroundings()
 
     def attempt(stored: set[Loc]) -> tuple[Unit, ArgType]:
         unit = Unit(Module(), options, around, stored=stored)

@@ -88,16 +88,14 @@ def _steps(scale: Operand) -> tuple[int, int]:
     return (scale.strides[0], scale.strides[1]) if scale.shape else (0, 0)
 
 
-def scales_of(
-    given: tuple[Any, Any, Any], shape: tuple[int, int], names: tuple[str, str, str] = _NAMES
-) -> Scales:
+def scales_of(given: tuple[Any, Any, Any], shape: tuple[int, int]) -> Scales:
     """The scales of queries, keys and values, each of one number or of a shape.
 
     Raises:
         ArgumentError: one has another shape or dtype.
     """
     made: list[Operand | None] = []
-    for name, value in zip(names, given, strict=True):
+    for name, value in zip(_NAMES, given, strict=True):
         each = None if value is None else operand(name, value, ("float32",))
         if each is not None and each.shape:
             expect_shape(each, shape)

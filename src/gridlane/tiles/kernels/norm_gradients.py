@@ -11,8 +11,8 @@ from typing import Any
 from gridlane.tiles.kernels.blocks import multiprocessors
 from gridlane.tiles.kernels.norms import (
     expect_axis,
-    norm_options,
     parameter,
+    row_options,
     step_of,
     value_of,
 )
@@ -95,7 +95,7 @@ def _backward(
     norm_gradient_rows[(programs,)](
         given.value, source.value, value_of(scale), rows.value, value_of(sums[0]),
         value_of(sums[1]), *rows.shape, step_of(scale), given.strides, source.strides,
-        rows.strides, CENTRED=centred, EPS=float(eps), **norm_options(source, given, rows),
+        rows.strides, CENTRED=centred, EPS=float(eps), **row_options(source, given, rows),
     )  # fmt: skip
     made, shift = [each and _added(each, source, dtype) for each in sums]
     return target.value, made, shift

@@ -71,16 +71,20 @@ def parameter(name: str, value: Any, x: Operand) -> Operand | None:
     return made
 
 
-def norm_options(x: Operand, *arrays: Operand | None) -> dict[str, Any]:
-    """The constants of kernels over rows of x."""
-    kind = sum_type(x.dtype)
-    block = row_block(x.shape[-1], kind.primitive_bitwidth // 8)
-    return {
-        "WHOLE": block >= x.shape[-1],
-        "BLOCK": block,
-        "SUM": kind,
-        "INDEX": index_type(x, *arrays),
-    }
+def row_options(
+    x: Operand, *arrays: Operand | None, axis: int = -1, is_held: bool = False
+) -> dict[str, Any]:
+    """The constants of kernels over rows of x along an axis.
+
+    Args:
+        is_held: programs hold a row of several tiles.
+    """
+    kind, columns = sum_type(x.dtype), x.shape[axis]
+    size = kind.primitive_bitwidth // 8
+    options = {"BLOCK": row_block(columns, size), "SUM": kind, "INDEX": index_type(x, *arrays)}
+    if is_held:
+        options |= held_row(columns, size)
+    return options | {"WHOLE": options["BLOCK"] >= columns}
 
 
 def step_of(array: Operand | None) -> int:
@@ -101,13 +105,10 @@ def _normalised(x: Any, weight: Any, bias: Any, out: Any, eps: float, centred: b
     if not target.size:
         return target.value
     source, rows = as_rows(source, target)
-    options = norm_options(source, rows)
-    options |= held_row(rows.shape[1], options["SUM"].primitive_bitwidth // 8)
-    options["WHOLE"] = options["BLOCK"] >= rows.shape[1]
     norm_rows[(rows.shape[0],)](
         source.value, value_of(scale), value_of(shift), rows.value, rows.shape[1],
         step_of(scale), step_of(shift), source.strides, rows.strides,
-        CENTRED=centred, EPS=float(eps), **options,
+        CENTRED=centred, EPS=float(eps), **row_options(source, rows, is_held=True),
     )  # fmt: skip
     return target.value
 

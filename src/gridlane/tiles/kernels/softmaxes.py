@@ -10,17 +10,15 @@ from __future__ import annotations
 from typing import Any
 
 from gridlane.core.errors import ArgumentError
-from gridlane.tiles.kernels.blocks import held_row, row_block
+from gridlane.tiles.kernels.norms import row_options
 from gridlane.tiles.kernels.operands import (
     FLOATS,
     Operand,
     contiguous,
     expect_like,
-    index_type,
     merged,
     operand,
     result,
-    sum_type,
 )
 from gridlane.tiles.kernels.programs.softmaxes import softmax_gradient_rows, softmax_rows
 
@@ -90,10 +88,10 @@ def _forward(x: Any, out: Any, axis: int, log: bool) -> Any:
     if not target.size:
         return target.value
     count, inner, (source, target), steps = _walk(own, source, target)
-    columns, options = _options(source, target, own)
-    options |= held_row(columns, options["SUM"].primitive_bitwidth // 8)
-    options["WHOLE"] = options["BLOCK"] >= columns
-    softmax_rows[(count,)](source.value, target.value, columns, inner, *steps, LOG=log, **options)
+    options = row_options(source, target, axis=own, is_held=True)
+    softmax_rows[(count,)](
+        source.value, target.value, source.shape[own], inner, *steps, LOG=log, **options
+    )
     return target.value
 
 
@@ -106,25 +104,11 @@ def _backward(grad: Any, y: Any, out: Any, axis: int, log: bool) -> Any:
     if not target.size:
         return target.value
     count, inner, arrays, steps = _walk(own, given, source, target)
-    columns, options = _options(source, target, own, given)
+    options = row_options(source, target, given, axis=own)
     softmax_gradient_rows[(count,)](
-        *[each.value for each in arrays], columns, inner, *steps, LOG=log, **options
+        *[each.value for each in arrays], source.shape[own], inner, *steps, LOG=log, **options
     )
     return target.value
-
-
-def _options(
-    source: Operand, target: Operand, axis: int, *more: Operand
-) -> tuple[int, dict[str, Any]]:
-    kind = sum_type(source.dtype)
-    columns = source.shape[axis]
-    block = row_block(columns, kind.primitive_bitwidth // 8)
-    return columns, {
-        "WHOLE": block >= columns,
-        "BLOCK": block,
-        "SUM": kind,
-        "INDEX": index_type(source, target, *more),
-    }
 
 
 def _axis(x: Operand, axis: int) -> int:

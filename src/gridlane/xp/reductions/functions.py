@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from gridlane.core.dtypes import bf16, f16
+from gridlane.core.naming import named
 from gridlane.xp.applying import applied, cast, device_of
 from gridlane.xp.arrays import Array
 from gridlane.xp.computing import compute, store
 from gridlane.xp.groups import LIMIT
 from gridlane.xp.kernels import part_of
-from gridlane.xp.naming import named
 from gridlane.xp.nodes import CAST, Node, number
 from gridlane.xp.operations import OPERATIONS
 from gridlane.xp.reductions.record import Reduction

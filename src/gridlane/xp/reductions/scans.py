@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from gridlane.algorithms import OpKind, inclusive_scan
+from gridlane.core.naming import named
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
 from gridlane.xp.applying import cast
 from gridlane.xp.arrays import Array
 from gridlane.xp.computing import compute, new_leaf
 from gridlane.xp.groups import LIMIT
 from gridlane.xp.manipulation import concat
-from gridlane.xp.naming import named
 from gridlane.xp.nodes import Node
 from gridlane.xp.reductions.functions import (
     accumulator_of,

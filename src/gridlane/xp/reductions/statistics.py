@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from gridlane.core.naming import named
 from gridlane.xp.applying import cast
 from gridlane.xp.arrays import Array
-from gridlane.xp.naming import named
 from gridlane.xp.nodes import CAST, Node
 from gridlane.xp.reductions.functions import (
     Axes,

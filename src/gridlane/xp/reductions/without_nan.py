@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from gridlane.core.naming import named
 from gridlane.xp.applying import cast
 from gridlane.xp.arrays import Array
-from gridlane.xp.naming import named
 from gridlane.xp.nodes import Node
 from gridlane.xp.operations.loops import promoted
 from gridlane.xp.reductions import functions, scans, statistics

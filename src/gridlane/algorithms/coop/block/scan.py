@@ -18,6 +18,7 @@ from gridlane.algorithms.coop.invocable import (
 from gridlane.algorithms.coop.operators import combining, prefixing
 from gridlane.algorithms.coop.parameters import WARP, normalize_dtype_param
 from gridlane.algorithms.coop.scan_op import ScanOp
+from gridlane.core.naming import named
 from gridlane.cuda.kernels.decorators import jit
 from gridlane.cuda.kernels.dispatcher import Dispatcher
 
@@ -196,76 +197,54 @@ def _emit(element: Element, combine: Dispatcher, items: int, inclusive: bool) ->
     return emit
 
 
-def make_exclusive_sum(
-    dtype: Any,
-    threads_per_block: Any,
-    items_per_thread: int,
-    prefix_op: Any = None,
-    algorithm: str = "raking",
-    methods: Any = None,
-) -> Invocable:
-    """Add the items before each; see ``make_scan``."""
-    return make_scan(
-        dtype, threads_per_block, items_per_thread, None, "exclusive", "+", prefix_op, algorithm
-    )
+def _sum(mode: str, text: str):
+    def make(
+        dtype: Any,
+        threads_per_block: Any,
+        items_per_thread: int,
+        prefix_op: Any = None,
+        algorithm: str = "raking",
+        methods: Any = None,
+    ) -> Invocable:
+        return make_scan(
+            dtype, threads_per_block, items_per_thread, None, mode, "+", prefix_op, algorithm
+        )
+
+    return named(make, f"make_{mode}_sum", text)
 
 
-def make_inclusive_sum(
-    dtype: Any,
-    threads_per_block: Any,
-    items_per_thread: int,
-    prefix_op: Any = None,
-    algorithm: str = "raking",
-    methods: Any = None,
-) -> Invocable:
-    """Add the items up to each; see ``make_scan``."""
-    return make_scan(
-        dtype, threads_per_block, items_per_thread, None, "inclusive", "+", prefix_op, algorithm
-    )
+make_exclusive_sum = _sum("exclusive", "Add the items before each; see ``make_scan``.")
+make_inclusive_sum = _sum("inclusive", "Add the items up to each; see ``make_scan``.")
 
 
-def make_exclusive_scan(
-    dtype: Any,
-    threads_per_block: Any,
-    scan_op: Any,
-    items_per_thread: int,
-    initial_value: Any = None,
-    prefix_op: Any = None,
-    algorithm: str = "raking",
-    methods: Any = None,
-) -> Invocable:
+def _scan(mode: str, text: str):
+    def make(
+        dtype: Any,
+        threads_per_block: Any,
+        scan_op: Any,
+        items_per_thread: int,
+        initial_value: Any = None,
+        prefix_op: Any = None,
+        algorithm: str = "raking",
+        methods: Any = None,
+    ) -> Invocable:
+        return make_scan(
+            dtype,
+            threads_per_block,
+            items_per_thread,
+            initial_value,
+            mode,
+            scan_op,
+            prefix_op,
+            algorithm,
+        )
+
+    return named(make, f"make_{mode}_scan", text)
+
+
+make_exclusive_scan = _scan(
+    "exclusive",
     """Combine the items before each; see ``make_scan``. Without an initial value the first output
-    is undefined."""
-    return make_scan(
-        dtype,
-        threads_per_block,
-        items_per_thread,
-        initial_value,
-        "exclusive",
-        scan_op,
-        prefix_op,
-        algorithm,
-    )
-
-
-def make_inclusive_scan(
-    dtype: Any,
-    threads_per_block: Any,
-    scan_op: Any,
-    items_per_thread: int,
-    initial_value: Any = None,
-    prefix_op: Any = None,
-    algorithm: str = "raking",
-    methods: Any = None,
-) -> Invocable:
-    """Combine the items up to each; see ``make_scan``."""
-    return make_scan(
-        dtype,
-        threads_per_block,
-        items_per_thread,
-        initial_value,
-        "inclusive",
-        scan_op,
-        prefix_op,
-        algorithm,
-    )
+    is undefined.""",
+)
+make_inclusive_scan = _scan("inclusive", "Combine the items up to each; see ``make_scan``.")
