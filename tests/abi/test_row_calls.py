@@ -55,6 +55,7 @@ def compiled(does, row=FLAGS):
         ("stream(other)", "other, which is"),
         ("cuStreamNone(hStream)", "cuStreamNone, which is"),
         ("1.5", "has 1.5"),
+        ("from_", "from_, which is"),
         ("stream(2)", "does not use hStream"),
         ("stream(hStream", "never closed"),
     ],

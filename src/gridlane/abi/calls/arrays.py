@@ -40,7 +40,8 @@ def mipmapped(handle: int) -> Mipmapped:
     return levels
 
 
-def _check_flags(flags: int) -> None:
+def check_flags(flags: int) -> None:
+    """Raise NOT_SUPPORTED or INVALID_VALUE for flags of arrays that gridlane does not have."""
     for value, name in _FLAGS.items():
         if flags & value:
             fail(NOT_SUPPORTED, f"arrays with {name}")
@@ -66,7 +67,7 @@ def create_3d(desc: Struct | None) -> int:
     """Create an array of up to three dimensions, or with layers."""
     if desc is None:
         fail(INVALID_VALUE, "no description of the array")
-    _check_flags(desc.Flags)
+    check_flags(desc.Flags)
     form = formats.of_driver(desc.Format, desc.NumChannels)
     sizes = desc.Width, desc.Height, desc.Depth
     return arrays.create(contexts.current(), form, sizes, desc.Flags).handle
@@ -96,14 +97,15 @@ def create_mipmapped(desc: Struct | None, levels: int) -> int:
     """Create an array with levels; more than there can be are as many as there can be."""
     if desc is None:
         fail(INVALID_VALUE, "no description of the array")
-    _check_flags(desc.Flags)
+    check_flags(desc.Flags)
     form = formats.of_driver(desc.Format, desc.NumChannels)
-    return _mipmapped(form, (desc.Width, desc.Height, desc.Depth), levels, desc.Flags)
+    return new_levels(form, (desc.Width, desc.Height, desc.Depth), levels, desc.Flags)
 
 
-def _mipmapped(
+def new_levels(
     form: formats.ChannelFormatDescriptor, sizes: arrays.Sizes, levels: int, flags: int
 ) -> int:
+    """Create an array with levels; more than there can be are as many as there can be."""
     layered = flags & (_LAYERED | _CUBE)
     most = max(sizes[:2] if layered else sizes).bit_length()
     context = contexts.current()
@@ -130,31 +132,6 @@ def get_plane(handle: int, plane: int) -> NoReturn:
 
 
 # --- the runtime's ---
-
-
-@implements("cudaMallocArray")
-def malloc_array(desc: Struct | None, width: int, height: int, flags: int) -> int:
-    """Create an array of one or two dimensions."""
-    _check_flags(flags)
-    form = formats.of_runtime(desc)
-    return arrays.create(contexts.current(), form, (width, height, 0), flags).handle
-
-
-@implements("cudaMalloc3DArray")
-def malloc_3d_array(desc: Struct | None, extent: Struct, flags: int) -> int:
-    """Create an array of up to three dimensions, or with layers."""
-    _check_flags(flags)
-    form = formats.of_runtime(desc)
-    sizes = extent.width, extent.height, extent.depth
-    return arrays.create(contexts.current(), form, sizes, flags).handle
-
-
-@implements("cudaMallocMipmappedArray")
-def malloc_mipmapped(desc: Struct | None, extent: Struct, levels: int, flags: int) -> int:
-    """Create an array with levels; more than there can be are as many as there can be."""
-    _check_flags(flags)
-    form = formats.of_runtime(desc)
-    return _mipmapped(form, (extent.width, extent.height, extent.depth), levels, flags)
 
 
 @implements("cudaArrayGetInfo")

@@ -32,13 +32,6 @@ def place_of(handle: int) -> Place | None:
     return captures.place(streams.stream(handle))
 
 
-@implements("cuStreamBeginCapture_v2", "cudaStreamBeginCapture")
-def begin(handle: int, mode: int) -> None:
-    """Capture the work of a stream from now on."""
-    check_mode(mode)
-    captures.begin(streams.stream(handle), mode)
-
-
 @implements("cuStreamBeginCaptureToGraph", "cudaStreamBeginCaptureToGraph")
 def begin_to_graph(
     handle: int, target: int, dependencies: int, data: Struct | None, count: int, mode: int
@@ -49,14 +42,6 @@ def begin_to_graph(
     check_edges(data, count)
     after = tuple(dependencies_at(dependencies, count, graph_object))
     captures.begin(streams.stream(handle), mode, graph_object, after)
-
-
-@implements("cuStreamEndCapture", "cudaStreamEndCapture")
-def end(handle: int) -> int:
-    """End a capture, and return its graph."""
-    if place_of(handle) is None:
-        fail(ILLEGAL_STATE, "no capture began on this stream")
-    return captures.end(streams.stream(handle)).handle
 
 
 def status_of(place: Place | None) -> int:

@@ -78,28 +78,6 @@ def destroy(handle: int) -> None:
     context.end()
 
 
-@implements("cuCtxPushCurrent_v2")
-def push(handle: int) -> None:
-    """Make a context current, above the present one."""
-    if not handle:
-        fail(INVALID_CONTEXT, "no context")
-    contexts.push(contexts.of_handle(handle))
-
-
-@implements("cuCtxPopCurrent_v2")
-def pop() -> int:
-    """Take the current context off the stack."""
-    if not contexts.stack():
-        fail(INVALID_CONTEXT, "no context is current on this thread")
-    return contexts.pop().handle
-
-
-@implements("cuCtxSetCurrent")
-def set_current(handle: int) -> None:
-    """Replace the current context."""
-    contexts.make_current(contexts.of_handle(handle) if handle else None)
-
-
 @implements("cuCtxGetCurrent")
 def get_current() -> int:
     """The current context, or 0."""
@@ -146,14 +124,6 @@ def set_limit(limit: int, value: int) -> None:
         except ArgumentError as error:
             fail(INVALID_VALUE, str(error))
     context.limits[limit] = value
-
-
-@implements("cuCtxSetCacheConfig")
-def set_cache_config(preference: int) -> None:
-    """Note a preference for shared memory or cache; devices choose themselves."""
-    if preference not in enums()["CUfunc_cache"].values.values():
-        fail(INVALID_VALUE, f"no preference has the number {preference}")
-    contexts.current().kept["cache"] = preference
 
 
 @implements("cuCtxSetSharedMemConfig")

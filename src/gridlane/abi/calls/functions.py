@@ -56,13 +56,6 @@ def is_loaded(handle: int) -> int:
     return _LOADED if function.kernel.is_loaded(function.device) else _UNLOADED
 
 
-@implements("cuFuncLoad")
-def load(handle: int) -> None:
-    """Compile a function for its device."""
-    function = libraries.function_of(handle)
-    function.kernel.loaded(function.device)
-
-
 # --- the runtime ---
 
 _MEMBERS = {

@@ -162,15 +162,6 @@ def add_dependencies(handle: int, first: int, then: int, count: int) -> None:
         owner.connect(a, b)
 
 
-@implements("cuGraphAddDependencies_v2", "cudaGraphAddDependencies", "cudaGraphAddDependencies_v2")
-def add_dependencies_with_data(
-    handle: int, first: int, then: int, data: Struct | None, count: int
-) -> None:
-    """Let nodes follow others."""
-    check_edges(data, count)
-    add_dependencies(handle, first, then, count)
-
-
 @implements("cuGraphRemoveDependencies", "cudaGraphRemoveDependencies@12")
 def remove_dependencies(handle: int, first: int, then: int, count: int) -> None:
     """Remove edges."""
@@ -179,17 +170,6 @@ def remove_dependencies(handle: int, first: int, then: int, count: int) -> None:
         fail(INVALID_VALUE, "an edge is not there")
     for a, b in pairs:
         owner.disconnect(a, b)
-
-
-@implements(
-    "cuGraphRemoveDependencies_v2", "cudaGraphRemoveDependencies", "cudaGraphRemoveDependencies_v2"
-)
-def remove_dependencies_with_data(
-    handle: int, first: int, then: int, data: Struct | None, count: int
-) -> None:
-    """Remove edges."""
-    check_edges(data, count)
-    remove_dependencies(handle, first, then, count)
 
 
 # --- user objects ---

@@ -7,7 +7,6 @@ import itertools
 from gridlane.abi import images, raw
 from gridlane.abi.calls import jit
 from gridlane.abi.calls.function_attributes import Attributes
-from gridlane.abi.calls.functions import check_cache
 from gridlane.abi.calls.modules import file
 from gridlane.abi.calls.registry import implements
 from gridlane.abi.failure import (
@@ -167,14 +166,6 @@ def attributes_of(kernel: LibraryKernel, ordinal: int) -> Attributes:
     device = devices.device(ordinal)
     own = kernel.attributes.setdefault(ordinal, {})
     return Attributes(kernel.code(ordinal), device, own)
-
-
-@implements("cuKernelSetCacheConfig")
-def set_cache_config(handle: int, preference: int, ordinal: int) -> None:
-    """Take a preference for shared memory or cache; devices choose themselves."""
-    check_cache(preference)
-    devices.device(ordinal)
-    kernel_of(handle)
 
 
 # --- the runtime's own ---

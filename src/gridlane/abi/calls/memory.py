@@ -31,14 +31,6 @@ def allocate_pitched(width: int, height: int, element: int) -> tuple[int, int]:
     return memory.allocate(contexts.current(), pitch * height).address, pitch
 
 
-@implements("cuMemFree_v2")
-def free(address: int) -> None:
-    """Free memory of a device, or managed memory."""
-    context = contexts.current()
-    if address:
-        memory.free(memory.starting_at(address, context.ordinal, "device", "managed"))
-
-
 @implements("cuMemAllocManaged")
 def allocate_managed(size: int, flags: int) -> int:
     """Memory that host and device use by one address.
@@ -79,14 +71,6 @@ def host_memory(size: int, flags: int) -> int:
 def host_allocate_plain(size: int) -> int:
     """Memory of the host for copies."""
     return host_memory(size, _MAPPED if contexts.current().device.host_visible else 0)
-
-
-@implements("cuMemFreeHost")
-def host_free(address: int) -> None:
-    """Free memory of the host."""
-    context = contexts.current()
-    if address:
-        memory.free(memory.starting_at(address, context.ordinal, "host"))
 
 
 @implements("cuMemHostGetDevicePointer_v2")

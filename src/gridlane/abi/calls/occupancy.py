@@ -12,11 +12,9 @@ from gridlane.abi.calls.function_attributes import (
     attributes,
     largest_cluster,
 )
-from gridlane.abi.calls.functions import of_runtime
 from gridlane.abi.calls.launch_attributes import cluster_of
-from gridlane.abi.calls.registry import implements
 from gridlane.abi.failure import INVALID_CLUSTER_SIZE, INVALID_VALUE, fail
-from gridlane.abi.state import libraries, streams
+from gridlane.abi.state import streams
 from gridlane.abi.state.modules import Function
 from gridlane.abi.struct import Struct
 from gridlane.core.cuda_table import enums
@@ -116,21 +114,9 @@ def _largest_that_fits(function: Function, most: int, threads: int, shared: int)
     return most
 
 
-@implements("cuOccupancyMaxActiveClusters")
-def active_clusters(handle: int, config: Struct | None) -> int:
+def active_clusters(function: Function, config: Struct | None) -> int:
     """Clusters that the device holds at once."""
-    function = libraries.function_of(handle)
-    return _active_clusters(function, *_configured(function, config), config)
-
-
-@implements("cudaOccupancyMaxActiveClusters")
-def runtime_active_clusters(handle: int, config: Struct | None) -> int:
-    """Clusters that the device holds at once."""
-    function = of_runtime(handle)
-    return _active_clusters(function, *_configured(function, config), config)
-
-
-def _active_clusters(function: Function, threads: int, shared: int, config: Struct | None) -> int:
+    threads, shared = _configured(function, config)
     size = cluster_of(config) if config is not None else None
     if size is None or min(size) < 1:
         fail(INVALID_CLUSTER_SIZE, "the configuration does not say how large a cluster is")

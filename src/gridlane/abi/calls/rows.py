@@ -2,15 +2,17 @@
 
 What a row does is the name of another function of CUDA's, or an expression: words and functions of
 CUDA's that are called, parameters, numbers, texts, what is behind a dot, tuples, one or the other
-by a condition, and a lambda for what is done later. A name before "(" is never a parameter. Before
-the expression there may be others, each with a ";", whose results nobody has: checks, mostly.
-``words.py`` and ``runtime/words.py`` have the words.
+by a condition, and a lambda for what is done later. A name before "(" is never a parameter; one
+whose name is a word of Python's has a "_" behind it. Before the expression there may be others,
+each with a ";", whose results nobody has: checks, mostly. ``words.py`` and ``runtime/words.py``
+have the words.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from keyword import iskeyword
 from typing import Any, NoReturn
 
 from gridlane.core.cuda_table import Function
@@ -36,7 +38,8 @@ def call_of(name: str, row: Function, other: Callable[[str], Call | None]) -> Ca
     if row.does.replace("@", "").isidentifier() and (same := other(row.does)) is not None:
         return same
     returned = set(row.given) - set(row.both)
-    taken = [each.name for each in row.parameters if each.name not in returned]
+    names = [each.name for each in row.parameters if each.name not in returned]
+    taken = [f"{each}_" if iskeyword(each) else each for each in names]
     reader = _Reader(name, taken, other)
     *checks, body = map(reader.step, ast.parse(row.does).body)
     if reader.unread:
@@ -80,7 +83,7 @@ class _Reader:
     def read(self, node: ast.expr) -> ast.expr:
         """The expression that is compiled for one of a row."""
         match node:
-            case ast.Constant(value=int() | str()):
+            case ast.Constant(value=int() | str() | None):
                 return node
             case ast.Name(name) if name in self.taken:
                 self.unread.pop(name, None)

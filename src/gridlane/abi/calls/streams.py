@@ -8,7 +8,7 @@ from gridlane.abi.calls.registry import implements
 from gridlane.abi.failure import INVALID_HANDLE, INVALID_VALUE, NOT_READY, fail
 from gridlane.abi.state import captures, contexts, streams
 from gridlane.abi.state.streams import PER_THREAD
-from gridlane.abi.state.work import HostCall, Wait
+from gridlane.abi.state.work import Wait
 from gridlane.core.errors import GridlaneError
 
 _NON_BLOCKING = _EXTERNAL = 1
@@ -59,14 +59,6 @@ def wait_event(handle: int, event: int, flags: int) -> None:
 
 
 _stream_callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
-
-
-@implements("cuLaunchHostFunc")
-def host_function(handle: int, function: int, data: int) -> None:
-    """Call a function of the host after the work so far."""
-    if not function:
-        fail(INVALID_VALUE, "no function")
-    streams.stream(handle).submit(HostCall(function, data))
 
 
 @implements("cuStreamAddCallback")

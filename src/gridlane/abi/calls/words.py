@@ -15,6 +15,7 @@ from gridlane.abi.calls import (
     copies,
     devices,
     executables,
+    formats,
     function_attributes,
     functions,
     graph_memory,
@@ -37,7 +38,7 @@ from gridlane.abi.calls import (
 )
 from gridlane.abi.calls import streams as stream_calls
 from gridlane.abi.calls.rows import words
-from gridlane.abi.failure import INVALID_VALUE, fail
+from gridlane.abi.failure import ILLEGAL_STATE, INVALID_CONTEXT, INVALID_VALUE, fail
 from gridlane.abi.state import arrays as array_state
 from gridlane.abi.state import captures as capture_state
 from gridlane.abi.state import contexts as context_state
@@ -55,7 +56,7 @@ from gridlane.abi.state.copying import Copy, Fill
 from gridlane.abi.state.graph_memory import Free
 from gridlane.abi.state.launching import Launch
 from gridlane.abi.state.links import Link, links
-from gridlane.abi.state.work import Empty, Record, Wait
+from gridlane.abi.state.work import Empty, HostCall, Record, Wait
 from gridlane.abi.struct import Struct
 
 # What a handle or a number of the program is the name of.
@@ -85,6 +86,7 @@ words |= {
 
 # What is done with these.
 words |= {
+    "active_clusters": occupancy.active_clusters,
     "added": graph_nodes.added,
     "allocate": memory_state.allocate,
     "allocation_of": graph_memory.allocation_of,
@@ -93,6 +95,7 @@ words |= {
     "attributes": function_attributes.attributes,
     "available_shared": occupancy.available_shared,
     "batch": ranges.check_batch,
+    "begin_capture": capture_state.begin,
     "between": copies.between,
     "blocks": occupancy.blocks,
     "box_copy": copies.box_copy,
@@ -103,6 +106,7 @@ words |= {
     "change": executables.change,
     "change_copy": executables.change_copy,
     "change_fill": executables.change_fill,
+    "check_array_flags": arrays.check_flags,
     "check_banks": functions.check_banks,
     "check_block": occupancy.check_block,
     "check_cache": functions.check_cache,
@@ -121,6 +125,7 @@ words |= {
     "described": graph_nodes.given,
     "device_count": device_state.count,
     "end_array": array_state.destroy,
+    "end_capture": capture_state.end,
     "end_levels": array_state.destroy_mipmapped,
     "end_link": links.remove,
     "end_pool": pool_state.destroy,
@@ -131,6 +136,7 @@ words |= {
     "finished": copies.finished,
     "finished_if_asked": copies.finished_if_asked,
     "forget": streams.forget,
+    "free_memory": memory_state.free,
     "freeing": graph_memory_state.freeing,
     "host_call_of": graph_nodes.host_call_of,
     "host_memory": memory.host_memory,
@@ -146,21 +152,29 @@ words |= {
     "link": Link,
     "loaded": modules.loaded,
     "located": pools.located,
+    "make_current": context_state.make_current,
+    "new_array": array_state.create,
+    "new_levels": arrays.new_levels,
     "new_surface": textures.surface_from,
     "parameter": functions.parameter,
     "peer_box": peer_boxes.append,
     "place_of_number": ranges.place_of_number,
+    "pop": context_state.pop,
     "potential_block": occupancy.potential_block,
     "potential_cluster": occupancy.potential_cluster,
     "prefetch": ranges.note_prefetch,
     "profiling": profiler.profiling,
+    "push": context_state.push,
     "range_attribute": ranges.attribute_of,
     "replace": graph_nodes.replace,
     "resource": resources.of_driver,
     "resource_of_driver": resources.to_driver,
     "sampling": textures.sampling_of,
     "sampling_of_driver": resources.sampling_to_driver,
+    "stack": context_state.stack,
+    "starting_at": memory_state.starting_at,
     "stream_attribute": attributes.stream_attribute,
+    "texels": formats.of_runtime,
     "text": libraries.text_of,
     "title": devices.title,
     "to_device": copies.to_device,
@@ -185,6 +199,9 @@ words |= {
     "Free": Free,
     "GLOBAL": capture_state.GLOBAL,
     "GREATEST": stream_calls.GREATEST,
+    "HostCall": HostCall,
+    "ILLEGAL_STATE": ILLEGAL_STATE,
+    "INVALID_CONTEXT": INVALID_CONTEXT,
     "INVALID_VALUE": INVALID_VALUE,
     "Launch": Launch,
     "LEAST": stream_calls.LEAST,

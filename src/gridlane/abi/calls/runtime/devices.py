@@ -5,27 +5,13 @@ from __future__ import annotations
 from gridlane.abi.calls import devices as driver
 from gridlane.abi.calls.registry import implements
 from gridlane.abi.calls.runtime.properties import FIELDS, OLD_FIELDS
-from gridlane.abi.failure import INVALID_VALUE, NO_DEVICE, fail
+from gridlane.abi.failure import INVALID_VALUE, fail
 from gridlane.abi.state import devices
 from gridlane.abi.struct import Struct
 from gridlane.core.cuda_table import enums
 from gridlane.core.cuda_table.headers import old_members
 
 _ATTRIBUTES = enums()["CUdevice_attribute"].values
-
-
-@implements("cudaGetDeviceCount")
-def count() -> int:
-    """The number of devices."""
-    devices.initialise()
-    return devices.count() or fail(NO_DEVICE, "there is no device")
-
-
-@implements("cudaDeviceGetByPCIBusId")
-def by_bus_id(text: bytes | None) -> int:
-    """The device at a place."""
-    devices.initialise()
-    return driver.by_bus_id(text) if text else fail(INVALID_VALUE, "no place on the bus")
 
 
 @implements("cudaDeviceGetTexture1DLinearMaxWidth")

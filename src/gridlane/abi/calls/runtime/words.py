@@ -7,6 +7,7 @@ from gridlane.abi.calls import words as words_of_driver
 from gridlane.abi.calls.launch_attributes import Chosen
 from gridlane.abi.calls.rows import words
 from gridlane.abi.calls.runtime import boxes, contexts, copies, fills, launches, memory, symbols
+from gridlane.abi.failure import NO_DEVICE
 from gridlane.abi.state import devices, registered, threads
 
 assert words_of_driver.words is words  # which the runtime's rows use as well
@@ -29,6 +30,7 @@ words |= {
     "kernel_params": runtime_graphs.kernel_params,
     "launch_by_address": launches.launch,
     "linear_box": runtime_graphs.linear_box,
+    "NO_DEVICE": NO_DEVICE,
     "of_runtime": functions.of_runtime,
     "params_of_box": runtime_graphs.params_of_box,
     "part_of_symbol": symbols.part_of,
