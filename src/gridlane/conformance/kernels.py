@@ -8,9 +8,9 @@ import numpy as np
 
 from gridlane.core.dtypes import DType, i32, i64
 from gridlane.ir.builder import Builder
-from gridlane.ir.ops import grid
-from gridlane.ir.types import PointerType, Type, pointer
-from gridlane.ir.values import Function, Module, Param, Value
+from gridlane.ir.ops import grid, memory
+from gridlane.ir.types import PointerType, Space, Type, pointer
+from gridlane.ir.values import Function, Global, Module, Param, Value
 
 Build = Callable[..., Sequence[Value]]
 
@@ -45,6 +45,11 @@ class Kernel:
             index = b.mul(index, b.const(slots, i64))
         index = b.add(index, b.const(slot, i64))
         return b.offset(array, index)
+
+    def shared(self, name: str, element: Type, count: int, align: int = 16) -> Value:
+        """The start of a new array in shared memory."""
+        self.module.globals[name] = Global(name, element, count, Space.SHARED, align)
+        return self.builder.value(memory.GlobalAddress(name, pointer(element, Space.SHARED)))
 
     def load(self, element: Type) -> Value:
         """Load this thread's element of a new input array."""

@@ -5,18 +5,18 @@
 
 #include "wire.h"
 
-static void write_header(gl_header *slot, const gl_actor *to, const gl_letter *letter)
+static void write_header(gl_header *slot, const gl_letter *letter, uint64_t to, uint32_t tier)
 {
     slot->magic = GL_MAGIC;
     slot->version = GL_VERSION;
     slot->flags = (uint16_t)letter->flags;
     slot->type = letter->type;
     slot->source = letter->source;
-    slot->destination = to->id;
+    slot->destination = to;
     slot->correlation = letter->correlation;
     slot->reply_to = letter->reply_to;
     slot->payload_bytes = letter->payload_bytes;
-    slot->tier = to->tier;
+    slot->tier = tier;
     slot->clock = letter->clock;
     slot->deadline = letter->deadline;
     slot->topic = letter->topic;
@@ -49,7 +49,7 @@ static int put(gl_actor *to, const gl_letter *letter, const void *payload, int a
                             : gl_queue_claim(&to->inbox, &ticket);
     if (!slot)
         return GL_IS_FULL;
-    write_header(slot, to, letter);
+    write_header(slot, letter, to->id, to->tier);
     gl_trace *trace = gl_tracing(to->engine);
     if (trace)
         trace_post(trace, slot);
@@ -203,23 +203,8 @@ void gl_bury(gl_engine *engine, uint64_t actor, const gl_letter *letter, const v
     }
     memset(dead, 0, sizeof(gl_dead));
     dead->actor = actor;
-    dead->header.magic = GL_MAGIC;
-    dead->header.version = GL_VERSION;
-    dead->header.flags = (uint16_t)letter->flags;
-    dead->header.type = letter->type;
-    dead->header.source = letter->source;
-    dead->header.destination = letter->destination;
-    dead->header.correlation = letter->correlation;
-    dead->header.reply_to = letter->reply_to;
-    dead->header.payload_bytes = letter->payload_bytes;
-    dead->header.clock = letter->clock;
-    dead->header.deadline = letter->deadline;
-    dead->header.topic = letter->topic;
-    dead->header.hops = letter->hops;
-    dead->header.attempt = letter->attempt;
+    write_header(&dead->header, letter, letter->destination, 0);
     dead->header.reason = reason;
-    dead->header.trace = letter->trace;
-    dead->header.span = letter->span;
     memcpy(dead->payload, payload, letter->payload_bytes);
     if (engine->dead_last)
         engine->dead_last->next = dead;

@@ -13,7 +13,7 @@ from gridlane.core.dtypes import ALL, i32, u64
 from gridlane.ir.op import Op
 from gridlane.ir.ops import atomic, grid, memory
 from gridlane.ir.types import Space, pointer
-from gridlane.ir.values import Global, Value
+from gridlane.ir.values import Value
 
 COMMUTING = {"add", "sub", "and", "or", "xor", "min", "max", "nanmin", "nanmax"}
 
@@ -55,9 +55,7 @@ def atomics() -> Iterator[Case]:
 
         def elsewhere(kernel: Kernel) -> list[np.ndarray]:
             b = kernel.builder
-            cell = Global("cell", i32, 1, Space.SHARED)
-            kernel.module.globals["cell"] = cell
-            address = b.value(memory.GlobalAddress("cell", pointer(i32, Space.SHARED)))
+            address = kernel.shared("cell", i32, 1)
             if space is Space.LOCAL:
                 address = b.value(memory.LocalArray(i32, 1))
             b.store(address, b.const(5, i32))

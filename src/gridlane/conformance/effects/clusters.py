@@ -13,7 +13,6 @@ from gridlane.core.dtypes import b1, i32, u32, u64
 from gridlane.ir.ops import clusters, grid, mbarriers, memory
 from gridlane.ir.ops.tensors import counted
 from gridlane.ir.types import Space, pointer
-from gridlane.ir.values import Global, Value
 
 
 def of_clusters() -> Iterator[Case]:
@@ -32,7 +31,7 @@ def of_clusters() -> Iterator[Case]:
     def met(kernel: Kernel) -> list[np.ndarray]:
         """Each thread reads what another one has written before the barrier."""
         b = kernel.builder
-        tile = _tile(kernel)
+        tile = kernel.shared("tile", i32, THREADS)
         b.store(b.offset(tile, kernel.local), kernel.thread)
         b.emit(clusters.ClusterSync())
         kernel.store(b.load(b.offset(tile, b.sub(b.const(THREADS - 1, i32), kernel.local))))
@@ -44,7 +43,7 @@ def of_clusters() -> Iterator[Case]:
     def came(kernel: Kernel) -> list[np.ndarray]:
         """The same, with work between the arrival and the wait."""
         b = kernel.builder
-        tile = _tile(kernel)
+        tile = kernel.shared("tile", i32, THREADS)
         b.store(b.offset(tile, kernel.local), kernel.thread)
         b.emit(clusters.ClusterArrive())
         kernel.store(b.mul(kernel.thread, b.const(3, i32)))
@@ -61,7 +60,7 @@ def of_clusters() -> Iterator[Case]:
         """Each thread writes by the address of a peer, and reads what another thread has
         written."""
         b = kernel.builder
-        tile = _tile(kernel)
+        tile = kernel.shared("tile", i32, THREADS)
         zero = b.const(0, u32)
         there = b.value(clusters.PeerAddress(b.offset(tile, kernel.local), zero))
         b.store(b.value(memory.FromAddress(there, pointer(i32, Space.GENERIC))), kernel.thread)
@@ -87,17 +86,11 @@ def _of_two_blocks(op: str, fill: Callable[[Kernel], list[np.ndarray]]) -> Case:
     return made
 
 
-def _tile(kernel: Kernel, count: int = THREADS) -> Value:
-    """The start of an i32 array in shared memory."""
-    kernel.module.globals["tile"] = Global("tile", i32, count, Space.SHARED)
-    return kernel.builder.value(memory.GlobalAddress("tile", pointer(i32, Space.SHARED)))
-
-
 def _exchanged(kernel: Kernel) -> list[np.ndarray]:
     """Each thread reads what one of the other block has written before the barrier. The blocks end
     behind a second barrier, after which nobody reads their memory."""
     b = kernel.builder
-    tile, one = _tile(kernel), b.const(1, i32)
+    tile, one = kernel.shared("tile", i32, THREADS), b.const(1, i32)
     b.store(b.offset(tile, kernel.local), b.add(kernel.thread, one))
     b.emit(clusters.ClusterSync())
     other = b.cast(b.sub(one, b.value(clusters.ClusterRank())), u32)
@@ -111,7 +104,7 @@ def _in_iterations(kernel: Kernel) -> list[np.ndarray]:
     """Each iteration waits for the arrivals of the one before, reads what another thread has
     written there, writes to its own part of the array, and arrives."""
     b, last = kernel.builder, 2
-    tile = _tile(kernel, last * THREADS)
+    tile = kernel.shared("tile", i32, last * THREADS)
     total = b.variable("total", i32)
     b.write(total, b.const(0, i32))
     with counted(b, b.const(last + 1, u32)) as number:
@@ -133,8 +126,7 @@ def _in_iterations(kernel: Kernel) -> list[np.ndarray]:
 def _arrived(kernel: Kernel) -> list[np.ndarray]:
     """All threads arrive at the mbarrier of a peer, which is their own, twice each."""
     b = kernel.builder
-    kernel.module.globals["bar"] = Global("bar", u64, 1, Space.SHARED, 8)
-    bar = b.value(memory.GlobalAddress("bar", pointer(u64, Space.SHARED)))
+    bar = kernel.shared("bar", u64, 1, 8)
     zero, one = b.const(0, u32), b.const(1, u32)
     with b.if_(b.eq(kernel.local, b.const(0, i32))):
         b.emit(mbarriers.MbarrierInit(bar, b.const(3 * THREADS, u32)))
@@ -152,8 +144,7 @@ def _transferred(kernel: Kernel) -> list[np.ndarray]:
     """The first thread expects bytes at the mbarrier of a peer, which is its own, arrives there,
     and records that they have arrived."""
     b = kernel.builder
-    kernel.module.globals["bar"] = Global("bar", u64, 1, Space.SHARED, 8)
-    bar = b.value(memory.GlobalAddress("bar", pointer(u64, Space.SHARED)))
+    bar = kernel.shared("bar", u64, 1, 8)
     zero, bytes_ = b.const(0, u32), b.const(48, u32)
     first = b.eq(kernel.local, b.const(0, i32))
     with b.if_(first):

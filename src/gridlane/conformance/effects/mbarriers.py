@@ -10,9 +10,8 @@ from gridlane.conformance.cases import Case
 from gridlane.conformance.effects.making import THREADS, case, out
 from gridlane.conformance.kernels import Kernel
 from gridlane.core.dtypes import b1, i32, u32, u64
-from gridlane.ir.ops import grid, mbarriers, memory
-from gridlane.ir.types import Space, pointer
-from gridlane.ir.values import Global, Value
+from gridlane.ir.ops import grid, mbarriers
+from gridlane.ir.values import Value
 
 NAMES = ("init", "arrive", "expect", "complete", "passed", "pending")
 
@@ -27,8 +26,7 @@ def mbarriers_of_a_block() -> Iterator[Case]:
 def _begun(kernel: Kernel, count: int) -> tuple[Value, Value]:
     """A barrier, and whether the thread is the block's first."""
     b = kernel.builder
-    kernel.module.globals["bar"] = Global("bar", u64, 1, Space.SHARED, 8)
-    place = b.value(memory.GlobalAddress("bar", pointer(u64, Space.SHARED)))
+    place = kernel.shared("bar", u64, 1, 8)
     first = b.eq(kernel.local, b.const(0, i32))
     with b.if_(first):
         b.emit(mbarriers.MbarrierInit(place, b.const(count, u32)))

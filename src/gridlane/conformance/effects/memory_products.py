@@ -10,11 +10,10 @@ from gridlane.conformance.cases import Case
 from gridlane.conformance.effects.making import FULL, case
 from gridlane.conformance.kernels import Kernel
 from gridlane.core.dtypes import DType, i32, u32, u64
-from gridlane.ir.ops import arith, memory
+from gridlane.ir.ops import arith
 from gridlane.ir.ops.grid import SyncWarp
 from gridlane.ir.ops.memory_products import FACTORS, WarpProduct
-from gridlane.ir.types import Space, pointer
-from gridlane.ir.values import Global, Value
+from gridlane.ir.values import Value
 
 SHAPES = (
     *((1, 1, 1), (6, 4, 16), (13, 5, 33), (64, 16, 32), (7, 48, 3), (7, 16, 128), (16, 3, 55)),
@@ -60,12 +59,12 @@ def _case(
         b = kernel.builder
         arrays = [kernel.array(types[name]) for name in counts]
         wanted = kernel.array(i32)
-        tiles = {name: _shared(kernel, name, types[name], count) for name, count in counts.items()}
+        tiles = {name: kernel.shared(name, types[name], count) for name, count in counts.items()}
         for array, (name, count) in zip(arrays, counts.items(), strict=True):
             _moved(kernel, array, tiles[name], count)
         lists: list[Value] = []
         for n in range(min(ahead, 1)):
-            lists.append(_shared(kernel, f"ahead{n}", u64, ahead))
+            lists.append(kernel.shared(f"ahead{n}", u64, ahead))
             for place in range(ahead):
                 b.store(b.offset(lists[-1], b.const(place, i32)), b.const(place << 47, u64))
         product = WarpProduct(
@@ -96,11 +95,6 @@ def _elements(dtype: DType, count: int) -> np.ndarray:
     if dtype.size > 1:
         return (np.arange(count) * 7 % 23 - 11).astype(dtype.numpy)
     return (np.arange(count) * 37 % 256).astype(np.uint8).view(dtype.numpy)
-
-
-def _shared(kernel: Kernel, name: str, element: DType, count: int) -> Value:
-    kernel.module.globals[name] = Global(name, element, count, Space.SHARED)
-    return kernel.builder.value(memory.GlobalAddress(name, pointer(element, Space.SHARED)))
 
 
 def _moved(kernel: Kernel, source: Value, target: Value, count: int) -> None:

@@ -20,7 +20,7 @@ from gridlane.ir.ops.clusters import TensorMulticast
 from gridlane.ir.ops.mbarriers import MbarrierArrive, MbarrierInit, MbarrierPassed
 from gridlane.ir.ops.shared_matrix import ALIGN as SHARED_ALIGN
 from gridlane.ir.types import Space, pointer
-from gridlane.ir.values import Global, Value
+from gridlane.ir.values import Value
 
 _BYTES = 8 << 10
 _WORDS = 16 << 10
@@ -109,8 +109,7 @@ def _begun(kernel: Kernel, tensor: _Tensor, array: Value) -> tuple[Value, Value,
     """Shared memory that is filled, the description of a tensor, and the corner of the block."""
     b = kernel.builder
     words = _BYTES // 4
-    kernel.module.globals["memory"] = Global("memory", u32, words, Space.SHARED, SHARED_ALIGN)
-    start = b.value(memory.GlobalAddress("memory", pointer(u32, Space.SHARED)))
+    start = kernel.shared("memory", u32, words, SHARED_ALIGN)
     for first in range(0, words, THREADS):
         place = b.add(kernel.local, b.const(first, i32))
         with b.if_(b.lt(place, b.const(words, i32))):
@@ -141,8 +140,7 @@ def _loading(tensor: _Tensor, multicast: bool = False) -> Callable[[Kernel], lis
         of a cluster, which is one."""
         b = kernel.builder
         start, map_, corner = _begun(kernel, tensor, kernel.array(u32))
-        kernel.module.globals["bar"] = Global("bar", u64, 1, Space.SHARED, 8)
-        bar = b.value(memory.GlobalAddress("bar", pointer(u64, Space.SHARED)))
+        bar = kernel.shared("bar", u64, 1, 8)
         with b.if_(b.eq(kernel.local, b.const(0, i32))):
             b.emit(MbarrierInit(bar, b.const(1, u32)))
             b.emit(MbarrierArrive(bar, b.const(1, u32), b.const(tensor.bytes, u32), True))

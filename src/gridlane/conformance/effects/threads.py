@@ -11,9 +11,7 @@ from gridlane.conformance.effects.making import THREADS, case, out, stretched, t
 from gridlane.conformance.kernels import Kernel
 from gridlane.core import dtypes
 from gridlane.core.dtypes import b1, f32, f64, i32, u8, u32
-from gridlane.ir.ops import arith, atomic, copies, grid, memory
-from gridlane.ir.types import Space, pointer
-from gridlane.ir.values import Global
+from gridlane.ir.ops import arith, atomic, copies, grid
 
 
 def queries() -> Iterator[Case]:
@@ -110,8 +108,7 @@ def _without_some() -> Iterator[Case]:
     def warp(kernel: Kernel) -> list[np.ndarray]:
         """Lanes of a warp have ended; the mask still names them."""
         b = kernel.builder
-        kernel.module.globals["tile"] = Global("tile", i32, THREADS, Space.SHARED)
-        tile = b.value(memory.GlobalAddress("tile", pointer(i32, Space.SHARED)))
+        tile = kernel.shared("tile", i32, THREADS)
         target = kernel.own(kernel.array(i32))
         with b.if_(b.lt(kernel.local, b.const(10, i32))):
             b.return_()
@@ -159,8 +156,7 @@ def _numbered() -> Iterator[Case]:
     def produced(kernel: Kernel) -> list[np.ndarray]:
         """One warp writes for the two others, and does not wait."""
         b = kernel.builder
-        kernel.module.globals["tile"] = Global("tile", i32, 32, Space.SHARED)
-        tile = b.value(memory.GlobalAddress("tile", pointer(i32, Space.SHARED)))
+        tile = kernel.shared("tile", i32, 32)
         writes = b.lt(kernel.local, b.const(32, i32))
         number, count = b.const(4, u32), b.const(THREADS, u32)
         with b.if_(writes):
@@ -196,8 +192,7 @@ def barriers() -> Iterator[Case]:
     def waited(kernel: Kernel) -> list[np.ndarray]:
         """Each thread counts itself, and waits in a loop for all."""
         b = kernel.builder
-        kernel.module.globals["came"] = Global("came", i32, 1, Space.SHARED)
-        came = b.value(memory.GlobalAddress("came", pointer(i32, Space.SHARED)))
+        came = kernel.shared("came", i32, 1)
         zero, one = b.const(0, i32), b.const(1, i32)
         with b.if_(b.eq(kernel.local, zero)):
             b.store(came, zero)
@@ -215,8 +210,7 @@ def barriers() -> Iterator[Case]:
     def in_loop(kernel: Kernel) -> list[np.ndarray]:
         """Neighbours exchange values three times, with a barrier per iteration."""
         b = kernel.builder
-        kernel.module.globals["ring"] = Global("ring", i32, THREADS, Space.SHARED)
-        ring = b.value(memory.GlobalAddress("ring", pointer(i32, Space.SHARED)))
+        ring = kernel.shared("ring", i32, THREADS)
         held, turn = b.variable("held", i32), b.variable("turn", i32)
         b.write(held, kernel.local)
         one, size = b.const(1, i32), b.const(THREADS, i32)
@@ -236,8 +230,7 @@ def barriers() -> Iterator[Case]:
     def ordered(kernel: Kernel) -> list[np.ndarray]:
         """A warp's lanes read what others of the warp wrote."""
         b = kernel.builder
-        kernel.module.globals["tile"] = Global("tile", i32, THREADS, Space.SHARED)
-        tile = b.value(memory.GlobalAddress("tile", pointer(i32, Space.SHARED)))
+        tile = kernel.shared("tile", i32, THREADS)
         b.store(b.offset(tile, kernel.local), b.mul(kernel.local, b.const(3, i32)))
         b.emit(grid.SyncWarp(b.const(0xFFFFFFFF, u32)))
         other = b.value(arith.Xor(kernel.local, b.const(1, i32)))
@@ -296,8 +289,7 @@ def asynchronous() -> Iterator[Case]:
             b = kernel.builder
             each = bytes_ // element.size
             size = 2 * each * THREADS
-            kernel.module.globals["tile"] = Global("tile", element, size, Space.SHARED)
-            tile = b.value(memory.GlobalAddress("tile", pointer(element, Space.SHARED)))
+            tile = kernel.shared("tile", element, size)
             source = kernel.array(element)
             other = b.sub(b.const(THREADS - 1, i32), kernel.local)
             own = b.mul(kernel.local, b.const(2 * each, i32))

@@ -156,8 +156,7 @@ def _ordered(kind: type[Op], threads: int) -> Callable[[Kernel], list[np.ndarray
         """Each warp writes a word, and reads that of another one of its warpgroup."""
         b = kernel.builder
         count = threads // 32
-        kernel.module.globals["memory"] = Global("memory", i32, count, Space.SHARED, 16)
-        start = b.value(memory.GlobalAddress("memory", pointer(i32, Space.SHARED)))
+        start = kernel.shared("memory", i32, count, 16)
         warp = b.div(kernel.local, b.const(32, i32))
         b.store(b.offset(start, warp), b.mul(warp, b.const(3, i32)))
         b.emit(WarpgroupFence())

@@ -22,9 +22,6 @@ from gridlane.cuda.arrays.managers import (
     PendingDeallocs,
 )
 from gridlane.cuda.host.streams import (
-    DefaultStream,
-    Event,
-    Stream,
     default_stream,
     event,
     external_stream,
@@ -247,29 +244,12 @@ class Context(ProcessBound):
         """Wait for the work of all streams."""
         synchronize()
 
-    def create_stream(self) -> Stream:
-        """Create a stream."""
-        return stream()
-
-    def create_external_stream(self, ptr: int) -> Any:
-        """The stream with a number."""
-        return external_stream(ptr)
-
-    def get_default_stream(self) -> DefaultStream:
-        """The default stream."""
-        return default_stream()
-
-    def get_legacy_default_stream(self) -> Any:
-        """The legacy default stream."""
-        return legacy_default_stream()
-
-    def get_per_thread_default_stream(self) -> Any:
-        """The default stream of this thread."""
-        return per_thread_default_stream()
-
-    def create_event(self, timing: bool = True) -> Event:
-        """Create an event."""
-        return event(timing)
+    create_stream = staticmethod(stream)
+    create_external_stream = staticmethod(external_stream)
+    get_default_stream = staticmethod(default_stream)
+    get_legacy_default_stream = staticmethod(legacy_default_stream)
+    get_per_thread_default_stream = staticmethod(per_thread_default_stream)
+    create_event = staticmethod(event)
 
     def reset(self) -> None:
         """Wait for all work. Arrays free their own memory; a device whose context a kernel's fault

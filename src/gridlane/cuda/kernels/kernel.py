@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from types import FunctionType
@@ -102,39 +103,37 @@ class Kernel(ProcessBound, launch.Kernel):
 
     # --- figures ---
 
-    def _figure(self, name: str) -> int | None:
-        """A figure of the loaded code; None if the device does not report it."""
+    def _figure(self, name: str, counted: Callable[[], int]) -> int:
+        """A figure of the loaded code; counted here if the device does not report it."""
         figures = self.loaded().figures()
-        return None if figures is None else getattr(figures, name)
+        return counted() if figures is None else getattr(figures, name)
 
     @property
     def regs_per_thread(self) -> int:
         """Registers of a thread; on the host the machine's, as code generation counts none."""
-        counted = self._figure("registers")
-        return 32 if counted is None else counted
+        return self._figure("registers", lambda: 32)
 
     @property
     def shared_mem_per_block(self) -> int:
         """Bytes of static shared memory."""
-        counted = self._figure("shared_bytes")
-        if counted is not None:
-            return counted
-        return sum(item.size for item in self.module.static_shared())
+        return self._figure(
+            "shared_bytes", lambda: sum(item.size for item in self.module.static_shared())
+        )
 
     @property
     def const_mem_size(self) -> int:
         """Bytes of constant data."""
-        counted = self._figure("constant_bytes")
-        if counted is not None:
-            return counted
-        return sum(item.size for item in self.module.globals.values() if item.data is not None)
+        variables = self.module.globals.values()
+        return self._figure(
+            "constant_bytes", lambda: sum(each.size for each in variables if each.data is not None)
+        )
 
     @property
     def local_mem_per_thread(self) -> int:
         """Bytes of a thread's local memory: local arrays and, on a GPU, spills."""
-        counted = self._figure("local_bytes")
-        if counted is not None:
-            return counted
+        return self._figure("local_bytes", self._size_of_local_arrays)
+
+    def _size_of_local_arrays(self) -> int:
         from gridlane.ir.ops.memory import LocalArray
 
         sizes = 0
@@ -147,10 +146,8 @@ class Kernel(ProcessBound, launch.Kernel):
     @property
     def max_threads_per_block(self) -> int:
         """The largest block."""
-        counted = self._figure("max_threads")
-        if counted is not None:
-            return counted
-        return min((current.device().limits.max_threads, *self.options.launch_bounds[:1]))
+        most = current.device().limits.max_threads
+        return self._figure("max_threads", lambda: min((most, *self.options.launch_bounds[:1])))
 
     @property
     def cooperative(self) -> bool:
