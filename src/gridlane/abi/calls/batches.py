@@ -107,26 +107,14 @@ def with_attributes(
     _done(stream, [order])
 
 
-@implements("cuMemcpyBatchAsync", "cudaMemcpyBatchAsync@12")
-def batch_12(
-    targets: int,
-    sources: int,
-    sizes: int,
-    count: int,
-    attributes: Struct | None,
-    starts: int,
-    kinds: int,
-    failed: int,
-    handle: int,
-) -> None:
-    """Copy pieces of memory in a stream; an error does not name the piece that failed."""
-    if failed:
-        raw.put_words(failed, (_NO_INDEX,))
-    batch(targets, sources, sizes, count, attributes, starts, kinds, handle)
-
-
 _NO_INDEX = (1 << 64) - 1
 """What CUDA 12 writes for a failure that is of no one copy."""
+
+
+def name_no_copy(failed: int) -> None:
+    """Write that a failure is of no one copy, to an address of the program's; null is none."""
+    if failed:
+        raw.put_words(failed, (_NO_INDEX,))
 
 
 def _array(given: Struct) -> int:
@@ -195,13 +183,3 @@ def _planes(given: Struct, stream: Stream, handle: int, name: str) -> int:
         _reach(stream, box.srcDevice, 1, order)
     copies.box_copy(box, handle, True)
     return order
-
-
-@implements("cuMemcpy3DBatchAsync", "cudaMemcpy3DBatchAsync@12")
-def batch_3d_12(
-    count: int, operations: Struct | None, failed: int, flags: int, handle: int
-) -> None:
-    """Copy planes of rows in a stream; an error does not name the copy that failed."""
-    if failed:
-        raw.put_words(failed, (_NO_INDEX,))
-    batch_3d(count, operations, flags, handle)

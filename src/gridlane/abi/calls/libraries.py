@@ -28,7 +28,7 @@ _TABLE, _PRESERVED = (
 )
 
 
-def _check_options(count: int, numbers: int, values: int) -> None:
+def check_options(count: int, numbers: int, values: int) -> None:
     """Raise for an option that does not exist, or that gridlane does not have."""
     if count and not (numbers and values):
         fail(INVALID_VALUE, f"{count} options without their numbers or values")
@@ -41,38 +41,16 @@ def _check_options(count: int, numbers: int, values: int) -> None:
             fail(INVALID_VALUE, f"no option of a library has the number {number}")
 
 
-@implements("cuLibraryLoadData", "cudaLibraryLoadData")
-def load_data(
-    code: int,
-    options: int,
-    values: int,
-    count: int,
-    library_options: int,
-    library_values: int,
-    library_count: int,
-) -> int:
+def from_memory(code: int, options: jit.Options) -> int:
     """Load a library from memory."""
-    _check_options(library_count, library_options, library_values)
-    read = jit.Options(count, options, values)
-    with read.logged():
+    with options.logged():
         units = images.at(code)
-    return _loaded(units, read)
+    return _loaded(units, options)
 
 
-@implements("cuLibraryLoadFromFile", "cudaLibraryLoadFromFile")
-def load_file(
-    path: bytes,
-    options: int,
-    values: int,
-    count: int,
-    library_options: int,
-    library_values: int,
-    library_count: int,
-) -> int:
+def from_file(path: bytes, options: jit.Options) -> int:
     """Load a library from a file."""
-    _check_options(library_count, library_options, library_values)
-    read = jit.Options(count, options, values)
-    return _loaded((file(path),), read, path.decode(errors="replace"))
+    return _loaded((file(path),), options, path.decode(errors="replace"))
 
 
 def _loaded(units: Units, options: jit.Options, name: str = "") -> int:
