@@ -60,6 +60,7 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/lint-imports --no-cache
+	$(PY) scripts/stubs.py
 	$(BIN)/pyright --pythonpath $(PY)
 
 # What one core does while the other begins with the tests. pytest exits with 5 when it finds no

@@ -1,20 +1,16 @@
 """Write src/gridlane/cuda/__init__.pyi, the types of ``gridlane.cuda`` for checkers and editors.
 
-    python scripts/cuda_stub.py          write the file
-    python scripts/cuda_stub.py --check  exit with 1, and show the difference, where it is stale
+    python scripts/stubs.py
 
-The package loads its names when they are used, so a type checker sees none of them. The file
-imports the host's names from where ``gridlane/cuda/names.py`` says that they live, with the types
-that they have there, and declares what kernels call: names, parameters and texts are those of
-``gridlane/frontends/python/stubs.py``, types come from the tables below.
+A build writes it (setup.py), with Python alone. The package loads its names when they are used, so
+a type checker sees none of them. The file imports the host's names from where
+``gridlane/cuda/names.py`` says that they live, with the types that they have there, and declares
+what kernels call: names, parameters and texts are those of ``gridlane/frontends/python/stubs.py``,
+types come from the tables below.
 """
 
 from __future__ import annotations
 
-import argparse
-import difflib
-import subprocess
-import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -199,7 +195,7 @@ def text() -> str:
     ]
     public = sorted({*MODULES, *NAMESPACE})
     parts = [HEADER, *_imports(), CLASSES, *groups, *names, f"__all__ = {public!r}"]
-    return _formatted("\n".join(parts) + "\n")
+    return "\n".join(parts) + "\n"
 
 
 def _imports() -> Iterator[str]:
@@ -276,33 +272,3 @@ def _looked_up(table: dict[str, Any], stub: str, parameter: str = "") -> Any:
 def _docstring(doc: str | None) -> str:
     lines = textwrap.wrap(" ".join((doc or "").split()), 88)
     return '"""' + "\n".join(lines) + ('\n"""' if len(lines) > 1 else '"""')
-
-
-def _formatted(source: str) -> str:
-    """Sorted and laid out as the linter wants it."""
-    ruff = [sys.executable, "-m", "ruff"]
-    name = ["--stdin-filename", str(TARGET), "-"]
-    for command in (["check", "--quiet", "--select", "I", "--fix"], ["format"]):
-        done = subprocess.run(
-            [*ruff, *command, *name], input=source, text=True, stdout=subprocess.PIPE, check=True
-        )
-        source = done.stdout
-    return source
-
-
-def main() -> int:
-    """Write the file, or compare it."""
-    parser = argparse.ArgumentParser(description="Write the types of gridlane.cuda.")
-    parser.add_argument("--check", action="store_true", help="only say whether it is stale")
-    wanted = text()
-    if not parser.parse_args().check:
-        TARGET.write_text(wanted)
-        return 0
-    have = TARGET.read_text() if TARGET.exists() else ""
-    sides = have.splitlines(True), wanted.splitlines(True)
-    sys.stdout.writelines(difflib.unified_diff(*sides, "as it is", "as it should be"))
-    return int(have != wanted)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

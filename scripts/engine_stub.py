@@ -1,18 +1,15 @@
 """Write src/gridlane/actors/_engine.pyi, the types of the engine of actors for type checkers.
 
-    python scripts/engine_stub.py          write the file
-    python scripts/engine_stub.py --check  exit with 1, and show the difference, where it is stale
+    python scripts/stubs.py
 
-Methods and attributes are the rows of engine/methods.h, from which C makes them as well. What C
-writes by hand is by hand here: constructors, functions of the module, ``Caller``.
+A build writes it (setup.py). Methods and attributes are the rows of engine/methods.h, from which C
+makes them as well. What C writes by hand is by hand here: constructors, functions of the module,
+``Caller``.
 """
 
 from __future__ import annotations
 
-import argparse
-import difflib
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -68,18 +65,9 @@ KINDS = {
 RESULTS = {"none": "None", "flag": "bool", "u64": "int"}
 
 
-def main() -> None:
-    """Write or compare."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="compare instead of writing")
-    text = stub(TABLE.read_text(encoding="utf-8"))
-    if not parser.parse_args().check:
-        TARGET.write_text(text, encoding="utf-8")
-        return
-    present = TARGET.read_text(encoding="utf-8").splitlines(keepends=True)
-    lines = difflib.unified_diff(present, text.splitlines(keepends=True), str(TARGET), "made now")
-    sys.stdout.writelines(shown := list(lines))
-    sys.exit(bool(shown))
+def text() -> str:
+    """The whole file."""
+    return stub(TABLE.read_text(encoding="utf-8"))
 
 
 def stub(table: str) -> str:
@@ -169,7 +157,3 @@ def _function(name: str, parameters: str, result: str, indent: str) -> str:
     if len(inner) <= WIDTH + 1:
         return start + inner + end
     return start + "".join(f"{indent}    {each},\n" for each in _split(given)) + end
-
-
-if __name__ == "__main__":
-    main()

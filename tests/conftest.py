@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from _pytest.faulthandler import fault_handler_stderr_fd_key
 from hypothesis import settings
+from tests import stubs
 from tests.effort import NIGHTLY, alternatives, by_day
 
 # In CI the random cases are the same at every run, so that a change is judged by what it changes;
@@ -36,11 +37,14 @@ gc.set_threshold(100_000, 50, 100)
 def pytest_configure(config: pytest.Config) -> None:
     """Let a crash print the stack of its own thread: of all threads, of which a run has hundreds,
     100 are printed, and that one is not among them. Let interrupts interrupt: a shell ignores them
-    for what it starts in the background, and so would the programs of the tests."""
+    for what it starts in the background, and so would the programs of the tests. Write the types
+    that a build writes, once for all workers."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     file = config.stash.get(fault_handler_stderr_fd_key, None)
     if file is not None:
         faulthandler.enable(file, all_threads=False)
+    if not hasattr(config, "workerinput"):
+        stubs.write()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -46,7 +46,7 @@ def test_every_file_is_in_the_source_distribution():
         if line.startswith("include ")
         for name in line.split()[1:]
     }
-    always = {"README.md", "LICENSE", "pyproject.toml", "MANIFEST.in"}
+    always = {"README.md", "LICENSE", "pyproject.toml", "setup.py", "MANIFEST.in"}
     left_out = [
         name
         for name in listed

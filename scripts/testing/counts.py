@@ -2,12 +2,13 @@
 
     python -m scripts.testing.counts [ROOT] [--json]
 
-Lines of rooms are all lines of the files. A class or function has the lines from its `def` or
-`class` on that have code: no blank line, no comment, no docstring, no decorator. The lines of a
-function or class inside of a function are its own, and not those of the function around it; a
-class has the lines of its methods, and not those of classes inside of it. An import is one
-anywhere in a file, by its module alone: not by the packages around that, whose files Python runs as
-well. A string is an import where it names a module, as `graph.py` reads it.
+Lines of rooms are all lines of the files. Those that a build writes (scripts/stubs.py) are counted
+apart. A class or function has the lines from its `def` or `class` on that have code: no blank line,
+no comment, no docstring, no decorator. The lines of a function or class inside of a function are
+its own, and not those of the function around it; a class has the lines of its methods, and not
+those of classes inside of it. An import is one anywhere in a file, by its module alone: not by the
+packages around that, whose files Python runs as well. A string is an import where it names a
+module, as `graph.py` reads it.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from scripts.testing.graph import ROOT, base_of, modules, named
 SOURCES = "src/gridlane"
 TEXTS = (".py", ".pyi", ".c", ".h", ".inc", ".cuh", ".hpp", ".txt")
 C_TEXTS = (".c", ".h", ".inc", ".cuh", ".hpp")
+WRITTEN = ("actors/_engine.pyi", "cuda/__init__.pyi")
 MOST_OF_CLASS, MOST_OF_FUNCTION = 250, 40
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*["<]([^">]+)[">]', re.MULTILINE)
 _NOTHING = (
@@ -60,11 +62,13 @@ class Counts:
     Attributes:
         lines: by the ends of files' names.
         rooms: lines by the folders of the package; files beside them are rooms as well.
+        written: lines of the files that a build writes, which are in neither.
         imports, with_strings, includes: circles, each the files that reach each other.
     """
 
     lines: dict[str, int] = field(default_factory=dict[str, int])
     rooms: dict[str, int] = field(default_factory=dict[str, int])
+    written: int = 0
     classes: list[Long] = field(default_factory=list[Long])
     functions: list[Long] = field(default_factory=list[Long])
     imports: list[list[str]] = field(default_factory=list[list[str]])
@@ -80,6 +84,9 @@ def counts(root: Path) -> Counts:
         if not path.is_file() or path.suffix not in TEXTS:
             continue
         number = len(path.read_bytes().splitlines())
+        if path.relative_to(source).as_posix() in WRITTEN:
+            result.written += number
+            continue
         lines[path.suffix] += number
         rooms[path.relative_to(source).parts[0]] += number
         if path.suffix == ".py":
@@ -234,6 +241,7 @@ def text_of(found: Counts) -> str:
     parts = [f"{sum(found.lines.values())} lines: "]
     parts[0] += ", ".join(f"{number} of {end}" for end, number in found.lines.items())
     parts += [f"  {number:7} {room}" for room, number in found.rooms.items()]
+    parts.append(f"{found.written} lines of files that a build writes")
     for what, most, longs in (
         ("classes", MOST_OF_CLASS, found.classes),
         ("functions", MOST_OF_FUNCTION, found.functions),

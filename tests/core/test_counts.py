@@ -51,6 +51,13 @@ def test_lines_of_rooms(tmp_path):
     assert found.lines == {".py": 4, ".c": 1} and found.rooms == {"a": 4, "top.py": 1}
 
 
+def test_files_that_builds_write_are_apart(tmp_path):
+    root = made(tmp_path, actors___engine_dot_pyi="x: int\ny: int\n", actors__x_dot_pyi="x: int\n")
+    found = counts(root)
+    assert (found.lines, found.written) == ({".pyi": 1}, 2)
+    assert "2 lines of files that a build writes" in text_of(found)
+
+
 @pytest.mark.parametrize(("count", "number"), [(39, 0), (40, 1)])
 def test_inner_functions_are_their_own(tmp_path, count, number):
     text = FUNCTION.format(lines=lines_of(count))

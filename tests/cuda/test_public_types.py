@@ -181,12 +181,6 @@ def test_no_helper_is_among_the_names():
     assert not {"sys", "import_module", "Any", "missing", "fork_waits"} & set(dir(cuda))
 
 
-def test_the_file_is_what_the_script_makes():
-    command = [sys.executable, str(ROOT / "scripts" / "cuda_stub.py"), "--check"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, f"run scripts/cuda_stub.py\n{done.stdout}{done.stderr}"
-
-
 def test_the_options_that_a_type_checker_knows_are_those_of_jit():
     known = set(jit_options._CHECKS) - set(jit_options._MOVED)
     assert set(jit_options.JitOptions.__annotations__) == known
