@@ -254,6 +254,7 @@ def test_each_context_has_its_own_variables(device, image):
 def test_streams(device):
     least, greatest = good(rt.cudaDeviceGetStreamPriorityRange())
     assert greatest < least == 0
+    assert good(rt.cudaGetDeviceProperties(0)).streamPrioritiesSupported == 1
     plain = good(rt.cudaStreamCreate())
     free = good(rt.cudaStreamCreateWithFlags(rt.cudaStreamNonBlocking))
     first = good(rt.cudaStreamCreateWithPriority(0, greatest - 9))
