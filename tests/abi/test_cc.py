@@ -122,6 +122,13 @@ def test_kernels_that_wait_for_the_host(cc):
         assert (found.returncode, found.stdout) == (0, "well\n"), found
 
 
+@pytest.mark.parametrize("settings", [{}, {"GRIDLANE_NATIVE": "0"}])
+def test_streams_in_no_order_with_the_default_one(cc, settings):
+    cc(HERE / "apart.cu", "-o", "program")
+    found = run("./program", **settings)
+    assert (found.returncode, found.stdout) == (0, "well\n"), found
+
+
 @pytest.mark.parametrize("name", mostly_nightly(SINGLE))
 def test_single_files(cc, name):
     """Programs in the style of public samples, which compare with the host."""

@@ -810,7 +810,7 @@ def test_a_lane_stays_open_beside_the_default_stream(library):  # noqa: F811
         + """
 import time
 
-assert cu.cuStreamCreate(ctypes.byref(stream), 1) == 0
+assert cu.cuStreamCreate(ctypes.byref(stream), 0) == 0
 assert cu.cuEventCreate(ctypes.byref(event), 0) == 0
 count = 0
 

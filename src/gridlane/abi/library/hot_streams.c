@@ -240,8 +240,8 @@ int gl_query(const void *stream)
     const unsigned knows = GL_READY | GL_QUIET | GL_IDLE;
     if (!gl_knows(me, knows))
         return -1;
-    if (gl_unfinished_of_all(gl_process.queues))
-        return GL_NOT_READY;
+    if (gl_unfinished_of_all(gl_process.queues)) /* or of streams in no order with this one */
+        return -1;
     if (!gl_knows(me, knows) || !gl_try_turn()) /* as in gl_is_quiet */
         return -1;
     gl_give_turn();

@@ -27,7 +27,7 @@ from gridlane.launch.packing import Packer
 from gridlane.launch.plan import Plan
 from gridlane.runtime.protocol import Device, Limits
 from gridlane.runtime.queues.default_stream_lock import TURNS
-from gridlane.runtime.queues.host_queue import BUSY, wait_for_streams
+from gridlane.runtime.queues.host_queue import BUSY, wait_for_ordered
 from gridlane.runtime.queues.host_stream import LEFT, is_behind_waiting
 
 Arguments = tuple[Any, ...]
@@ -116,7 +116,7 @@ def _at_once(launch: Launch, args: Arguments) -> None:
         if LEFT or is_behind_waiting():
             launch._launch_slowly(given)
             return
-        wait_for_streams()
+        wait_for_ordered()
     try:
         with TURNS.lock:
             reading.launch(reading.read(*args), launch.gx, launch.gy, launch.gz, launch.sharedmem)
@@ -149,7 +149,7 @@ def _prepare_inline(read: Packer, plan: Plan) -> Callable[..., Any]:
         if BUSY:
             if LEFT or is_behind_waiting():
                 return NotImplemented
-            wait_for_streams()
+            wait_for_ordered()
         with TURNS.lock:
             reading.launch(params, x, y, z, 0)
         return None

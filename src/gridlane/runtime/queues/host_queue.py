@@ -307,6 +307,19 @@ def wait_for_streams() -> None:
         _wait_for(queue, busy)
 
 
+def ordered_queues() -> list[HostQueue]:
+    """The queues with unfinished work that later work of the default stream is ordered behind."""
+    return [queue for queue in busy_queues() if not queue.apart]
+
+
+def wait_for_ordered() -> None:
+    """``wait_for_streams`` without those in no order with the default stream, as
+    ``cudaStreamNonBlocking`` makes them: their work may wait for a later action of this thread."""
+    busy = tuple(ordered_queues())
+    for queue in busy:
+        _wait_for(queue, busy)
+
+
 def _begin_in_child() -> None:
     """Reset the queues: the threads of streams do not survive a fork."""
     global _current

@@ -1,8 +1,8 @@
 """Streams of devices whose work runs on host threads: the default stream runs on the caller, except
 for kernels that may wait for the host; others have a thread each.
 
-The default stream has CUDA's legacy meaning: its work waits for every other stream, and as it runs
-on the caller, other streams' later work is ordered after it.
+The default stream has CUDA's legacy meaning: its work waits for every other stream that is not
+``apart``, and as it runs on the caller, other streams' later work is ordered after it.
 """
 
 from __future__ import annotations
@@ -28,8 +28,10 @@ from gridlane.runtime.queues.host_queue import (
     Owner,
     Work,
     busy_queues,
+    ordered_queues,
     own_queue,
     wait,
+    wait_for_ordered,
     wait_for_streams,
 )
 from gridlane.runtime.queues.native_queues import ALWAYS, CAPTURED, SPINNING, SPINS, native
@@ -41,9 +43,14 @@ _by_handle: weakref.WeakValueDictionary[int, OwnHostStream] = weakref.WeakValueD
 
 
 def wait_for_all() -> None:
-    """Wait for every stream, and for what another thread does on the default stream. A stream's
-    callback does not wait for that, which may wait for the stream."""
+    """Wait for every stream, and for what another thread does on the default stream."""
     wait_for_streams()
+    _wait_for_turn()
+
+
+def _wait_for_turn() -> None:
+    """Wait for what another thread does on the default stream. A stream's callback does not wait
+    for that, which may wait for the stream."""
     if own_queue() is None:
         TURNS.wait()
 
@@ -59,7 +66,7 @@ def together(inline: bool) -> Generator[None]:
         yield
         return
     if BUSY:
-        wait_for_streams()
+        wait_for_ordered()
     with TURNS.lock:
         before, TURNS.holder = TURNS.holder, get_ident()
         try:
@@ -323,7 +330,7 @@ class DefaultHostStream(HostStream):
         if (LEFT or self.device.shares_memory) and self._is_left(piece):
             return
         if BUSY and TURNS.holder != get_ident():
-            wait_for_streams()
+            wait_for_ordered()
         with TURNS.lock:
             piece[0]()
 
@@ -373,10 +380,11 @@ class DefaultHostStream(HostStream):
             self.device.download(target, source)
 
     def _wait(self) -> None:
-        wait_for_all()
+        wait_for_ordered()
+        _wait_for_turn()
 
     def _is_done(self) -> bool:
-        return not BUSY and not TURNS.is_taken()
+        return not (BUSY and ordered_queues()) and not TURNS.is_taken()
 
     def raise_error(self) -> None:
         """Raise the error of work that was left to a thread; other work raises on the caller."""
