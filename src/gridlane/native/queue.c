@@ -185,14 +185,17 @@ static int has_item(const struct gl_queue *queue)
     return queue->first && !queue->is_held;
 }
 
-/* Wait for an item; the next append is usually soon. */
+/* Wait for an item; the next append is usually soon. Polling would delay a thread that waited on the
+ * same processor, and appends next. */
 static void linger(struct gl_queue *queue)
 {
     struct gl_queues *all = queue->all;
     if (has_item(queue) || queue->is_over)
         return;
+    const int place = gl_place();
+    const int polls = place && place == queue->place_of_wait ? 0 : GL_LINGERS;
     pthread_mutex_unlock(&all->lock);
-    for (int n = 0; n < GL_LINGERS && !__atomic_load_n(&queue->first, __ATOMIC_RELAXED); n++)
+    for (int n = 0; n < polls && !__atomic_load_n(&queue->first, __ATOMIC_RELAXED); n++)
         gl_pause();
     pthread_mutex_lock(&all->lock);
     queue->lingers = 1;

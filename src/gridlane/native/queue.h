@@ -12,6 +12,7 @@
 #endif
 
 #include <pthread.h>
+#include <sched.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <time.h>
@@ -132,6 +133,7 @@ struct gl_queue {
     int32_t stops;                /* its thread may have been asked to stop a launch */
     int32_t has_failed, is_captured;
     int32_t is_held; /* a thread does the next item itself */
+    int32_t place_of_wait; /* the processor of the last wait; see gl_place */
     uint32_t users;  /* who frees it: the last one */
     uint32_t spinning; /* unfinished items with GL_ITEM_SPINS */
     uint64_t lost;     /* items that a child of a fork has not done */
@@ -260,6 +262,16 @@ static inline int64_t gl_now(void)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* The number of this thread's processor, from 1; 0 if it is unknown. */
+static inline int gl_place(void)
+{
+#ifdef __linux__
+    return sched_getcpu() + 1;
+#else
+    return 0;
+#endif
 }
 
 static inline uint64_t gl_unfinished_of(const struct gl_queue *queue)

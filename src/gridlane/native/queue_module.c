@@ -8,7 +8,7 @@
 #include "queue.h"
 #include "queue_module.h"
 
-enum { INTERFACE = 3 /* as in __init__.py */ };
+enum { INTERFACE = 4 /* as in __init__.py */ };
 
 /* The delay of a signal's handler by a wait: more while the wait lasts, up to the second. */
 enum { SLICE_NS = 1000000, LONGEST_NS = 16000000 };

@@ -3,8 +3,6 @@
  * The names in brackets are the steps of tests/native/model/queues.py. */
 #include "queue.h"
 
-#include <sched.h>
-
 void gl_new_condition(pthread_cond_t *made)
 {
 #ifdef __APPLE__
@@ -77,6 +75,7 @@ static int slept(const struct gl_wait *wait, int64_t ns)
     struct gl_queues *all = queue->all;
     const int64_t begin = gl_now();
     int cancels;
+    queue->place_of_wait = gl_place();
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancels);
     pthread_mutex_unlock(&all->lock);
     for (int64_t end = begin + GL_LOOK_NS; !is_reached(wait) && gl_now() < end;)
