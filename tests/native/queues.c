@@ -17,6 +17,7 @@ enum { QUEUES = 4, SECOND = 1000000000 };
 
 static struct gl_queues *all;
 static int items;
+static uint64_t pieces, forgotten; /* launches of Python, and those that Python has forgotten */
 
 #define CHECK(what)                                                    \
     do {                                                               \
@@ -34,6 +35,16 @@ struct tested {
     uint32_t users;                              /* of the plan of its launches */
     void (*call)(struct tested *own, uint64_t number);
 };
+
+/* What a caller of Python does with its lock. */
+static void forget(void)
+{
+    uint64_t piece;
+    while ((piece = gridlane_queues_forget(all))) {
+        CHECK(piece == (uintptr_t)&pieces);
+        __atomic_add_fetch(&forgotten, 1, __ATOMIC_RELAXED);
+    }
+}
 
 static void *work(void *argument)
 {
@@ -54,6 +65,8 @@ static void *work(void *argument)
                 gridlane_queue_set(own->queue, GL_FAILED_FLAG, 1);
             } else if (code == GL_CIRCULAR) {
                 own->circles++;
+            } else if (code == GL_FORGET) {
+                forget();
             }
         }
         if (!gridlane_queue_leave(own->queue))
@@ -123,14 +136,22 @@ static int run_launch(void *native, const void *params, uint32_t gx, uint32_t gy
 
 static struct gl_item *new_launch(struct tested *own, uint32_t gx)
 {
-    struct gl_item *made = aligned_alloc(64, 2 * sizeof *made);
+    const struct gl_launch launch = { run_launch, own, own, &own->users, { gx, 1, 1 }, 0 };
+    struct gl_item *made = gridlane_launch_item(0, &launch, sizeof(uint64_t));
     CHECK(made);
-    *made = (struct gl_item){
-        .kind = GL_LAUNCH,
-        .launch = { run_launch, own, own, &own->users, { gx, 1, 1 }, 0 },
-    };
     *(uint64_t *)gl_params(made) = 42;
     __atomic_add_fetch(&own->users, 1, __ATOMIC_RELAXED);
+    return made;
+}
+
+/* A launch of Python, which has a piece. */
+static struct gl_item *new_launch_of_python(struct tested *own, uint32_t gx)
+{
+    const struct gl_launch launch = { run_launch, own, &pieces, NULL, { gx, 1, 1 }, 0 };
+    struct gl_item *made = gridlane_launch_item(0, &launch, sizeof(uint64_t));
+    CHECK(made);
+    *(uint64_t *)gl_params(made) = 42;
+    __atomic_add_fetch(&pieces, 1, __ATOMIC_RELAXED);
     return made;
 }
 
@@ -202,6 +223,7 @@ static void *append_often(void *argument)
             break;
         case 1:
             wait_for(own);
+            forget();
             break;
         case 2:
             pthread_mutex_lock(&all->lock);
@@ -229,8 +251,9 @@ static void *append_often(void *argument)
             break;
         default:
             __atomic_add_fetch(&appended[number], 1, __ATOMIC_RELAXED);
-            append(own, random >> 23 & 1 ? gridlane_item(GL_CALL, 0, random)
-                                         : new_launch(own, 1));
+            append(own, random >> 23 & 1   ? gridlane_item(GL_CALL, 0, random)
+                        : random >> 24 & 1 ? new_launch_of_python(own, 1)
+                                           : new_launch(own, 1));
         }
     }
     return NULL;
@@ -257,6 +280,8 @@ static void all_append(int threads)
         CHECK(many[n].ran == appended[n] && !many[n].users);
     }
     CHECK(!all->unfinished && !all->first);
+    forget();
+    CHECK(forgotten == pieces);
 }
 
 /* --- order: the numbers of calls rise --- */
@@ -283,8 +308,10 @@ static void errors(void)
     struct tested own;
     char bytes[8] = "before";
     begin(&own, NULL);
+    pieces = forgotten = 0;
     append(&own, new_launch(&own, 13));
     append(&own, new_launch(&own, 1));
+    append(&own, new_launch_of_python(&own, 1));
     append(&own, gridlane_item(GL_CALL, 0, 1));
     struct gl_item *move = gridlane_item(GL_MOVE, 0, 0);
     move->move = (struct gl_move){ (uintptr_t)bytes, 0, 8, 'x', 1 };
@@ -298,8 +325,16 @@ static void errors(void)
     move->move = (struct gl_move){ (uintptr_t)bytes, 0, 8, 0x7978, 2 };
     append(&own, move);
     append(&own, gridlane_item(GL_CALL, 0, 3));
+    wait_for(&own);
+    append(&own, new_launch_of_python(&own, 13));
+    wait_for(&own);
+    CHECK(own.broke == 2 && own.queue->failure.is_of_python);
+    CHECK(own.queue->failure.plan == (uintptr_t)&pieces && all->failed == 1);
+    gridlane_queue_set(own.queue, GL_FAILED_FLAG, 0);
+    while (__atomic_load_n(&forgotten, __ATOMIC_RELAXED) < 2) /* by the idle worker */
+        sched_yield();
     end(&own);
-    CHECK(own.last == 3 && !all->failed && !memcmp(bytes, "xyxyxyxy", 8));
+    CHECK(pieces == 2 && own.last == 3 && !all->failed && !memcmp(bytes, "xyxyxyxy", 8));
 }
 
 /* --- circles: two workers wait for each other's queue; one of the waits is refused --- */
@@ -361,14 +396,17 @@ static void forks(void)
         append(&own, gridlane_item(GL_PASS, GL_ITEM_ALWAYS, (uintptr_t)mark));
         append(&beside, gridlane_item(GL_FOLLOW, GL_ITEM_ALWAYS, (uintptr_t)mark));
         append(&beside, gridlane_item(GL_CALL, 0, 5));
+        append(&beside, new_launch_of_python(&beside, 1));
         const pid_t child = fork();
         CHECK(child >= 0);
         if (!child) {
             CHECK(gl_is_passed(mark) && !all->unfinished && !own.users);
             CHECK(gridlane_event_time(all, event) > gridlane_event_time(all, idle));
-            CHECK(gridlane_queue_lost(own.queue) == 4 && gridlane_queue_lost(beside.queue) == 2);
-            uint64_t number = gridlane_queue_forget(beside.queue);
-            CHECK(number == 5 && !gridlane_queue_forget(beside.queue));
+            CHECK(gridlane_queue_lost(own.queue) == 4 && gridlane_queue_lost(beside.queue) == 3);
+            int seen = 0;
+            for (uint64_t piece; (piece = gridlane_queues_forget(all));)
+                seen += piece == 5 ? 1 : piece == (uintptr_t)&pieces ? 10 : 100;
+            CHECK(seen == 11 || seen == 111); /* the gate's, if it had not begun */
             append(&beside, new_launch(&beside, 1));
             append(&beside, gridlane_item(GL_CALL, 0, 6));
             wait_for(&beside);
@@ -380,7 +418,8 @@ static void forks(void)
         __atomic_store_n(&gate, 1, __ATOMIC_RELEASE);
         end(&beside);
         end(&own);
-        CHECK(own.ran == 2 && beside.ran == 1);
+        forget();
+        CHECK(own.ran == 2 && beside.ran == 2);
         CHECK(gridlane_event_time(all, event) > gridlane_event_time(all, idle));
         gridlane_event_release(all, event);
         gridlane_event_release(all, idle);

@@ -79,7 +79,7 @@ void gl_drop_queue(struct gl_queue *queue)
     all->failed -= (uint32_t)queue->has_failed;
     for (struct gl_item *item = queue->first, *next; item; item = next) {
         next = item->next;
-        gl_free_item(item);
+        gl_free_item(all, item);
     }
     free_queue(queue);
 }
@@ -99,8 +99,33 @@ static void pass(struct gl_mark *mark, int64_t time)
     gl_drop_queue(queue);
 }
 
-void gl_free_item(struct gl_item *item)
+/* [over] */
+void gl_leave_to_python(struct gl_queues *all, struct gl_item *item, uint64_t piece)
 {
+    item->kind = GL_CALL;
+    item->number = piece;
+    item->next = all->over;
+    __atomic_store_n(&all->over, item, __ATOMIC_RELEASE);
+}
+
+uint64_t gridlane_queues_forget(struct gl_queues *all) /* [forget] */
+{
+    pthread_mutex_lock(&all->lock);
+    struct gl_item *item = all->over;
+    if (item)
+        __atomic_store_n(&all->over, item->next, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&all->lock);
+    const uint64_t piece = item ? item->number : 0;
+    free(item);
+    return piece;
+}
+
+void gl_free_item(struct gl_queues *all, struct gl_item *item)
+{
+    if (item->kind == GL_LAUNCH && !item->launch.users) {
+        gl_leave_to_python(all, item, (uintptr_t)item->launch.plan);
+        return;
+    }
     if (item->kind == GL_LAUNCH)
         __atomic_sub_fetch(item->launch.users, 1, __ATOMIC_ACQ_REL);
     if (item->kind == GL_PASS)
@@ -134,7 +159,7 @@ static void finish_current(struct gl_queue *queue) /* [finish] */
     queue->current = NULL;
     queue->spinning -= item->flags & GL_ITEM_SPINS ? 1 : 0;
     count(queue, 0, 1);
-    gl_free_item(item);
+    gl_free_item(queue->all, item);
 }
 
 int gl_put(struct gl_queue *queue, struct gl_item *first) /* [append] */
@@ -199,7 +224,7 @@ static void linger(struct gl_queue *queue)
         gl_pause();
     pthread_mutex_lock(&all->lock);
     queue->lingers = 1;
-    while (!has_item(queue) && !(queue->is_over && !queue->is_held)) /* [linger] */
+    while (!has_item(queue) && !all->over && !(queue->is_over && !queue->is_held)) /* [linger] */
         pthread_cond_wait(&queue->work, &all->lock);
     queue->lingers = 0;
 }
@@ -224,6 +249,7 @@ static int has_broken(struct gl_queue *queue, struct gl_item *item)
                                     failure->report);
     if (code) {
         failure->plan = (uintptr_t)launch->plan;
+        failure->is_of_python = !launch->users;
         failure->code = code;
         memcpy(failure->grid, launch->grid, sizeof failure->grid);
     }
@@ -263,8 +289,11 @@ int gridlane_queue_next(struct gl_queue *queue, uint64_t *number)
     finish_current(queue);
     while (queue->has_worker) { /* not in the child of a fork */
         linger(queue);
-        if (!has_item(queue))
+        if (!has_item(queue)) {
+            if (all->over)
+                code = GL_FORGET;
             break;
+        }
         if (queue->stops) {
             queue->stops = 0;
             code = GL_WITHDRAW;
@@ -315,6 +344,14 @@ struct gl_item *gridlane_item(uint32_t kind, uint32_t flags, uint64_t number)
         made->flags = flags;
         made->number = number;
     }
+    return made;
+}
+
+struct gl_item *gridlane_launch_item(uint32_t flags, const struct gl_launch *launch, size_t bytes)
+{
+    struct gl_item *made = aligned_alloc(64, (sizeof *made + bytes + 63) / 64 * 64);
+    if (made)
+        *made = (struct gl_item){ .kind = GL_LAUNCH, .flags = flags, .launch = *launch };
     return made;
 }
 

@@ -45,7 +45,8 @@ enum {
     GL_DROPPED,  /* to forget a piece of Python */
     GL_BROKE,    /* to raise the error of a launch; see gl_failure */
     GL_CIRCULAR, /* to raise the error of a wait that would not end */
-    GL_WITHDRAW  /* to withdraw the request that this thread's launch stops */
+    GL_WITHDRAW, /* to withdraw the request that this thread's launch stops */
+    GL_FORGET    /* to forget pieces; see gridlane_queues_forget */
 };
 
 struct gl_queue;
@@ -80,7 +81,8 @@ typedef int gl_launcher(void *native, const void *params, uint32_t gx, uint32_t 
 struct gl_launch {
     gl_launcher *launch;
     void *native, *plan; /* "plan": for the error */
-    uint32_t *users;     /* of the plan: one less when the item is over */
+    uint32_t *users;     /* of the plan: one less when the item is over; or null for one of Python,
+                          * whose "plan" is a reference that Python forgets then */
     uint32_t grid[3], shared;
 };
 
@@ -99,7 +101,7 @@ struct gl_item {
 struct gl_failure {
     uint64_t plan;
     int64_t code;
-    uint32_t grid[3], unused;
+    uint32_t grid[3], is_of_python;
     int64_t report[GL_WORDS_OF_REPORT]; /* REPORT of core/cpu_abi.py, and one more */
 };
 
@@ -120,6 +122,7 @@ struct gl_queues {
     pthread_cond_t idle; /* no item is unfinished */
     struct gl_queue *first, *spare; /* "spare": without users */
     int32_t spares;
+    struct gl_item *over; /* their numbers are pieces that Python forgets; read without the lock */
 };
 
 struct gl_queue {
@@ -137,7 +140,6 @@ struct gl_queue {
     uint32_t users;  /* who frees it: the last one */
     uint32_t spinning; /* unfinished items with GL_ITEM_SPINS */
     uint64_t lost;     /* items that a child of a fork has not done */
-    struct gl_item *forgotten; /* pieces of Python among these, which Python forgets */
     struct gl_wait waits_for; /* what its worker waits for, with a use of each; or nulls */
     struct gl_failure failure;
     pthread_cond_t work, finished;
@@ -159,6 +161,7 @@ int gridlane_queue_append(struct gl_queue *queue, struct gl_item *first);
 
 /* An item; null without memory. An item of a mark has a use of the mark. */
 struct gl_item *gridlane_item(uint32_t kind, uint32_t flags, uint64_t number);
+struct gl_item *gridlane_launch_item(uint32_t flags, const struct gl_launch *launch, size_t bytes);
 void gridlane_item_free(struct gl_item *item); /* that was not appended, and has no mark */
 
 /* This thread becomes the worker; false if there is one. At its end: whether work has come since,
@@ -191,9 +194,11 @@ uint64_t gridlane_queue_get(struct gl_queue *queue, int what);
 uint32_t gridlane_queues_busy(struct gl_queues *all, struct gl_queue **made, uint32_t most);
 void gridlane_queues_refuse(struct gl_queues *all, int change);
 
-/* In the child of a fork: how many items are lost; the next lost piece of Python, or 0. */
+/* The next piece that Python forgets, or 0: of a launch that is over, or that a fork has lost. */
+uint64_t gridlane_queues_forget(struct gl_queues *all);
+
+/* In the child of a fork: how many items are lost. */
 uint64_t gridlane_queue_lost(struct gl_queue *queue);
-uint64_t gridlane_queue_forget(struct gl_queue *queue);
 
 /* A mark with one user; null without memory. */
 struct gl_mark *gridlane_mark(void);
@@ -227,7 +232,8 @@ int gl_wait_for_all(struct gl_queues *all, int64_t ns);
 struct gl_queue *gl_new_queue(struct gl_queues *all);
 
 int gl_put(struct gl_queue *queue, struct gl_item *first);
-void gl_free_item(struct gl_item *item);
+void gl_free_item(struct gl_queues *all, struct gl_item *item);
+void gl_leave_to_python(struct gl_queues *all, struct gl_item *item, uint64_t piece);
 void gl_use_mark(struct gl_mark *mark);
 void gl_drop_mark(struct gl_mark *mark);
 void gl_drop_queue(struct gl_queue *queue);

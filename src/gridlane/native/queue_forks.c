@@ -16,9 +16,6 @@ static struct gl_queues *made_here; /* whose forks this copy of the code handles
  * parent's other threads used then stays. */
 static void begin_anew(struct gl_queue *queue) /* [fork] */
 {
-    struct gl_item **last = &queue->forgotten;
-    while (*last)
-        last = &(*last)->next;
     queue->lost += gl_unfinished_of(queue);
     if (queue->current && queue->current->kind != GL_CALL) {
         queue->current->next = queue->first;
@@ -26,13 +23,10 @@ static void begin_anew(struct gl_queue *queue) /* [fork] */
     }
     for (struct gl_item *item = queue->first, *next; item; item = next) {
         next = item->next;
-        item->next = NULL;
-        if (item->kind == GL_CALL) {
-            *last = item;
-            last = &item->next;
-        } else {
-            gl_free_item(item);
-        }
+        if (item->kind == GL_CALL)
+            gl_leave_to_python(queue->all, item, item->number);
+        else
+            gl_free_item(queue->all, item);
     }
     queue->first = queue->current = NULL;
     queue->done = queue->appended;
@@ -77,18 +71,6 @@ uint64_t gridlane_queue_lost(struct gl_queue *queue)
     const uint64_t lost = queue->lost;
     queue->lost = 0;
     return lost;
-}
-
-uint64_t gridlane_queue_forget(struct gl_queue *queue)
-{
-    pthread_mutex_lock(&queue->all->lock);
-    struct gl_item *item = queue->forgotten;
-    const uint64_t number = item ? item->number : 0;
-    if (item)
-        queue->forgotten = item->next;
-    free(item);
-    pthread_mutex_unlock(&queue->all->lock);
-    return number;
 }
 
 struct gl_queues *gridlane_queues(void)

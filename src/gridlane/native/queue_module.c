@@ -8,7 +8,9 @@
 #include "queue.h"
 #include "queue_module.h"
 
-enum { INTERFACE = 4 /* as in __init__.py */ };
+#include <string.h>
+
+enum { INTERFACE = 5 /* as in __init__.py */ };
 
 /* The delay of a signal's handler by a wait: more while the wait lasts, up to the second. */
 enum { SLICE_NS = 1000000, LONGEST_NS = 16000000 };
@@ -59,6 +61,16 @@ static PyObject *release_queue(PyObject *module, PyObject *queue)
     Py_RETURN_NONE;
 }
 
+/* Forget the pieces of launches that are over. Before a caller learns that its work is done, so
+ * that the arrays live no longer. */
+static void forget_over(void)
+{
+    uint64_t piece;
+    while (all && __atomic_load_n(&all->over, __ATOMIC_ACQUIRE) &&
+           (piece = gridlane_queues_forget(all)))
+        Py_DECREF((PyObject *)(uintptr_t)piece);
+}
+
 static int has_count(Py_ssize_t count, Py_ssize_t wanted)
 {
     if (count != wanted)
@@ -87,6 +99,39 @@ static PyObject *append(PyObject *module, PyObject *const *given, Py_ssize_t cou
     if (!item)
         return NULL;
     return PyBool_FromLong(gridlane_queue_append(pointer(given[0]), item));
+}
+
+/* append_launch(queue, piece, flags, launch, native, params, gx, gy, gz, shared): whether a thread
+ * must start. The piece raises the error of the launch, and lives until that is over. */
+static PyObject *append_launch(PyObject *module, PyObject *const *given, Py_ssize_t count)
+{
+    (void)module;
+    if (!has_count(count, 10))
+        return NULL;
+    char *params;
+    Py_ssize_t bytes;
+    if (PyBytes_AsStringAndSize(given[5], &params, &bytes))
+        return NULL;
+    const struct gl_launch launch = {
+        .launch = (gl_launcher *)(uintptr_t)pointer(given[3]),
+        .native = pointer(given[4]),
+        .plan = given[1],
+        .grid = { (uint32_t)PyLong_AsUnsignedLong(given[6]),
+                  (uint32_t)PyLong_AsUnsignedLong(given[7]),
+                  (uint32_t)PyLong_AsUnsignedLong(given[8]) },
+        .shared = (uint32_t)PyLong_AsUnsignedLong(given[9]),
+    };
+    const uint32_t flags = (uint32_t)PyLong_AsUnsignedLong(given[2]);
+    if (PyErr_Occurred())
+        return NULL;
+    struct gl_item *item = gridlane_launch_item(flags, &launch, (size_t)bytes);
+    if (!item)
+        return PyErr_NoMemory();
+    memcpy(gl_params(item), params, (size_t)bytes);
+    Py_INCREF(given[1]);
+    const int needs_worker = gridlane_queue_append(pointer(given[0]), item);
+    forget_over();
+    return PyBool_FromLong(needs_worker);
 }
 
 /* append_mark(queue, mark, follows): pass or follow a mark. */
@@ -155,9 +200,11 @@ static PyObject *next(PyObject *module, PyObject *given)
         Py_END_ALLOW_THREADS
         if (code == GL_RUN)
             return (PyObject *)(uintptr_t)number;
-        if (code != GL_DROPPED)
+        if (code == GL_DROPPED)
+            Py_DECREF((PyObject *)(uintptr_t)number);
+        else if (code != GL_FORGET)
             return PyLong_FromLong(code);
-        Py_DECREF((PyObject *)(uintptr_t)number);
+        forget_over();
     }
 }
 
@@ -175,8 +222,10 @@ static PyObject *wait_for(PyObject *module, PyObject *const *given, Py_ssize_t c
         Py_BEGIN_ALLOW_THREADS
         is_over = gridlane_queue_wait(all, queue, mark, target, ns, own);
         Py_END_ALLOW_THREADS
-        if (is_over)
+        if (is_over) {
+            forget_over();
             return PyBool_FromLong(is_over > 0);
+        }
         if (PyErr_CheckSignals()) {
             if (own)
                 gridlane_queue_end_wait(own);
@@ -209,7 +258,9 @@ static PyObject *get(PyObject *module, PyObject *const *given, Py_ssize_t count)
     if (!has_count(count, 2))
         return NULL;
     const int what = (int)PyLong_AsLong(given[1]);
-    return PyLong_FromUnsignedLongLong(gridlane_queue_get(pointer(given[0]), what));
+    const uint64_t found = gridlane_queue_get(pointer(given[0]), what);
+    forget_over();
+    return PyLong_FromUnsignedLongLong(found);
 }
 
 static PyObject *failure_of(PyObject *module, PyObject *queue)
@@ -228,10 +279,8 @@ static PyObject *queue_of(PyObject *module, PyObject *mark)
 static PyObject *lost(PyObject *module, PyObject *given)
 {
     (void)module;
-    struct gl_queue *queue = pointer(given);
-    for (uint64_t number; (number = gridlane_queue_forget(queue));)
-        Py_DECREF((PyObject *)(uintptr_t)number);
-    return PyLong_FromUnsignedLongLong(gridlane_queue_lost(queue));
+    forget_over();
+    return PyLong_FromUnsignedLongLong(gridlane_queue_lost(pointer(given)));
 }
 
 static PyObject *busy(PyObject *module, PyObject *unused)
@@ -327,7 +376,10 @@ static PyObject *note_captured(PyObject *module, PyObject *event)
 static int is_busy(PyObject *self)
 {
     (void)self;
-    return all && gl_unfinished_of_all(all);
+    if (!all || gl_unfinished_of_all(all))
+        return all != NULL;
+    forget_over();
+    return 0;
 }
 
 static PyNumberMethods truth = { .nb_bool = is_busy };
@@ -348,6 +400,7 @@ static PyMethodDef methods[] = {
     { "new_queue", new_queue, METH_NOARGS, "A queue." },
     { "release_queue", release_queue, METH_O, "One use less of a queue." },
     { "append", FAST(append), "Append a piece." },
+    { "append_launch", FAST(append_launch), "Append a launch." },
     { "append_mark", FAST(append_mark), "Append the passing of a mark, or a wait for it." },
     { "extend", FAST(extend), "Append pieces." },
     { "serve", serve, METH_O, "Become the worker." },

@@ -241,6 +241,12 @@ class HostKernel:
         """How C launches the kernel, if it can."""
         return None
 
+    @property
+    def quick(self) -> tuple[int, int] | None:
+        """The addresses of ``machine_code``, by which streams launch the kernel without Python;
+        None also while launches are observed."""
+        return None
+
     def __init__(self, artifact: Artifact) -> None:
         self.artifact = artifact
         self.explain: Explain | None = None

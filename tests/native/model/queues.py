@@ -151,6 +151,13 @@ class Code:
         state = _queue(s, q)
         return bool(state.items) and (not state.held or self.change == "takes while held")
 
+    def has_left(self, s: View) -> bool:
+        """Whether pieces of launches that are over are left to Python."""
+        return False
+
+    def forget(self, s: View) -> None:
+        """Forget these pieces."""
+
     def worker(self, q: int, n: int) -> Process:
         """A thread that serves a queue whenever one is started for it."""
         name, change = f"worker {q}.{n}", self.change
@@ -177,6 +184,8 @@ class Code:
         def take(s: View) -> Any:
             state = _queue(s, q)
             if not self.has_item(s, q):
+                if self.has_left(s):
+                    return forget
                 if state.over and not state.held:
                     return leave
                 if change == "sleeps without a look":
@@ -191,6 +200,11 @@ class Code:
             if item[0] == "pass" and change == "a mark passes before its item is done":
                 self.pass_mark(s, item, q)
             return following if is_dropped or item[0] == "pass" else run
+
+        @step("queue_module.c next [forget]", "forgets pieces of launches that are over")
+        def forget(s: View) -> Any:
+            self.forget(s)
+            return following
 
         @step("queue.c linger [linger]", "sleeps until there is an item")
         def park(s: View) -> Any:

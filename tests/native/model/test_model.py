@@ -3,7 +3,7 @@ found."""
 
 import pytest
 from tests.actors.model.checker import check
-from tests.native.model import events, queues
+from tests.native.model import events, pieces, queues
 from tests.native.model.jobs import jobs
 from tests.native.model.stops import stops
 
@@ -54,6 +54,7 @@ def test_a_relaxed_opening_is_wrong_where_stores_are_not_in_order():
 QUEUES = [
     *(queues.appends, queues.lingers, queues.across, queues.marked, queues.circle),
     *(queues.errors, queues.waited_error, queues.holds, queues.captures, queues.drops),
+    pieces.pieces,
     *(events.recorded, events.recorded_first, events.recorded_again, events.captured),
 ]
 
@@ -78,6 +79,8 @@ QUEUES_MUTANTS = [
     (queues.holds, "takes while held", "while a caller has the queue"),
     (queues.holds, "letting go wakes nobody", "never"),
     (queues.captures, "looks before the lock", "captured"),
+    (pieces.pieces, "sleeps with pieces", "that are forgotten"),
+    (pieces.pieces, "forgets without the lock", "that are forgotten"),
     (events.recorded, "records at once", "before item 1"),
     (events.recorded, "drops a mark without the lock", "drops a mark twice"),
     (events.recorded_again, "keeps the old mark", "is lost"),

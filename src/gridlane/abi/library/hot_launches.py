@@ -23,7 +23,6 @@ from gridlane.abi.state import contexts, libraries, registered, streams
 from gridlane.abi.state.contexts import Context
 from gridlane.abi.state.modules import Function
 from gridlane.core import epochs
-from gridlane.core.cpu_abi import REPORT
 from gridlane.core.cuda_table import functions
 from gridlane.core.cuda_table.functions import Api
 from gridlane.core.device_errors import KernelEnded, KernelStop
@@ -32,7 +31,7 @@ from gridlane.launch.dimensions import Dim3
 from gridlane.launch.plan import Plan
 from gridlane.memory.resource import Buffer
 from gridlane.runtime.host_device import HostKernel, MachineCode, shares_memory
-from gridlane.runtime.queues.host_queue import raise_failure
+from gridlane.runtime.queues.host_queue import Failure, raise_failure
 
 _LAUNCHES: tuple[tuple[Api, str], ...] = (
     ("driver", "cuLaunchKernel"),
@@ -45,7 +44,7 @@ _LAUNCH_NUMBER = 2
 """The slot of the launch's number among the code's inputs besides parameters; each launch has
 another."""
 
-_u32, _i64, _u64, _pointer = ctypes.c_uint32, ctypes.c_int64, ctypes.c_uint64, ctypes.c_void_p
+_u32, _u64, _pointer = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p
 _Change = ctypes.PYFUNCTYPE(None, _pointer)
 
 
@@ -61,17 +60,6 @@ class _Plan(ctypes.Structure):
         ("most_shared", _u32),
         *((name, _u64) for name in ("launch", "native", "piece", "constants", "next")),
         ("users", _u32),
-    )
-
-
-class _Failure(ctypes.Structure):
-    """``struct gl_failure`` of native/queue.h."""
-
-    _fields_ = (
-        ("plan", _u64),
-        ("code", _i64),
-        ("grid", _u32 * 4),
-        ("report", _i64 * REPORT),
     )
 
 
@@ -136,10 +124,10 @@ def _plan(launches: int, api: int, number: int, block: tuple[int, ...]) -> None:
 
 def _raise_failure(address: int) -> None:
     """Raise the error of a launch that C appended to a stream."""
-    failure = _Failure.from_address(address)
-    known, (gx, gy, *_) = _known[failure.plan], failure.grid
+    failure = Failure.from_address(address)
+    known, (gx, gy, _) = _known[failure.plan], failure.grid
     assert known.code is not None
-    _raise(known.code, failure.code, address + _Failure.report.offset, gx, gy)
+    _raise(known.code, failure.code, address + ctypes.sizeof(Failure), gx, gy)
 
 
 def _forget_old() -> None:

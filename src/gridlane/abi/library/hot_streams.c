@@ -57,24 +57,13 @@ static int is_done(struct gl_queue *queue, int waits, int all)
 
 /* --- without --- */
 
-static struct gl_item *new_launch(struct gl_plan *plan, const uint32_t *grid, uint32_t shared)
-{
-    struct gl_item *made = aligned_alloc(64, (sizeof *made + plan->bytes + 63) / 64 * 64);
-    if (!made)
-        return NULL;
-    *made = (struct gl_item){
-        .kind = GL_LAUNCH,
-        .launch = { plan->launch, plan->native, plan, &plan->users,
-                    { grid[0], grid[1], grid[2] }, shared },
-    };
-    return made;
-}
-
 /* Append a launch to a stream, with the plan of the caller; false if Python must do it. */
 int gl_append(struct gl_thread *me, struct gl_plan *plan, const void *stream, const uint32_t *grid,
               void **arguments, size_t shared)
 {
-    struct gl_item *item = new_launch(plan, grid, (uint32_t)shared);
+    const struct gl_launch launch = { plan->launch, plan->native, plan, &plan->users,
+                                      { grid[0], grid[1], grid[2] }, (uint32_t)shared };
+    struct gl_item *item = gridlane_launch_item(0, &launch, plan->bytes);
     if (!item)
         return 0;
     int put = gl_pack(plan, arguments, gl_params(item));

@@ -102,6 +102,8 @@ class CpuKernel(HostKernel):
         self._plan_address = plan.ctypes.data
         self._run = self._pool.launch
         self._maps = _tensor_maps(artifact) if artifact.tensor_maps else None
+        is_quick = blocks == 1 and self._maps is None
+        self._quick = (self._pool.address_of_launch, self._plan_address) if is_quick else None
 
     def launch(self, params: bytes, gx: int, gy: int, gz: int, shared: int) -> None:
         """Run a grid to its end; hot."""
@@ -130,6 +132,11 @@ class CpuKernel(HostKernel):
         if self._blocks > 1:
             return None
         return MachineCode(self._pool.address_of_launch, self._plan_address, self._fail_in_c)
+
+    @property
+    def quick(self) -> tuple[int, int] | None:
+        """See HostKernel. Hot."""
+        return self._quick if CpuKernel.launch is _own_launch else None
 
     @property
     def is_batched(self) -> bool:

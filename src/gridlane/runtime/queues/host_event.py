@@ -61,14 +61,14 @@ class HostEvent(SoftwareEvent[HostStream]):
 
 
 class _Recording(NativeWork):
-    """The recording of an event."""
+    """The recording of an event, for always."""
 
     __slots__ = ("event",)
 
     def __init__(self, event: HostEvent) -> None:
         self.event = event
 
-    def put(self, queue: int) -> bool:
+    def put(self, queue: int, flags: int) -> bool:
         """Record it behind the work of a queue."""
         return native.record(self.event.address, queue)
 

@@ -7,13 +7,14 @@ child of a fork: its streams begin anew, and report what they lost.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 import threading
 import time
 import weakref
 from collections.abc import Callable
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 from gridlane.core.device_errors import NOT_PERMITTED, device_error, fail
 from gridlane.core.endings import at_its_end
@@ -21,7 +22,6 @@ from gridlane.core.errors import KernelError
 from gridlane.core.weak import live
 from gridlane.runtime.queues import workers
 from gridlane.runtime.queues.native_queues import (
-    ALWAYS,
     BROKE,
     CIRCULAR,
     FAILED,
@@ -93,8 +93,8 @@ class HostQueue(SoftwareQueue[Work]):
         if sys.is_finalizing():
             raise at_its_end("the thread of this stream")
         work, flags = piece
-        if flags == ALWAYS and isinstance(work, NativeWork):
-            needs_worker = work.put(self.address)
+        if isinstance(work, NativeWork):
+            needs_worker = work.put(self.address, flags)
         else:
             needs_worker = native.append(self.address, work, flags)
         if needs_worker:
@@ -138,7 +138,7 @@ class HostQueue(SoftwareQueue[Work]):
 
     def _do_for(self, why: int) -> None:
         if why == BROKE:
-            raise_failure[0](native.failure(self.address))
+            _raise_failure(native.failure(self.address))
         elif why == CIRCULAR:
             _refuse_circle()
         else:
@@ -147,6 +147,28 @@ class HostQueue(SoftwareQueue[Work]):
 
 def _refuse_circle() -> None:
     fail(NOT_PERMITTED, "a wait for an event of a stream that waits for this one")
+
+
+class Failure(ctypes.Structure):
+    """``struct gl_failure`` of native/queue.h; the kernel's report is behind it."""
+
+    _fields_ = (
+        ("plan", ctypes.c_uint64),
+        ("code", ctypes.c_int64),
+        ("grid", ctypes.c_uint32 * 3),
+        ("is_of_python", ctypes.c_uint32),
+    )
+
+
+def _raise_failure(address: int) -> None:
+    """Raise the error of a launch: of Python's, whose piece is alive, or of C's."""
+    failure = Failure.from_address(address)
+    if not failure.is_of_python:
+        raise_failure[0](address)
+        return
+    piece: NativeWork = ctypes.cast(failure.plan, ctypes.py_object).value
+    gx, gy, _ = failure.grid
+    piece.fail(failure.code, address + ctypes.sizeof(Failure), gx, gy)
 
 
 def _no_failure(address: int) -> None:
@@ -159,16 +181,20 @@ raise_failure: list[Callable[[int], None]] = [_no_failure]
 
 
 class NativeWork:
-    """A piece of work, for always, that is no piece of Python in a queue."""
+    """A piece of work that a native queue does without Python, if it can."""
 
     __slots__ = ()
 
-    def put(self, queue: int) -> bool:
+    def put(self, queue: int, flags: int) -> bool:
         """Append it to a native queue; whether a thread must start to serve that."""
         raise NotImplementedError
 
     def __call__(self) -> None:
         """Do it on the caller."""
+        raise NotImplementedError
+
+    def fail(self, code: int, report: int, gx: int, gy: int) -> NoReturn:
+        """Raise the error of a launch; see ``host_device.MachineCode``."""
         raise NotImplementedError
 
 
@@ -207,14 +233,14 @@ class Mark:
 
 
 class Follow(NativeWork):
-    """A wait for a mark."""
+    """A wait for a mark, for always."""
 
     __slots__ = ("mark",)
 
     def __init__(self, mark: Mark) -> None:
         self.mark = mark
 
-    def put(self, queue: int) -> bool:
+    def put(self, queue: int, flags: int) -> bool:
         """Append it."""
         return native.append_mark(queue, self.mark.address, True)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import partial
 from threading import get_ident
-from typing import Protocol
+from typing import Any, NoReturn, Protocol, cast
 
 from gridlane.core.device_errors import NOT_PERMITTED, KernelStop, fail
 from gridlane.core.endings import at_end
@@ -25,6 +25,7 @@ from gridlane.runtime.queues.host_queue import (
     HostPiece,
     HostQueue,
     Mark,
+    NativeWork,
     Owner,
     Work,
     busy_queues,
@@ -141,7 +142,7 @@ class HostStream(SoftwareStream[StreamDevice, HostPiece]):
     ) -> None:
         """Append a launch."""
         flags = SPINS if kernel.artifact.spins else 0
-        self.append((partial(_run, kernel, params, gx, gy, gz, shared, keep), flags))
+        self.append((_Launch(kernel, params, (gx, gy, gz), shared, keep), flags))
 
     def upload(self, target: int, source: memoryview, keep: object = None) -> None:
         """Append a copy to the device."""
@@ -176,14 +177,50 @@ class HostStream(SoftwareStream[StreamDevice, HostPiece]):
         self.append((work, ALWAYS if always else 0))
 
 
-def _run(
-    kernel: BoundKernel, params: bytes, gx: int, gy: int, gz: int, shared: int, keep: object
-) -> None:
-    """Launch, and raise the user's exception if the kernel stopped itself. ``keep`` lives until
-    then, as it is an argument."""
-    try:
-        kernel.launch(params, gx, gy, gz, shared)
-    except KernelStop as error:
+class _Launch(NativeWork):
+    """A launch. ``keep`` lives until it is over."""
+
+    __slots__ = ("grid", "keep", "kernel", "params", "shared")
+
+    def __init__(
+        self,
+        kernel: BoundKernel,
+        params: bytes,
+        grid: tuple[int, int, int],
+        shared: int,
+        keep: object,
+    ) -> None:
+        self.kernel, self.params, self.grid, self.shared = kernel, params, grid, shared
+        self.keep = keep
+
+    def put(self, queue: int, flags: int) -> bool:
+        """Append it; as a piece of Python if C cannot launch the kernel, or if launches are
+        observed."""
+        quick: tuple[int, int] | None = getattr(self.kernel, "quick", None)  # a HostKernel's
+        params = self.params
+        if quick is None or params.__class__ is not bytes:
+            return native.append(queue, self, flags)
+        (launch, plan), (x, y, z) = quick, self.grid
+        return native.append_launch(queue, self, flags, launch, plan, params, x, y, z, self.shared)
+
+    def __call__(self) -> None:
+        try:
+            self.kernel.launch(self.params, *self.grid, self.shared)
+        except KernelStop as error:
+            self._explain(error)
+
+    def fail(self, code: int, report: int, gx: int, gy: int) -> NoReturn:
+        """Raise the error of the launch by C."""
+        kernel = cast("Any", self.kernel)  # one with "quick"
+        try:
+            kernel.machine_code.fail(code, report, gx, gy)
+        except KernelStop as error:
+            self._explain(error)
+        raise AssertionError(f"no error has the number {code}")
+
+    def _explain(self, error: KernelStop) -> NoReturn:
+        """Raise the user's exception of a kernel that stopped itself."""
+        kernel = self.kernel
         raise (kernel.explain(error) if kernel.explain else error) from None
 
 

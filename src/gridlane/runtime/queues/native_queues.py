@@ -50,6 +50,24 @@ class Functions(Protocol):
         """Append a piece; whether a thread must start to serve the queue."""
         ...
 
+    def append_launch(
+        self,
+        queue: int,
+        piece: object,
+        flags: int,
+        launch: int,
+        native: int,
+        params: bytes,
+        gx: int,
+        gy: int,
+        gz: int,
+        shared: int,
+        /,
+    ) -> bool:
+        """Append a launch, as ``append`` does. The piece raises its error, and lives until the
+        launch is over and a thread waits for it, or the worker has no more work."""
+        ...
+
     def append_mark(self, queue: int, mark: int, follows: bool, /) -> bool:
         """Append a wait for a mark, or its passing, as ``append`` does."""
         ...

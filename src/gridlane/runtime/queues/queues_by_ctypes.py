@@ -14,7 +14,9 @@ from gridlane.runtime import host_code
 _i32, _u32, _i64, _u64 = ctypes.c_int32, ctypes.c_uint32, ctypes.c_int64, ctypes.c_uint64
 _PLACE = ctypes.c_size_t  # an address: c_void_p returns None for null
 _CALL, _PASS, _FOLLOW = 1, 4, 5
-_RUN, _DROPPED = 1, 2
+_RUN, _DROPPED, _FORGET = 1, 2, 6
+_ITEM = 64
+"""Its bytes; the parameters of a launch are behind them."""
 _SLICE_NS, _LONGEST_NS = 1_000_000, 16_000_000
 _TYPES: dict[str, tuple[Any, ...]] = {
     "queues": (_PLACE,),
@@ -34,7 +36,8 @@ _TYPES: dict[str, tuple[Any, ...]] = {
     "queue_set": (None, _PLACE, _i32, _i32),
     "queue_get": (_u64, _PLACE, _i32),
     "queue_lost": (_u64, _PLACE),
-    "queue_forget": (_u64, _PLACE),
+    "queues_forget": (_u64, _PLACE),
+    "launch_item": (_PLACE, _u32, _PLACE, ctypes.c_size_t),
     "item": (_PLACE, _u32, _u32, _u64),
     "mark": (_PLACE,),
     "mark_release": (None, _PLACE, _PLACE),
@@ -61,6 +64,16 @@ def _taken(number: int) -> object:
     piece = cast("object", ctypes.cast(number, ctypes.py_object).value)
     ctypes.pythonapi.Py_DecRef(ctypes.py_object(piece))
     return piece
+
+
+class _Launch(ctypes.Structure):
+    """``struct gl_launch``."""
+
+    _fields_ = (
+        *((name, _u64) for name in ("launch", "native", "plan", "users")),
+        ("grid", _u32 * 3),
+        ("shared", _u32),
+    )
 
 
 class _Busy:
@@ -121,6 +134,31 @@ class Queues:
     def append(self, queue: int, piece: object, flags: int, /) -> bool:
         return self.extend(queue, (piece,), (flags,))
 
+    def append_launch(
+        self,
+        queue: int,
+        piece: object,
+        flags: int,
+        launch: int,
+        native: int,
+        params: bytes,
+        gx: int,
+        gy: int,
+        gz: int,
+        shared: int,
+        /,
+    ) -> bool:
+        how = _Launch(launch, native, id(piece), 0, (gx, gy, gz), shared)
+        item = self._made("launch_item", flags, ctypes.addressof(how), len(params))
+        ctypes.memmove(item + _ITEM, params, len(params))
+        _owned(piece)
+        return bool(self._call("queue_append", queue, item))
+
+    def _forget(self) -> None:
+        """Forget the pieces of launches that are over."""
+        while number := self._call("queues_forget", self._all):
+            _taken(number)
+
     def append_mark(self, queue: int, mark: int, follows: bool, /) -> bool:
         item = self._made("item", _FOLLOW if follows else _PASS, 1, mark)
         return bool(self._call("queue_append", queue, item))
@@ -144,9 +182,11 @@ class Queues:
             code: int = self._call("queue_next", queue, ctypes.byref(number))
             if code == _RUN:
                 return _taken(number.value)
-            if code != _DROPPED:
+            if code == _DROPPED:
+                _taken(number.value)
+            elif code != _FORGET:
                 return code
-            _taken(number.value)
+            self._forget()
 
     def wait(self, queue: int, mark: int, count: int, own: int, /) -> bool:
         ns, code = _SLICE_NS, 0
@@ -158,6 +198,7 @@ class Queues:
             if own:
                 self._call("queue_end_wait", own)
             raise
+        self._forget()
         return code > 0
 
     def waits_for(self, queue: int, /) -> int:
@@ -170,14 +211,15 @@ class Queues:
         self._call("queue_set", queue, what, value)
 
     def get(self, queue: int, what: int, /) -> int:
-        return self._call("queue_get", queue, what)
+        found: int = self._call("queue_get", queue, what)
+        self._forget()
+        return found
 
     def failure(self, queue: int, /) -> int:
         return self._call("queue_failure", queue)
 
     def lost(self, queue: int, /) -> int:
-        while number := self._call("queue_forget", queue):
-            _taken(number)
+        self._forget()
         return self._call("queue_lost", queue)
 
     def busy(self) -> tuple[int, ...]:
