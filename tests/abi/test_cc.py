@@ -129,6 +129,15 @@ def test_streams_in_no_order_with_the_default_one(cc, settings):
     assert (found.returncode, found.stdout) == (0, "well\n"), found
 
 
+@pytest.mark.parametrize("words", [(), ("--default-stream", "per-thread")])
+@pytest.mark.parametrize("settings", [{}, {"GRIDLANE_NATIVE": "0"}])
+def test_default_streams_of_threads(cc, words, settings):
+    """They are in order with the legacy stream alone."""
+    cc(HERE / "apart_threads.cu", *words, "-o", "program")
+    found = run("./program", **settings)
+    assert (found.returncode, found.stdout) == (0, "well\n"), found
+
+
 @pytest.mark.parametrize("name", mostly_nightly(SINGLE))
 def test_single_files(cc, name):
     """Programs in the style of public samples, which compare with the host."""

@@ -291,3 +291,42 @@ def test_threads_take_turns_of_the_default_stream():
     for each in threads:
         each.join(60)
     assert seen[:2] == ["first", "within"] and sorted(seen[2:]) == ["copied", "other"]
+
+
+def test_the_default_stream_of_a_thread_is_in_order_with_the_default_one_alone():
+    other, gate, seen, mine = Stream(), threading.Event(), [], DEVICE.stream_at(2)
+    other.submit(gate.wait)
+    mine.submit(lambda: seen.append(1))
+    mine.synchronize()
+    assert seen == [1] and mine.query() and not other.query()
+    mine.submit(gate.wait)
+    mine.submit(lambda: seen.append(2))
+    assert not mine.query()
+    threading.Timer(0.05, gate.set).start()
+    DEFAULT.submit(lambda: seen.append(3))
+    assert seen == [1, 2, 3]
+    other.synchronize()
+
+
+def test_each_thread_has_a_default_stream_on_each_device():
+    found: list[object] = []
+    threads = [threading.Thread(target=lambda: found.append(DEVICE.stream_at(2))) for _ in range(2)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    found += [DEVICE.stream_at(2), CpuDevice().stream_at(2), DEFAULT]
+    assert len(set(map(id, found))) == 5 and DEVICE.stream_at(2) is found[2]
+
+
+def test_the_work_of_a_thread_that_ended_is_done():
+    seen: list[int] = []
+
+    def work() -> None:
+        DEVICE.stream_at(2).submit(lambda: (time.sleep(0.05), seen.append(1)))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    DEVICE.synchronize()
+    assert seen == [1] and not BUSY

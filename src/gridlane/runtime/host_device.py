@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import uuid
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal, NoReturn, Self
@@ -66,6 +67,7 @@ class HostDevice:
         self.memory = DeviceMemory(resource, self)
         self._pinned = DeviceMemory(HostResource(), self)
         self.default_stream = DefaultHostStream(self)
+        self._of_thread = threading.local()
 
     # --- code ---
 
@@ -152,14 +154,22 @@ class HostDevice:
         return OwnHostStream(self)
 
     def stream_at(self, handle: int) -> HostStream:
-        """The stream with this number. A thread's work runs on that thread, so CUDA's 2, the
-        per-thread default stream, is also the default stream."""
-        if handle in (0, 1, 2):
+        """The stream with this number. CUDA's 2 is the calling thread's default stream, which is in
+        order with the default stream alone."""
+        if handle in (0, 1):
             return self.default_stream
+        if handle == 2:
+            return self._stream_of_thread()
         host_stream = by_handle(handle)
         if host_stream is None:
             fail(INVALID_HANDLE, f"{handle:#x} is no stream of this device")
         return host_stream
+
+    def _stream_of_thread(self) -> OwnHostStream:
+        own: OwnHostStream | None = getattr(self._of_thread, "stream", None)
+        if own is None:
+            own = self._of_thread.stream = self.new_stream()
+        return own
 
     def stop_thread(self, thread: int, wish: bool) -> None:
         """Request that the launch of a thread ends early, or withdraw the request."""

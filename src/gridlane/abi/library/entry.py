@@ -17,7 +17,9 @@ from gridlane.abi.errors import way_in
 from gridlane.abi.failure import INVALID_VALUE, UNKNOWN, Failure, fail, failure_of
 from gridlane.abi.library import hot, hot_launches, output, ready, registration
 from gridlane.abi.library.mark import mark as own_mark
-from gridlane.abi.state import threads
+from gridlane.abi.library.stubs import STREAMS
+from gridlane.abi.state import streams, threads
+from gridlane.abi.state.streams import PER_THREAD
 from gridlane.abi.struct import Struct
 from gridlane.abi.typed import Typed
 from gridlane.core import trace
@@ -27,12 +29,10 @@ from gridlane.core.embedding import enter
 from gridlane.core.errors import GridlaneError
 
 Entry = Callable[..., int]
-_PER_THREAD = 2
 _INTERNAL = 11
 """NVRTC_ERROR_INTERNAL_ERROR."""
 _TRACED = "__traced_"
 """The prefix of a function that C answered alone, for a call that the trace prints."""
-_STREAMS = ("CUstream", "cudaStream_t")
 _texts: dict[bytes, Any] = {}
 """Texts to which C has pointers; they live as long as the process."""
 
@@ -195,6 +195,8 @@ def _entry(symbol: str, row: Function, per_thread: bool) -> Entry:
     elif result is None and len(writers) == 1:
         position, write = writers[0]
         chosen = enter_for_one
+    if per_thread and not any(each.type in STREAMS for each in row.parameters):
+        chosen = partial(streams.call_of_thread, chosen)
     name = symbol.partition(":")[2]
     return tracing.traced(name, row, chosen) if trace.enabled() else chosen
 
@@ -223,8 +225,8 @@ def _arguments(row: Function, numbers: dict[str, int], per_thread: bool) -> Call
             expressions.append(f"r{n}(({_words(row)}))")
         elif each.name not in row.given:
             kind = ctype(each.type)
-            if per_thread and each.type in _STREAMS:
-                expressions.append(f"a{n} or {_PER_THREAD}")
+            if per_thread and each.type in STREAMS:
+                expressions.append(f"a{n} or {PER_THREAD}")
             elif kind.kind in ("pointer", "struct", "float"):
                 known[f"r{n}"] = _reader(kind)
                 expressions.append(f"r{n}(a{n})" if known[f"r{n}"] else f"a{n}")

@@ -34,6 +34,7 @@ enum { /* kinds of ranges that Python publishes */
 struct gl_thread {
     uint64_t state, pools; /* the numbers */
     uint64_t context; /* the handle of the current one, or 0 */
+    uint64_t own;     /* the handle of this thread's default stream in it, or 0: Python makes it */
     int32_t device;
     int32_t chosen; /* the device for which cudaSetDevice changes nothing, or -1 */
     uint32_t knows;
@@ -244,10 +245,14 @@ int gl_learn(gl_caller *call, uint64_t code);
 /* Whether Python has every kernel that the program registered, and none that it withdrew. */
 int gl_told_all(void);
 
-/* Whether a stream is a default one, whose work runs on the caller. */
+/* CUDA's handles of default streams. The second is the calling thread's, a stream of its own. */
+#define GL_LEGACY ((void *)0)
+#define GL_OF_THREAD ((void *)2)
+
+/* Whether a stream is the legacy default one, whose work runs on the caller. */
 static inline int gl_is_default(const void *stream)
 {
-    return (uintptr_t)stream <= 2;
+    return (uintptr_t)stream < (uintptr_t)GL_OF_THREAD;
 }
 
 #endif

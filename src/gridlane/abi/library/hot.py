@@ -11,7 +11,7 @@ import ctypes
 import threading
 
 from gridlane.abi.library import hot_events, hot_launches, hot_memory, hot_streams, ready
-from gridlane.abi.state import contexts, devices, notices, pools, threads
+from gridlane.abi.state import contexts, devices, notices, pools, streams, threads
 from gridlane.abi.state.contexts import Context
 from gridlane.core import epochs
 from gridlane.core.config import config
@@ -29,6 +29,7 @@ class _Known(ctypes.Structure):
         ("state", ctypes.c_uint64),
         ("pools", ctypes.c_uint64),
         ("context", ctypes.c_uint64),
+        ("own", ctypes.c_uint64),
         ("device", ctypes.c_int32),
         ("chosen", ctypes.c_int32),
         ("knows", ctypes.c_uint32),
@@ -131,6 +132,7 @@ def tell(address: int) -> int:
         _of_thread.end = _End()
     context = contexts.top()
     known.context = context.handle if context is not None else 0
+    known.own = streams.handle_of_thread(context) if context is not None else 0
     known.device, known.chosen = _devices(context)
     knows = 0
     if devices.is_initialised():

@@ -44,7 +44,8 @@ static struct stream **place_of(uint64_t handle)
 
 struct stream *gl_stream_of(const struct gl_thread *me, uint64_t handle)
 {
-    struct stream *found = *place_of(handle);
+    const int is_own = handle == (uintptr_t)GL_OF_THREAD;
+    struct stream *found = *place_of(is_own ? me->own : handle);
     return found && found->context == me->context ? found : NULL;
 }
 

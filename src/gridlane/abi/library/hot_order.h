@@ -68,7 +68,7 @@ uint64_t gl_new_handle(void);
  * must end it now. */
 int gl_note_ended(uint64_t handle);
 
-/* A stream of this thread's context, or null. */
+/* A stream of this thread's context, or null; of CUDA's handle of its default stream as well. */
 struct stream *gl_stream_of(const struct gl_thread *me, uint64_t handle);
 
 /* The queue of such a stream, if C may use it: without an error, and not captured. Or null. */

@@ -196,7 +196,7 @@ int gl_new_stream(void *made, uint32_t flags, int32_t priority)
 int gl_end_stream(const void *stream)
 {
     struct gl_thread *me = gl_me();
-    if (gl_is_default(stream) || !gl_knows(me, GL_READY | GL_UNCAPTURED))
+    if ((uintptr_t)stream <= (uintptr_t)GL_OF_THREAD || !gl_knows(me, GL_READY | GL_UNCAPTURED))
         return 0;
     gl_lock_order();
     struct stream *found = gl_stream_of(me, (uintptr_t)stream);

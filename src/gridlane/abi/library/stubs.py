@@ -27,21 +27,21 @@ HOT = {
     "cuMemAlloc_v2": "gl_allocate(a0, a1)",
     "cudaFree": "gl_free((uintptr_t)a0) || gl_free_large((uintptr_t)a0)",
     "cuMemFree_v2": "gl_free(a0)",
-    "cudaMemcpy": "gl_copy(a0, a1, a2, a3, 0)",
+    "cudaMemcpy": "gl_copy(a0, a1, a2, a3, GL_LEGACY)",
     "cudaMemcpyAsync": "gl_copy(a0, a1, a2, a3, a4)",
-    "cudaMemset": "gl_fill((uintptr_t)a0, (uint32_t)a1, a2, 1, 0)",
+    "cudaMemset": "gl_fill((uintptr_t)a0, (uint32_t)a1, a2, 1, GL_LEGACY)",
     "cudaMemsetAsync": "gl_fill((uintptr_t)a0, (uint32_t)a1, a2, 1, a3)",
-    "cuMemcpy": "gl_copy_between(a0, a1, a2, 0)",
+    "cuMemcpy": "gl_copy_between(a0, a1, a2, GL_LEGACY)",
     "cuMemcpyAsync": "gl_copy_between(a0, a1, a2, a3)",
-    "cuMemcpyHtoD_v2": "gl_copy_to_device(a0, a1, a2, 0)",
+    "cuMemcpyHtoD_v2": "gl_copy_to_device(a0, a1, a2, GL_LEGACY)",
     "cuMemcpyHtoDAsync_v2": "gl_copy_to_device(a0, a1, a2, a3)",
-    "cuMemcpyDtoH_v2": "gl_copy_to_host(a0, a1, a2, 0)",
+    "cuMemcpyDtoH_v2": "gl_copy_to_host(a0, a1, a2, GL_LEGACY)",
     "cuMemcpyDtoHAsync_v2": "gl_copy_to_host(a0, a1, a2, a3)",
-    "cuMemcpyDtoD_v2": "gl_copy_within(a0, a1, a2, 0)",
+    "cuMemcpyDtoD_v2": "gl_copy_within(a0, a1, a2, GL_LEGACY)",
     "cuMemcpyDtoDAsync_v2": "gl_copy_within(a0, a1, a2, a3)",
-    "cuMemsetD8_v2": "gl_fill(a0, a1, a2, 1, 0)",
-    "cuMemsetD16_v2": "gl_fill(a0, a1, a2, 2, 0)",
-    "cuMemsetD32_v2": "gl_fill(a0, a1, a2, 4, 0)",
+    "cuMemsetD8_v2": "gl_fill(a0, a1, a2, 1, GL_LEGACY)",
+    "cuMemsetD16_v2": "gl_fill(a0, a1, a2, 2, GL_LEGACY)",
+    "cuMemsetD32_v2": "gl_fill(a0, a1, a2, 4, GL_LEGACY)",
     "cuMemsetD8Async": "gl_fill(a0, a1, a2, 1, a3)",
     "cuMemsetD16Async": "gl_fill(a0, a1, a2, 2, a3)",
     "cuMemsetD32Async": "gl_fill(a0, a1, a2, 4, a3)",
@@ -83,6 +83,8 @@ WRITTEN = frozenset(
     }
 )  # fmt: skip
 """Functions that are written in C."""
+STREAMS = "CUstream", "cudaStream_t"
+"""The types of a stream."""
 
 
 def stubs(api: Api, major: int) -> str:
@@ -110,8 +112,13 @@ def _stub(row: Function, suffix: str) -> Iterator[str]:
     yield f'static struct gl_slot slot_{name} = {{ "{row.api}:{name}", 0, {is_hot} }};'
     yield f"GL_EXPORT {result} {name}({given})"
     yield "{"
+    if suffix:
+        for n, each in enumerate(row.parameters):
+            if each.type in STREAMS:
+                yield f"    a{n} = a{n} ? a{n} : GL_OF_THREAD;"
     if hot is not None:
-        yield f"    if ({hot})\n        return 0;"
+        condition = hot.replace("GL_LEGACY", "GL_OF_THREAD") if suffix else hot
+        yield f"    if ({condition})\n        return 0;"
     if row.name in CODES:
         yield f"    const int code = {CODES[row.name]};"
         yield "    if (code >= 0)\n        return code;"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, NoReturn, Protocol
@@ -12,16 +14,19 @@ from gridlane.abi.failure import INVALID_CONTEXT, fail, failure_of
 from gridlane.abi.state import contexts
 from gridlane.abi.state.contexts import Context
 from gridlane.abi.state.handles import Handles
+from gridlane.core import epochs
 from gridlane.core.cuda_table import enums
 from gridlane.core.errors import GridlaneError
+from gridlane.core.forks import hold_at_forks
 from gridlane.runtime import protocol
+from gridlane.runtime.host_device import HostDevice
 from gridlane.runtime.queues.host_event import HostEvent
 from gridlane.runtime.queues.host_stream import OwnHostStream
 from gridlane.runtime.queues.native_queues import ALWAYS, CAPTURED, native
 
 NON_BLOCKING = enums()["CUstream_flags"].values["CU_STREAM_NON_BLOCKING"]
 LEGACY, PER_THREAD = 1, 2
-"""The handles of the two default streams; 0 is the legacy one as well."""
+"""The handles of the two default streams; 0 is the legacy one as well, or that of a call."""
 
 
 class Work(Protocol):
@@ -155,7 +160,7 @@ class Event:
 
 streams = Handles[Stream]("stream")
 events = Handles[Event]("event")
-_lock = threading.Lock()
+_lock = hold_at_forks(threading.RLock())
 
 
 def stream(handle: int) -> Stream:
@@ -168,7 +173,7 @@ def stream(handle: int) -> Stream:
         stream_object = streams.get(handle)
         stream_object.context.check()
         return stream_object
-    return default(contexts.current(), handle)
+    return default(contexts.current(), handle or _here.default)
 
 
 def default(context: Context, handle: int = 0) -> Stream:
@@ -176,11 +181,10 @@ def default(context: Context, handle: int = 0) -> Stream:
     if handle < 0:
         fail(INVALID_CONTEXT, f"no stream has the handle {handle}")
     if handle == PER_THREAD:
-        own = context.kept.setdefault("stream of a thread", _OfThread())
-        if own.stream is None:
-            native = context.device.stream_at(PER_THREAD)
-            own.stream = Stream(native, context, 0, 0, PER_THREAD, PER_THREAD)
-        return own.stream
+        own = _of_thread(context)
+        if own.lease is None:
+            own.lease = _Lease(_stream_of_thread(context))
+        return own.lease.stream
     if context.captures:
         contexts.refuse_all(each.check_legacy for each in tuple(context.captures))
     stream_object = context.kept.get("legacy stream")
@@ -192,19 +196,76 @@ def default(context: Context, handle: int = 0) -> Stream:
     return stream_object
 
 
-class _OfThread(threading.local):
-    """The default stream of a thread in a context."""
+class _Here(threading.local):
+    default = 0
+    """The stream of calls that name none."""
 
-    stream: Stream | None = None
+
+_here = _Here()
+
+
+def call_of_thread(call: Callable[..., int], *given: int) -> int:
+    """Call a function for which the default stream is the thread's."""
+    before, _here.default = _here.default, PER_THREAD
+    try:
+        return call(*given)
+    finally:
+        _here.default = before
+
+
+class _Lease:
+    """The default stream of a thread in a context, until either ends."""
+
+    def __init__(self, stream: Stream) -> None:
+        self.stream = stream
+
+    def __del__(self) -> None:
+        if streams.known(self.stream.handle) is self.stream:
+            forget(self.stream)
+
+
+class _OfThread(threading.local):
+    lease: _Lease | None = None
+
+
+def _of_thread(context: Context) -> _OfThread:
+    own: _OfThread = context.kept.setdefault("stream of a thread", _OfThread())
+    return own
+
+
+def handle_of_thread(context: Context) -> int:
+    """The handle of the default stream of this thread in a context; 0 if it has none."""
+    lease = _of_thread(context).lease
+    return 0 if lease is None else lease.stream.handle
+
+
+def _stream_of_thread(context: Context) -> Stream:
+    """The default stream of this thread: the device's, also for Python, in its primary context."""
+    device = context.device
+    if not context.is_primary and isinstance(device, HostDevice):
+        native = device.new_stream()
+    else:
+        native = device.stream_at(PER_THREAD)
+    if isinstance(native, OwnHostStream) and native.queue.owner is not None:
+        with suppress(GridlaneError):  # the error of a context that has ended
+            native.raise_error()
+    result = _added(Stream(native, context, number=PER_THREAD))
+    epochs.state.changed()  # C has it from now on
+    return result
 
 
 def new_stream(context: Context, flags: int, priority: int) -> Stream:
     """Create a stream, which ends with its context."""
-    result = Stream(context.device.new_stream(), context, flags, priority)
-    result.handle = result.number = streams.add(result)
-    own(result)
-    streams.show(result)
+    result = _added(Stream(context.device.new_stream(), context, flags, priority))
+    result.number = result.handle
     return result
+
+
+def _added(new: Stream) -> Stream:
+    new.handle = streams.add(new)
+    own(new)
+    streams.show(new)
+    return new
 
 
 def new_event(context: Context, flags: int, timing: bool) -> Event:
