@@ -11,8 +11,10 @@ from dataclasses import replace
 
 import pytest
 
+from gridlane.abi.calls import rows
 from gridlane.abi.calls.registry import calls
-from gridlane.abi.calls.rows import call_of, words
+from gridlane.abi.calls.rows import call_of
+from gridlane.abi.calls.words import WORDS, word
 from gridlane.abi.state.handles import Handles
 from gridlane.core.cuda_table import functions
 
@@ -26,7 +28,6 @@ ROWS = {
 
 
 def compiled(does, row=FLAGS):
-    calls("runtime")  # which loads the words
     return call_of("cuStreamGetFlags", replace(row, does=does), calls("driver").get)
 
 
@@ -74,9 +75,10 @@ def test_what_a_row_returns():
 
 def test_what_comes_before_a_result_is_done_in_order():
     given = []
+    own = {"check": given.append, "later": lambda function: function(3)}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(words, "check", given.append)
-        patch.setitem(words, "later", lambda function: function(3))
+        patch.setattr(rows, "WORDS", own)
+        patch.setattr(rows, "word", own.__getitem__)
         assert compiled('check(hStream); check("b"); hStream, 2')(7) == (7, 2)
         assert compiled("check(1) if hStream else 5")(0) == 5
         assert compiled("later(lambda each: (each, hStream))")(8) == (3, 8)
@@ -96,14 +98,13 @@ def test_each_row_compiles():
 
 
 def test_each_word_is_used():
-    calls("runtime")
     names = {
         node.id
         for row in ROWS.values()
         for node in ast.walk(ast.parse(row.does.replace("@", "")))
         if isinstance(node, ast.Name)
     }
-    assert set(words) - names == set()
+    assert set(WORDS) - names == set()
 
 
 # --- what pyright checks of functions: the number of arguments, and what has an attribute ---
@@ -163,7 +164,7 @@ def kind_of(node, tried):
             return result_of(method)
         return None
     name = node.func.id
-    function = words.get(name) or calls("driver").get(name) or calls("runtime")[name]
+    function = word(name) if name in WORDS else calls("driver").get(name) or calls("runtime")[name]
     inspect.signature(function).bind(*node.args)
     tried["calls"] += 1
     return result_of(function)
@@ -191,6 +192,5 @@ def test_words_have_these_arguments_and_their_results_these_attributes():
     ],
 )
 def test_that_check_finds_a_mistake(does, why):
-    calls("runtime")
     with pytest.raises((AssertionError, TypeError), match=why):
         kind_of(ast.parse(does, mode="eval").body, Counter())

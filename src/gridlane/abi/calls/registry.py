@@ -30,28 +30,28 @@ from gridlane.core.cuda_table.functions import Api, functions
 
 F = TypeVar("F", bound=Call)
 
-_ROOMS: dict[Api, tuple[str, ...]] = {
+ROOMS: dict[Api, tuple[str, ...]] = {
     "driver": (
         "initialisation", "entry_points", "devices", "contexts", "memory", "copies", "batches",
-        "streams", "attributes", "events", "modules", "links", "libraries", "functions",
+        "streams", "attributes", "events", "modules", "libraries", "functions",
         "occupancy", "launches", "older", "old_launches", "pools", "arrays", "array_copies",
         "textures", "tensor_maps", "pointers", "ranges", "peers", "processes", "stream_memory",
         "graphs", "graph_nodes", "graph_memory", "graph_attributes", "executables", "captures",
-        "words",
+        "links",
     ),
     "runtime": (
         "runtime.initialisation", "entry_points", "runtime.devices", "runtime.contexts",
         "runtime.memory", "runtime.copies", "batches", "processes", "runtime.boxes",
         "runtime.fills", "runtime.symbols", "attributes", "libraries", "functions", "occupancy",
         "pools", "arrays", "array_copies", "textures", "pointers", "ranges", "peers", "graphs",
-        "graph_memory", "runtime_graphs", "graph_attributes", "captures", "runtime.launches",
-        "runtime.words",
+        "graph_nodes", "graph_memory", "runtime_graphs", "graph_attributes", "executables",
+        "captures", "runtime.launches",
     ),
     "nvrtc": ("programs",),
 }  # fmt: skip
 """The modules of this package with the functions of each library."""
 
-_calls: dict[str, Call] = {}
+written: dict[str, Call] = {}
 _compiled: dict[str, Call] = {}
 """The functions of rows that were used."""
 
@@ -61,37 +61,47 @@ def implements(*names: str) -> Callable[[F], F]:
 
     def declare(function: F) -> F:
         for name in names:
-            assert name not in _calls, f"{name} is there twice"
-            _calls[name] = function
+            assert name not in written, f"{name} is there twice"
+            written[name] = function
         return function
 
     return declare
 
 
 class _Calls(Mapping[str, Call]):
-    """The functions of a library. Those that rows describe are compiled at their first use."""
+    """The functions of a library. Those that rows describe are compiled at their first use, and
+    the modules with the others are imported in turn until one is found: most programs need few."""
 
     def __init__(self, api: Api) -> None:
-        for room in _ROOMS[api]:
-            import_module(f"gridlane.abi.calls.{room}")
+        self._api: Api = api
         self._rows = functions(api)
-        self._names = [name for name, row in self._rows.items() if row.does or name in _calls]
-        twice = [name for name, row in self._rows.items() if row.does and name in _calls]
-        assert not twice, f"{twice} are rows and functions"
 
     def __getitem__(self, name: str) -> Call:
         row = self._rows[name]
         if not row.does:
-            return _calls[name]
+            return self._found(name)
         if name in _compiled:
             return _compiled[name]
         return _compiled.setdefault(name, call_of(name, row, _other))
 
+    def _found(self, name: str) -> Call:
+        for room in ROOMS[self._api]:
+            if name in written:
+                break
+            _import(room)
+        return written[name]
+
     def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
+        for room in ROOMS[self._api]:
+            _import(room)
+        return (name for name, row in self._rows.items() if row.does or name in written)
 
     def __len__(self) -> int:
-        return len(self._names)
+        return sum(1 for _ in self)
+
+
+def _import(room: str) -> None:
+    import_module(f"gridlane.abi.calls.{room}")
 
 
 def _other(name: str) -> Call | None:

@@ -4,8 +4,7 @@ What a row does is the name of another function of CUDA's, or an expression: wor
 CUDA's that are called, parameters, numbers, texts, what is behind a dot, tuples, one or the other
 by a condition, and a lambda for what is done later. A name before "(" is never a parameter; one
 whose name is a word of Python's has a "_" behind it. Before the expression there may be others,
-each with a ";", whose results nobody has: checks, mostly. ``words.py`` and ``runtime/words.py``
-have the words.
+each with a ";", whose results nobody has: checks, mostly. ``words.py`` has the words.
 """
 
 from __future__ import annotations
@@ -15,11 +14,10 @@ from collections.abc import Callable
 from keyword import iskeyword
 from typing import Any, NoReturn
 
+from gridlane.abi.calls.words import WORDS, word
 from gridlane.core.cuda_table import Function
 
 Call = Callable[..., Any]
-words: dict[str, Any] = {}
-"""What rows may name: functions, classes and numbers."""
 _CALLED = "called "
 """The prefix of what is called, in the compiled text: a parameter may have the same name."""
 
@@ -110,7 +108,7 @@ class _Reader:
                 self.refuse(f"has {ast.unparse(node)}")
 
     def _named(self, name: str, as_name: str) -> ast.Name:
-        value = words[name] if name in words else self.other(name)
+        value = word(name) if name in WORDS else self.other(name)
         if value is None:
             self.refuse(f"has {name}, which is no parameter, no word and no function of CUDA's")
         self.known[as_name] = value

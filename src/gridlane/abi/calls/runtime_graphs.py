@@ -138,7 +138,7 @@ def _declare(name: str, of_driver: str, place: int) -> None:
         _tell(params, values[place])
         return result
 
-    function.__doc__ = calls("driver")[of_driver].__doc__
+    function.__doc__ = f"As ``{of_driver}``, of the runtime's description of a node."
     implements(name)(function)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
@@ -77,7 +77,60 @@ class Function:
     @property
     def base(self) -> str:
         """Its name in programs: ``cuMemAlloc``."""
-        return re.sub(r"_v\d$", "", self.name)
+        return _base(self.name)
+
+
+class _Functions(Mapping[str, Function]):
+    """The rows of a library, each read at its first use: programs call few of them."""
+
+    def __init__(self, api: Api) -> None:
+        self._api: Api = api
+        self._texts: dict[str, tuple[str, str]] = {}
+        self._keys_by_base: dict[str, list[str]] = {}
+        self._read: dict[str, Function] = {}
+        heading = ""
+        for line in lines(api):
+            if line.startswith("["):
+                heading = line
+                continue
+            name = line.partition(" ")[0]
+            key = f"{name}@12" if name in self._texts else name
+            self._texts[key] = heading, line
+            self._keys_by_base.setdefault(_base(name), []).append(key)
+
+    def __getitem__(self, key: str) -> Function:
+        if key not in self._read:
+            self._read[key] = self._with_shared(self._function(key))
+        return self._read[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._texts)
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def _function(self, key: str) -> Function:
+        heading, line = self._texts[key]
+        above, row = _HEADING.fullmatch(heading), _ROW.fullmatch(line)
+        if above is None or row is None:
+            raise ValueError(f"{self._api}.txt has no function here: {line}")
+        return _function(self._api, above, row)
+
+    def _with_shared(self, row: Function) -> Function:
+        """A row without a Python form has the returned parameters of the newest of its name that
+        has one, as far as it has them."""
+        if row.outs is not None or row.given:
+            return row
+        others = map(self._function, self._keys_by_base[row.base])
+        kin = [each for each in others if each.outs is not None]
+        if not kin:
+            return row
+        like, own = kin[-1], {each.name for each in row.parameters}
+        given, both, optional = (
+            tuple(name for name in names if name in own)
+            for names in (like.given, like.both, like.optional)
+        )
+        return replace(row, given=given, both=both, optional=optional)
 
 
 @cache
@@ -89,30 +142,7 @@ def functions(api: Api) -> Mapping[str, Function]:
     >>> row.base, row.since, row.outs, row.parameters[0]
     ('cuMemAlloc', (3, 2), ('dptr',), Parameter(type='CUdeviceptr *', name='dptr'))
     """
-    rows_by_name: dict[str, Function] = {}
-    heading: re.Match[str] | None = None
-    for line in lines(api):
-        if line.startswith("["):
-            heading = _HEADING.fullmatch(line)
-            continue
-        row = _ROW.fullmatch(line)
-        if row is None or heading is None:
-            raise ValueError(f"{api}.txt has no function here: {line}")
-        function_object = _function(api, heading, row)
-        rows_by_name[
-            function_object.name
-            if function_object.name not in rows_by_name
-            else f"{function_object.name}@12"
-        ] = function_object
-    kin = {row.base: row for row in rows_by_name.values() if row.outs is not None}
-    for key, row in rows_by_name.items():
-        if row.outs is None and not row.given and row.base in kin:
-            like = kin[row.base]
-            given, both, optional = (
-                _shared(row, each) for each in (like.given, like.both, like.optional)
-            )
-            rows_by_name[key] = replace(row, given=given, both=both, optional=optional)
-    return rows_by_name
+    return _Functions(api)
 
 
 def exported(api: Api, major: int) -> list[Function]:
@@ -125,11 +155,8 @@ def exported(api: Api, major: int) -> list[Function]:
     return list(rows_by_name.values())
 
 
-def _shared(row: Function, given: tuple[str, ...]) -> tuple[str, ...]:
-    """The returned parameters of a function without a Python form: those of the newer function of
-    its name, as far as it has them."""
-    own = {each.name for each in row.parameters}
-    return tuple(name for name in given if name in own)
+def _base(name: str) -> str:
+    return re.sub(r"_v\d$", "", name)
 
 
 def _function(api: Api, heading: re.Match[str], row: re.Match[str]) -> Function:
