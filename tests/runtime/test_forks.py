@@ -174,12 +174,30 @@ NAMES = """
     thread.join()
 """
 
+THREAD_ENDS = """
+    assert works()
+    ended = []
+
+    def fork():
+        child = os.fork()
+        if not child:
+            signal.alarm(60)
+            return  # the end of the child's only thread ends the child
+        ended.append(os.waitpid(child, 0)[1])
+
+    thread = threading.Thread(target=fork)
+    thread.start()
+    thread.join()
+    assert ended == [0] and works()
+"""
+
 PROGRAMS = {
     "a busy stream": BUSY_STREAM,
     "threads": THREADS,
     "locks": LOCKS,
     "names": NAMES,
     "processes": PROCESSES,
+    "a thread's end": THREAD_ENDS,
 }
 
 
@@ -195,7 +213,7 @@ def test_forks(tmp_path, device, program):
     run(tmp_path, device, PROGRAMS[program])
 
 
-def run(tmp_path, device, program):
+def run(tmp_path, device, program, **settings):
     path = tmp_path / "program.py"
     path.write_text(PRELUDE + program)
     done = subprocess.run(
@@ -206,9 +224,42 @@ def run(tmp_path, device, program):
             "GRIDLANE_THREADS": "3",
             "PYTHONPATH": str(Path(__file__).parents[2]),
             "GRIDLANE_CACHE": str(tmp_path / "cache"),
+            **settings,
         },
         capture_output=True,
         text=True,
         timeout=300,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_limits_and_interrupts_in_a_child(tmp_path):
+    """The first launches of a child start the threads that stop launches."""
+    program = """
+    @cuda.jit
+    def endless(x):
+        while x[0] == 0:
+            pass
+
+    assert works()
+
+    def child():
+        x = cuda.to_device(np.zeros(1, np.int32))
+        try:
+            endless[1, 1](x)
+        except DeviceError as error:
+            assert "GRIDLANE_TIMEOUT" in str(error), error
+        else:
+            return False
+        signal.signal(signal.SIGALRM, signal.default_int_handler)
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        try:
+            endless[1, 1](x)
+        except KeyboardInterrupt:
+            return works()
+        return False
+
+    assert child_says(child)
+    assert works()
+"""
+    run(tmp_path, "cpu", program, GRIDLANE_TIMEOUT="2")

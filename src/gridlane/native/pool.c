@@ -109,6 +109,26 @@ static void *worker(void *argument)
     return NULL;
 }
 
+/* Start the workers, once; their number. Several launches may begin at once. */
+static int32_t start_workers(struct gl_pool *pool)
+{
+    int32_t made = 0;
+    pthread_mutex_lock(&pool->mutex);
+    while (made < pool->wanted && gl_start_thread(worker, pool))
+        made++;
+    if (pool->wanted)
+        GL_STORE(pool->workers, (uint32_t)made, RELEASE);
+    GL_STORE(pool->wanted, 0, RELAXED);
+    pthread_mutex_unlock(&pool->mutex);
+    return (int32_t)GL_LOAD(pool->workers, ACQUIRE);
+}
+
+static int has_workers(struct gl_pool *pool)
+{
+    return GL_LOAD(pool->workers, ACQUIRE) ||
+           (GL_LOAD(pool->wanted, RELAXED) && start_workers(pool));
+}
+
 size_t gridlane_bytes(int32_t threads)
 {
     return sizeof(struct gl_pool) + (size_t)threads * sizeof(struct gl_range);
@@ -116,15 +136,12 @@ size_t gridlane_bytes(int32_t threads)
 
 int32_t gridlane_start(struct gl_pool *pool, int32_t workers, uint64_t main, int64_t limit)
 {
-    int32_t made = 0;
-    gl_start_stopping(main, limit);
+    const int is_first = gl_start_stopping(main, limit);
     memset(pool, 0, sizeof *pool);
     pthread_mutex_init(&pool->mutex, NULL);
     pthread_cond_init(&pool->wake, NULL);
-    while (made < workers && gl_start_thread(worker, pool))
-        made++;
-    pool->workers = (uint32_t)made;
-    return made;
+    pool->wanted = workers;
+    return is_first ? start_workers(pool) : workers;
 }
 
 static void open_job(const struct gl_run *run, uint64_t arena)
@@ -168,7 +185,7 @@ static void run_grid(struct gl_run *run, uint64_t arena)
 {
     struct gl_pool *pool = run->pool;
     const int is_small = run->total * (uint64_t)run->plan->work <= GL_SMALL_WORK;
-    if (is_small || run->total <= 1 || !pool->workers) {
+    if (is_small || run->total <= 1 || !has_workers(pool)) {
         run->alone = 1;
         with_arena(run, arena);
     } else if (__atomic_exchange_n(&pool->lock, 1, __ATOMIC_ACQUIRE)) { /* [lock] */

@@ -102,6 +102,7 @@ struct gl_pool {
     uint64_t unit;  /* blocks of a unit */
     int32_t parked, lock; /* workers that sleep; whether a launch has the job */
     uint32_t workers, beside; /* "beside": launches at the same time, on their own threads */
+    int32_t wanted;           /* workers that the first large launch starts */
     int64_t started; /* workers */
     _Alignas(64) pthread_mutex_t mutex;
     _Alignas(64) pthread_cond_t wake;
@@ -154,7 +155,8 @@ extern struct gl_python gridlane_python;
 /* The bytes of a pool of so many threads, the launching one included. */
 size_t gridlane_bytes(int32_t threads);
 
-/* Start or, in the child of a fork, start anew; the number of workers. "main" is Python's main
+/* Start, or begin anew in the child of a fork, where the first launches start the threads: a child
+ * that launches nothing ends with its own threads. The number of workers. "main" is Python's main
  * thread, 0 in a program whose signals are its own; "limit" the ns of a launch, 0 for any time. */
 int32_t gridlane_start(struct gl_pool *pool, int32_t workers, uint64_t main, int64_t limit);
 
@@ -215,7 +217,7 @@ _Noreturn void gl_leave_handler(struct gl_record *record, struct gl_frame *frame
 
 /* --- stop.c --- */
 
-void gl_start_stopping(uint64_t main, int64_t limit);
+int gl_start_stopping(uint64_t main, int64_t limit); /* whether it is the process's first time */
 void gl_count_launch(struct gl_record *record);
 void gl_print(int32_t site, void *cells);
 int gl_handler_is_ours(void);
@@ -244,7 +246,8 @@ struct gl_kept {
 };
 struct gl_kept gl_begin_timed(struct gl_record *record, struct gl_context *context);
 void gl_end_timed(struct gl_record *record, const struct gl_kept *kept);
-void gl_start_watch(int64_t limit);
+void gl_start_watch(void);
+void gl_set_limit(int64_t limit); /* no other thread of this process uses it yet */
 
 int gl_start_thread(void *(*function)(void *), void *argument);
 

@@ -19,9 +19,12 @@
 
 struct gl_python gridlane_python;
 static struct sigaction old_action;
+enum { AWAKE, PARKED, NOT_STARTED };
 static int32_t monitor_parked;
 static pthread_mutex_t monitor_mutex;
 static pthread_cond_t monitor_wake;
+
+static void *monitor(void *unused);
 
 /* A launch begins on this thread. The monitor counts on it, if the thread is Python's main one. */
 void gl_count_launch(struct gl_record *record)
@@ -32,7 +35,9 @@ void gl_count_launch(struct gl_record *record)
     if (!GL_LOAD(monitor_parked, SEQ_CST))
         return;
     pthread_mutex_lock(&monitor_mutex);
-    GL_STORE(monitor_parked, 0, SEQ_CST);
+    if (monitor_parked == NOT_STARTED)
+        gl_start_thread(monitor, NULL);
+    GL_STORE(monitor_parked, AWAKE, SEQ_CST);
     pthread_cond_signal(&monitor_wake);
     pthread_mutex_unlock(&monitor_mutex);
 }
@@ -140,10 +145,10 @@ int gl_handler_is_ours(void)
 static void park_monitor(const struct gl_record *record, uint64_t count)
 {
     pthread_mutex_lock(&monitor_mutex);
-    GL_STORE(monitor_parked, 1, SEQ_CST);
+    GL_STORE(monitor_parked, PARKED, SEQ_CST);
     while (GL_LOAD(record->begun, SEQ_CST) == count && GL_LOAD(monitor_parked, SEQ_CST))
         pthread_cond_wait(&monitor_wake, &monitor_mutex);
-    GL_STORE(monitor_parked, 0, SEQ_CST);
+    GL_STORE(monitor_parked, AWAKE, SEQ_CST);
     pthread_mutex_unlock(&monitor_mutex);
 }
 
@@ -184,24 +189,23 @@ static void take_signal(void)
 }
 
 /* Make the process ready: once, and again in the child of a fork, whose only thread calls this. */
-void gl_start_stopping(uint64_t main, int64_t limit)
+int gl_start_stopping(uint64_t main, int64_t limit)
 {
     static int is_begun;
+    const int is_first = !is_begun;
     gl_main_thread = main;
-    monitor_parked = 0;
+    monitor_parked = NOT_STARTED;
     pthread_mutex_init(&monitor_mutex, NULL);
     pthread_cond_init(&monitor_wake, NULL);
-    if (is_begun) {
-        gl_forget_records();
-    } else {
-        is_begun = 1;
+    gl_set_limit(limit);
+    is_begun = 1;
+    if (is_first) {
         gl_begin_records();
         gl_catch_faults();
         if (main || limit) /* a limit stops the kernels of programs in C as well */
             take_signal();
+    } else {
+        gl_forget_records();
     }
-    if (limit)
-        gl_start_watch(limit);
-    if (main)
-        gl_start_thread(monitor, NULL);
+    return is_first;
 }

@@ -17,6 +17,7 @@
 enum { LONGEST_TICK_US = 50000, SHORTEST_TICK_US = 1000, SHARE = 8 }; /* checks in a limit's time */
 
 int64_t gl_limit;
+static int32_t is_watched; /* by a thread of this process */
 
 static int64_t now(void)
 {
@@ -40,6 +41,8 @@ static int64_t hold(struct gl_record *record)
 
 struct gl_kept gl_begin_timed(struct gl_record *record, struct gl_context *context)
 {
+    if (!GL_LOAD(is_watched, RELAXED))
+        gl_start_watch();
     const int64_t outer = hold(record);
     const struct gl_kept kept = { outer, record->timed };
     record->timed = context;
@@ -82,8 +85,14 @@ static void *watch(void *unused)
     return unused;
 }
 
-void gl_start_watch(int64_t limit)
+void gl_start_watch(void)
+{
+    if (!__atomic_exchange_n(&is_watched, 1, __ATOMIC_ACQ_REL))
+        gl_start_thread(watch, NULL);
+}
+
+void gl_set_limit(int64_t limit)
 {
     gl_limit = limit;
-    gl_start_thread(watch, NULL);
+    is_watched = 0;
 }

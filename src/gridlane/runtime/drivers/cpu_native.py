@@ -64,11 +64,12 @@ class Pool:
         self._start = start(self.code["gridlane_start"])
         self.threads = threads
         self.start()
-        # Threads do not survive a fork; the child's pool starts its own.
+        # Threads do not survive a fork; the first launches of the child start its own.
         os.register_at_fork(after_in_child=self.start)
 
     def start(self) -> None:
-        """Start the workers: one fewer than the threads, since the caller works too."""
+        """Start the workers: one fewer than the threads, since the caller works too. Also called in
+        the child of a fork, whose first launches start them."""
         main = 0 if is_guest() else threading.main_thread().ident or 0
         self.workers = self._start(self.address, self.threads - 1, main, self.limit)
 
