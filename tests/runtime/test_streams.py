@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import threading
 import time
 import weakref
@@ -219,6 +220,74 @@ def _error_of(stream, errors):
     except DeviceError as error:
         errors.append(error)
     return True
+
+
+def _errors_of(work, *streams):
+    """The errors of work of the default stream, and of streams."""
+    errors = []
+    for each in (lambda: DEFAULT.submit(work), *(stream.synchronize for stream in streams)):
+        try:
+            each()
+        except DeviceError as error:
+            errors.append(str(error))
+    return errors
+
+
+@pytest.mark.parametrize("is_first", [True, False], ids=["waits", "has the turn"])
+@pytest.mark.parametrize("between", [0, 1, 2])
+def test_a_circle_through_the_default_stream_is_refused(is_first, between):
+    """Work of the default stream waits for a stream, whose callback, or that of another one for
+    which that waits, needs the default stream's turn."""
+    streams = [Stream() for _ in range(between + 1)]
+    begun, gate, seen = threading.Event(), threading.Event(), []
+
+    def needs_turn():
+        begun.set()
+        gate.wait()
+        DEFAULT.submit(lambda: seen.append(1))
+
+    def work():
+        streams[-1].submit(needs_turn)
+        assert begun.wait(60)
+        for stream, other in reversed(list(itertools.pairwise(streams))):
+            stream.submit(other.synchronize)
+        time.sleep(0.05 * (not is_first))
+        gate.set() if is_first else threading.Timer(0.1, gate.set).start()
+        time.sleep(0.1 * is_first)
+        streams[0].synchronize()
+
+    errors = _ends(lambda: _errors_of(work, *streams) or [""])
+    assert len(errors) == 1 and "NOT_PERMITTED" in errors[0], errors
+    DEFAULT.submit(lambda: seen.append(2))
+    assert seen[-1] == 2 and len(seen) == 1 + is_first and not BUSY
+
+
+@pytest.mark.parametrize("seconds", [0, 0.1])
+def test_a_callback_with_the_turn_waits_for_one_that_needs_it(seconds):
+    first, second, seen = Stream(), Stream(), []
+
+    def has_turn():
+        second.submit(lambda: DEFAULT.submit(lambda: seen.append(1)))
+        time.sleep(seconds)
+        second.synchronize()
+
+    first.submit(lambda: DEFAULT.submit(has_turn))
+    errors = _ends(lambda: _errors_of(lambda: None, first, second) or [""])
+    assert len(errors) == 1 and "NOT_PERMITTED" in errors[0], errors
+    DEFAULT.synchronize()
+
+
+def test_copies_that_need_the_turn_are_refused():
+    stream, target, begun = Stream(), DEVICE.allocate(1), threading.Event()
+
+    def work():
+        stream.submit(lambda: (begun.set(), DEFAULT.write(target.address, memoryview(b"1"))))
+        assert begun.wait(60)
+        time.sleep(0.1)
+        stream.synchronize()
+
+    errors = _ends(lambda: _errors_of(work, stream) or [""])
+    assert len(errors) == 1 and "NOT_PERMITTED" in errors[0], errors
 
 
 def test_an_event_of_a_stream_that_waits_is_refused():

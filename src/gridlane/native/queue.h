@@ -123,6 +123,7 @@ struct gl_queues {
     struct gl_queue *first, *spare; /* "spare": without users */
     int32_t spares;
     struct gl_item *over; /* their numbers are pieces that Python forgets; read without the lock */
+    struct gl_queue *turn; /* or null; see gridlane_queues_turn */
 };
 
 struct gl_queue {
@@ -178,6 +179,14 @@ int gridlane_queue_next(struct gl_queue *queue, uint64_t *number);
 int gridlane_queue_wait(struct gl_queues *all, struct gl_queue *queue, struct gl_mark *mark,
                         uint64_t count, int64_t ns, struct gl_queue *own);
 void gridlane_queue_end_wait(struct gl_queue *own);
+
+/* The turn of the default stream, whose work runs on the thread that has it: a queue without items.
+ * Who waits for the turn waits for it, and it waits for what that thread waits for. Null without
+ * memory. */
+struct gl_queue *gridlane_queues_turn(struct gl_queues *all);
+
+/* Note that a queue waits for another until gridlane_queue_end_wait; false if that waits for it. */
+int gridlane_queue_begin_wait(struct gl_queue *own, struct gl_queue *other);
 
 /* The queue that a queue's worker waits for now, or null. */
 struct gl_queue *gridlane_queue_waits_for(struct gl_queue *queue);

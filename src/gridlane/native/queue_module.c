@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-enum { INTERFACE = 5 /* as in __init__.py */ };
+enum { INTERFACE = 6 /* as in __init__.py */ };
 
 /* The delay of a signal's handler by a wait: more while the wait lasts, up to the second. */
 enum { SLICE_NS = 1000000, LONGEST_NS = 16000000 };
@@ -234,6 +234,29 @@ static PyObject *wait_for(PyObject *module, PyObject *const *given, Py_ssize_t c
     }
 }
 
+static PyObject *turn(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    struct gl_queue *made = queues() ? gridlane_queues_turn(all) : NULL;
+    return made ? PyLong_FromVoidPtr(made) : PyErr_NoMemory();
+}
+
+/* begin_wait(own, queue): false if the wait would not end. */
+static PyObject *begin_wait(PyObject *module, PyObject *const *given, Py_ssize_t count)
+{
+    (void)module;
+    if (!has_count(count, 2))
+        return NULL;
+    return PyBool_FromLong(gridlane_queue_begin_wait(pointer(given[0]), pointer(given[1])));
+}
+
+static PyObject *end_wait(PyObject *module, PyObject *own)
+{
+    (void)module;
+    gridlane_queue_end_wait(pointer(own));
+    Py_RETURN_NONE;
+}
+
 static PyObject *waits_for(PyObject *module, PyObject *queue)
 {
     (void)module;
@@ -407,6 +430,9 @@ static PyMethodDef methods[] = {
     { "leave", leave, METH_O, "Be the worker no longer." },
     { "next", next, METH_O, "The next piece, or a number." },
     { "wait", FAST(wait_for), "Wait for a mark or a count." },
+    { "turn", turn, METH_NOARGS, "The turn of the default stream, as a queue." },
+    { "begin_wait", FAST(begin_wait), "Note that a queue waits for another." },
+    { "end_wait", end_wait, METH_O, "A queue waits no longer." },
     { "waits_for", waits_for, METH_O, "The queue that a queue waits for, or 0." },
     { "queue_of", queue_of, METH_O, "The queue whose work passes a mark, or 0." },
     { "set", FAST(set), "Set a flag." },

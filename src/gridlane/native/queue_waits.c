@@ -143,6 +143,27 @@ void gridlane_queue_end_wait(struct gl_queue *own)
     pthread_mutex_unlock(&all->lock);
 }
 
+int gridlane_queue_begin_wait(struct gl_queue *own, struct gl_queue *other)
+{
+    const struct gl_wait wait = { other, NULL, UINT64_MAX };
+    pthread_mutex_lock(&own->all->lock);
+    const int may_wait = !leads_to(other, own);
+    if (may_wait)
+        begin_wait(own, &wait);
+    pthread_mutex_unlock(&own->all->lock);
+    return may_wait;
+}
+
+struct gl_queue *gridlane_queues_turn(struct gl_queues *all)
+{
+    pthread_mutex_lock(&all->lock);
+    if (!all->turn)
+        all->turn = gl_new_queue(all);
+    struct gl_queue *turn = all->turn;
+    pthread_mutex_unlock(&all->lock);
+    return turn;
+}
+
 struct gl_queue *gridlane_queue_waits_for(struct gl_queue *queue)
 {
     pthread_mutex_lock(&queue->all->lock);

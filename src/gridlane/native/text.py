@@ -29,8 +29,8 @@ QUEUES = tuple(
     ROOM / f"{name}.c" for name in ("queue", "queue_events", "queue_waits", "queue_forks")
 )
 _OF_QUEUE = (
-    *("new", "release", "append", "serve", "leave", "next", "wait", "end_wait", "waits_for"),
-    *("of", "failure", "set", "get", "lost"),
+    *("new", "release", "append", "serve", "leave", "next", "wait", "begin_wait", "end_wait"),
+    *("waits_for", "of", "failure", "set", "get", "lost"),
 )
 SOURCES = (
     *(ROOM / f"{name}.c" for name in ("pool", "shares", "records", "leaving", "stop")),
@@ -42,8 +42,8 @@ SOURCES = (
 SYMBOLS = (
     *(f"gridlane_{name}" for name in ("bytes", "launch", "launch_all", "start", "stop")),
     *(f"gridlane_queue_{name}" for name in _OF_QUEUE),
-    *(f"gridlane_{name}" for name in ("queues", "queues_busy", "queues_refuse", "item")),
-    *(f"gridlane_{name}" for name in ("queues_forget", "launch_item")),
+    *(f"gridlane_{name}" for name in ("queues", "queues_busy", "queues_refuse", "queues_turn")),
+    *(f"gridlane_{name}" for name in ("queues_forget", "launch_item", "item")),
     *(f"gridlane_{name}" for name in ("mark", "mark_release", "event")),
     *(f"gridlane_event_{name}" for name in ("release", "record", "mark", "time", "capture")),
 )

@@ -90,6 +90,9 @@ class _Turn:
             self._give()
         self._own.release()
 
+    def _is_owned(self) -> bool:
+        return self._own._is_owned()  # type: ignore[attr-defined]  # as threading.Condition asks
+
     def __enter__(self) -> None:
         self.acquire()
 

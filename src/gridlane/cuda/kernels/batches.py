@@ -16,7 +16,7 @@ from gridlane.launch import current
 from gridlane.runtime.batches import Batch, GridLaunch
 from gridlane.runtime.host_device import HostDevice, HostKernel
 from gridlane.runtime.queues.default_stream_lock import TURNS
-from gridlane.runtime.queues.host_queue import BUSY, wait_for_ordered
+from gridlane.runtime.queues.host_queue import BUSY, turn, wait_for_ordered
 from gridlane.runtime.queues.host_stream import LEFT, is_behind_waiting
 
 
@@ -31,11 +31,13 @@ class Repetition:
         batch = self._batch
         if not batch.may_run() or current.fusing():
             return False
+        lock = TURNS.lock
         if BUSY:
             if LEFT or is_behind_waiting():
                 return False
             wait_for_ordered()
-        with TURNS.lock:
+            lock = turn()
+        with lock:
             batch.run()
         return True
 

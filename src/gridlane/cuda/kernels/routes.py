@@ -27,7 +27,7 @@ from gridlane.launch.packing import Packer
 from gridlane.launch.plan import Plan
 from gridlane.runtime.protocol import Device, Limits
 from gridlane.runtime.queues.default_stream_lock import TURNS
-from gridlane.runtime.queues.host_queue import BUSY, wait_for_ordered
+from gridlane.runtime.queues.host_queue import BUSY, turn, wait_for_ordered
 from gridlane.runtime.queues.host_stream import LEFT, is_behind_waiting
 
 Arguments = tuple[Any, ...]
@@ -112,13 +112,15 @@ def _at_once(launch: Launch, args: Arguments) -> None:
         if reading is None:
             launch._launch_slowly(given)
             return
+    lock = TURNS.lock
     if BUSY:
         if LEFT or is_behind_waiting():
             launch._launch_slowly(given)
             return
         wait_for_ordered()
+        lock = turn()
     try:
-        with TURNS.lock:
+        with lock:
             reading.launch(reading.read(*args), launch.gx, launch.gy, launch.gz, launch.sharedmem)
     except KernelStop as error:
         raise launch.dispatcher.user_exception(error) from None
@@ -146,11 +148,13 @@ def _prepare_inline(read: Packer, plan: Plan) -> Callable[..., Any]:
     reading = Reading(read, plan, (), True)
 
     def launch(params: bytes, x: int, y: int, z: int, values: Arguments) -> Any:
+        lock = TURNS.lock
         if BUSY:
             if LEFT or is_behind_waiting():
                 return NotImplemented
             wait_for_ordered()
-        with TURNS.lock:
+            lock = turn()
+        with lock:
             reading.launch(params, x, y, z, 0)
         return None
 

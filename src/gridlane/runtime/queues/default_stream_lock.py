@@ -59,6 +59,11 @@ class Turns:
         with self.lock:
             pass
 
+    def is_mine(self) -> bool:
+        """Whether this thread has the turn."""
+        # As threading.Condition asks.
+        return self.lock._is_owned()  # type: ignore[attr-defined]
+
     def is_taken(self) -> bool:
         """Whether another thread does a piece."""
         if not self.lock.acquire(blocking=False):

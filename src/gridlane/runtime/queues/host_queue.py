@@ -21,6 +21,7 @@ from gridlane.core.endings import at_its_end
 from gridlane.core.errors import KernelError
 from gridlane.core.weak import live
 from gridlane.runtime.queues import workers
+from gridlane.runtime.queues.default_stream_lock import TURNS, Lock
 from gridlane.runtime.queues.native_queues import (
     BROKE,
     CIRCULAR,
@@ -221,9 +222,9 @@ class Mark:
         """Wait until it is passed."""
         if self.is_passed():
             return
-        queue, mine = _queues.get(native.queue_of(self.address)), own_queue()
+        queue = _queues.get(native.queue_of(self.address))
         try:
-            is_over = native.wait(0, self.address, 0, 0 if mine is None else mine.address)
+            is_over = native.wait(0, self.address, 0, _waiter())
         except BaseException:
             if queue is not None:
                 drop((queue,))
@@ -267,6 +268,55 @@ def own_queue() -> HostQueue | None:
     return getattr(_current, "queue", None)
 
 
+def _waiter() -> int:
+    """The queue that waits if this thread does: its own, or the default stream's turn; 0 for
+    none."""
+    mine = own_queue()
+    if mine is not None:
+        return mine.address
+    return native.turn() if TURNS.is_mine() else 0
+
+
+class _TurnOfWorker:
+    """The turn of the default stream, for the thread of a stream."""
+
+    __slots__ = ("_is_first", "_lock", "_own", "_turn")
+
+    def __init__(self, own: int) -> None:
+        self._own, self._turn = own, native.turn()
+
+    def __enter__(self) -> None:
+        self._is_first, self._lock = not TURNS.is_mine(), TURNS.lock
+        if not self._lock.acquire(blocking=False):
+            self._wait()
+        if self._is_first:
+            native.begin_wait(self._turn, self._own)
+
+    def _wait(self) -> None:
+        if not native.begin_wait(self._own, self._turn):
+            fail(
+                NOT_PERMITTED,
+                "a stream's callback cannot use the default stream, whose callback waits for the "
+                "stream",
+            )
+        try:
+            self._lock.acquire()
+        finally:
+            native.end_wait(self._own)
+
+    def __exit__(self, *error: object) -> None:
+        if self._is_first:
+            native.end_wait(self._turn)
+        self._lock.release()
+
+
+def turn() -> Lock | _TurnOfWorker:
+    """A context manager of the default stream's turn. Where no queue has work, ``TURNS.lock`` is
+    the same."""
+    mine = own_queue()
+    return TURNS.lock if mine is None else _TurnOfWorker(mine.address)
+
+
 def wait(queue: HostQueue) -> bool:
     """Wait for the work so far; a worker does not wait for itself. False if the queue waits for
     this thread's own queue, so that the wait would not end."""
@@ -274,15 +324,14 @@ def wait(queue: HostQueue) -> bool:
 
 
 def _wait_for(queue: HostQueue, unwanted: tuple[HostQueue, ...]) -> bool:
-    mine = own_queue()
-    if queue is mine:
+    if queue is own_queue():
         return True
     if sys.is_finalizing() and queue.pending:
         raise at_its_end("the thread of a stream")
     count = queue.awaited()
     if count:
         try:
-            if not native.wait(queue.address, 0, count, 0 if mine is None else mine.address):
+            if not native.wait(queue.address, 0, count, _waiter()):
                 return False
         except BaseException:
             drop(unwanted)

@@ -31,6 +31,7 @@ from gridlane.runtime.queues.host_queue import (
     busy_queues,
     ordered_queues,
     own_queue,
+    turn,
     wait,
     wait_for_ordered,
     wait_for_streams,
@@ -68,7 +69,7 @@ def together(inline: bool) -> Generator[None]:
         return
     if BUSY:
         wait_for_ordered()
-    with TURNS.lock:
+    with turn():
         before, TURNS.holder = TURNS.holder, get_ident()
         try:
             yield
@@ -366,9 +367,11 @@ class DefaultHostStream(HostStream):
     def _submit(self, piece: HostPiece) -> None:
         if (LEFT or self.device.shares_memory) and self._is_left(piece):
             return
+        lock = TURNS.lock
         if BUSY and TURNS.holder != get_ident():
             wait_for_ordered()
-        with TURNS.lock:
+            lock = turn()
+        with lock:
             piece[0]()
 
     def _may_wait(self, piece: HostPiece) -> bool:
@@ -405,7 +408,7 @@ class DefaultHostStream(HostStream):
         """Copy to the device, after the work so far."""
         self.check_default()
         self.drain()
-        with TURNS.lock:
+        with turn() if BUSY else TURNS.lock:
             self.device.upload(target, source)
 
     def read(self, target: memoryview, source: int) -> None:
@@ -413,7 +416,7 @@ class DefaultHostStream(HostStream):
         self.check_default()
         self.drain()
         self.raise_error()
-        with TURNS.lock:
+        with turn() if BUSY else TURNS.lock:
             self.device.download(target, source)
 
     def _wait(self) -> None:

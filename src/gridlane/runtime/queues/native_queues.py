@@ -93,6 +93,20 @@ class Functions(Protocol):
         wait would not end, as the queue ``own`` of this thread is waited for."""
         ...
 
+    def turn(self) -> int:
+        """The turn of the default stream, as a queue that waits for what the thread waits for that
+        has the turn."""
+        ...
+
+    def begin_wait(self, own: int, queue: int, /) -> bool:
+        """Note that a queue waits for another until ``end_wait``. False if the wait would not
+        end."""
+        ...
+
+    def end_wait(self, own: int, /) -> None:
+        """Note that a queue waits no longer."""
+        ...
+
     def waits_for(self, queue: int, /) -> int:
         """The queue that a queue waits for now, or 0."""
         ...

@@ -29,6 +29,8 @@ _TYPES: dict[str, tuple[Any, ...]] = {
     "queue_leave": (_i32, _PLACE),
     "queue_next": (_i32, _PLACE, ctypes.POINTER(_u64)),
     "queue_wait": (_i32, _PLACE, _PLACE, _PLACE, _u64, _i64, _PLACE),
+    "queues_turn": (_PLACE, _PLACE),
+    "queue_begin_wait": (_i32, _PLACE, _PLACE),
     "queue_end_wait": (None, _PLACE),
     "queue_waits_for": (_PLACE, _PLACE),
     "queue_of": (_PLACE, _PLACE, _PLACE),
@@ -200,6 +202,15 @@ class Queues:
             raise
         self._forget()
         return code > 0
+
+    def turn(self) -> int:
+        return self._made("queues_turn", self.state())
+
+    def begin_wait(self, own: int, queue: int, /) -> bool:
+        return bool(self._call("queue_begin_wait", own, queue))
+
+    def end_wait(self, own: int, /) -> None:
+        self._call("queue_end_wait", own)
 
     def waits_for(self, queue: int, /) -> int:
         return self._call("queue_waits_for", queue)
