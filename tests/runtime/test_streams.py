@@ -9,7 +9,7 @@ import time
 import weakref
 
 import pytest
-from tests.waiting import until_blocked
+from tests.waiting import until, until_blocked
 
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.cpu import CpuDevice
@@ -399,3 +399,18 @@ def test_the_work_of_a_thread_that_ended_is_done():
     thread.join()
     DEVICE.synchronize()
     assert seen == [1] and not BUSY
+
+
+def test_a_query_starts_the_thread_that_could_not_start(monkeypatch):
+    def fails(work):
+        raise RuntimeError("can't start new thread")
+
+    for asked in (lambda: stream.query(), lambda: DEFAULT.query()):
+        stream, seen = Stream(), []
+        with monkeypatch.context() as patch:
+            patch.setattr("gridlane.runtime.queues.workers.run", fails)
+            with pytest.raises(RuntimeError):
+                stream.submit(lambda: seen.append(1))
+            assert not asked()
+        until(asked)
+        assert seen == [1]

@@ -20,7 +20,6 @@ from gridlane.core.device_errors import NOT_PERMITTED, device_error, fail
 from gridlane.core.endings import at_its_end
 from gridlane.core.errors import KernelError
 from gridlane.core.weak import live
-from gridlane.runtime.queues import workers
 from gridlane.runtime.queues.default_stream_lock import TURNS, Lock
 from gridlane.runtime.queues.native_queues import (
     BROKE,
@@ -99,7 +98,7 @@ class HostQueue(SoftwareQueue[Work]):
         else:
             needs_worker = native.append(self.address, work, flags)
         if needs_worker:
-            workers.run(self._run)
+            self.start()
 
     def put_all(self, pieces: tuple[HostPiece, ...]) -> None:
         """Append work, uninterrupted by other threads."""
@@ -107,12 +106,12 @@ class HostQueue(SoftwareQueue[Work]):
             raise at_its_end("the thread of this stream")
         works, flags = zip(*pieces, strict=True) if pieces else ((), ())
         if native.extend(self.address, works, flags):
-            workers.run(self._run)
+            self.start()
 
     def pass_behind(self, mark: Mark) -> None:
         """Append the passing of a mark."""
         if native.append_mark(self.address, mark.address, False):
-            workers.run(self._run)
+            self.start()
 
     @property
     def waits_for(self) -> HostQueue | None:

@@ -282,7 +282,7 @@ class OwnHostStream(HostStream):
             fail(NOT_PERMITTED, "a stream's callback cannot wait for a stream that waits for it")
 
     def _is_done(self) -> bool:
-        return not self._queue.pending
+        return self._queue.is_idle()
 
     def raise_error(self) -> None:
         """Raise the first error of the work, once."""
@@ -424,7 +424,8 @@ class DefaultHostStream(HostStream):
         _wait_for_turn()
 
     def _is_done(self) -> bool:
-        return not (BUSY and ordered_queues()) and not TURNS.is_taken()
+        is_idle = not BUSY or all([queue.is_idle() for queue in ordered_queues()])
+        return is_idle and not TURNS.is_taken()
 
     def raise_error(self) -> None:
         """Raise the error of work that was left to a thread; other work raises on the caller."""

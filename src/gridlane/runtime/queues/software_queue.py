@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Generic, TypeVar
 
 from gridlane.runtime.queues import workers
@@ -31,6 +32,7 @@ class SoftwareQueue(Generic[T]):
     Attributes:
         thread: the thread that does the work, once it runs.
         keeps_thread: whether the thread serves this queue alone.
+        lacks_thread: whether the thread could not start.
     """
 
     address = 0
@@ -38,7 +40,7 @@ class SoftwareQueue(Generic[T]):
     def __init__(self, address: int = 0) -> None:
         self._error: BaseException | None = None
         self.address = address or native.new_queue()
-        self.keeps_thread = False
+        self.keeps_thread = self.lacks_thread = False
         self.thread: threading.Thread | None = None
 
     @property
@@ -80,7 +82,20 @@ class SoftwareQueue(Generic[T]):
     def append(self, item: T, flags: int = 0) -> None:
         """Append work."""
         if native.append(self.address, item, flags):
-            workers.run(self._run)
+            self.start()
+
+    def start(self) -> None:
+        """Start the thread."""
+        self.lacks_thread = True
+        workers.run(self._run)
+        self.lacks_thread = False
+
+    def is_idle(self) -> bool:
+        """Whether no piece is unfinished. Try again to start the thread if that has failed."""
+        if self.pending and self.lacks_thread:
+            with suppress(RuntimeError):
+                self.start()
+        return not self.pending
 
     def wait(self) -> None:
         """Wait for the work so far; the thread does not wait for itself."""
@@ -94,7 +109,7 @@ class SoftwareQueue(Generic[T]):
         if not self.pending or self.thread is threading.current_thread():
             return 0
         if not native.get(self.address, HAS_WORKER):  # an exception came behind an append
-            workers.run(self._run)
+            self.start()
         return native.get(self.address, APPENDED)
 
     def fail(self, error: BaseException) -> None:
