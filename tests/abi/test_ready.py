@@ -394,7 +394,9 @@ def test_no_python_when_it_is_needed(room, tmp_path, monkeypatch):
     monkeypatch.setattr(building, "_codecs", lambda: "/nonexistent/codecs")
     made = next(each for each in building.LIBRARIES if each.file == "libcudart.so.13")
     building.build(made, tmp_path, "-O0")
-    found = run(room, "shape", cache=room / "cache", LD_LIBRARY_PATH=str(tmp_path))
+    cache = tmp_path / "cache"  # any file of the package that changes meanwhile makes others old
+    assert [run(room, mode, cache).stderr for mode in ("plain", "plain")] == [WITH, WITHOUT]
+    found = run(room, "shape", cache, LD_LIBRARY_PATH=str(tmp_path))
     assert found.returncode and "/nonexistent/codecs" in found.stderr
     assert "shape: 802, last 802" in found.stdout
 
