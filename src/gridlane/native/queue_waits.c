@@ -139,7 +139,7 @@ void gridlane_queue_end_wait(struct gl_queue *own)
 {
     struct gl_queues *all = own->all;
     pthread_mutex_lock(&all->lock);
-    end_wait(own);
+    end_wait(own); /* [end wait] */
     pthread_mutex_unlock(&all->lock);
 }
 
@@ -147,9 +147,9 @@ int gridlane_queue_begin_wait(struct gl_queue *own, struct gl_queue *other)
 {
     const struct gl_wait wait = { other, NULL, UINT64_MAX };
     pthread_mutex_lock(&own->all->lock);
-    const int may_wait = !leads_to(other, own);
+    const int may_wait = !leads_to(other, own); /* [circle of turn] */
     if (may_wait)
-        begin_wait(own, &wait);
+        begin_wait(own, &wait); /* [begin wait] */
     pthread_mutex_unlock(&own->all->lock);
     return may_wait;
 }
@@ -158,7 +158,7 @@ struct gl_queue *gridlane_queues_turn(struct gl_queues *all)
 {
     pthread_mutex_lock(&all->lock);
     if (!all->turn)
-        all->turn = gl_new_queue(all);
+        all->turn = gl_new_queue(all); /* [turn] */
     struct gl_queue *turn = all->turn;
     pthread_mutex_unlock(&all->lock);
     return turn;

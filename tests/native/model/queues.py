@@ -228,7 +228,7 @@ class Code:
             if does == "breaks":
                 return fail if change != "notes the error last" else finish_first
             if does is not None:
-                return begin_wait
+                return more.get(does[0], begin_wait)
             return following
 
         @step("host_queue.py fail [fail]", "notes an error")
@@ -250,13 +250,14 @@ class Code:
         @step("queue_waits.c gl_wait_locked [follow] [circle] [wait]", "looks, or sleeps")
         def wait(s: View) -> Any:
             target: Wait = s["wait"]
+            over = more.get(s["then"], following)
             if _is_reached(s, target) or target[1] is None:
                 _set(s, q, waits=None)
-                return following
+                return over
             if change != "looks for no circle" and _leads_to(s, target[1], q):
                 _set(s, q, waits=None)
                 s.note("refused", s.see("refused") + 1)
-                return following
+                return over
             _set(s, q, waits=target)
             _sleep_for(s, name, target)
             return awake_from_wait
@@ -272,7 +273,18 @@ class Code:
                 return serve
             return idle
 
-        return Process(name, idle, {"wait": None})
+        more = self.of_worker(name, q, following, wait)
+        return Process(name, idle, {"wait": None, "then": None})
+
+    def of_worker(
+        self,
+        name: str,
+        q: int,
+        following: Callable[[View], Any],
+        wait: Callable[[View], Any],
+    ) -> dict[str, Callable[[View], Any]]:
+        """More steps of a worker, by the first words of what items do, and of "then"."""
+        return {}
 
     def further(
         self,

@@ -3,7 +3,7 @@ found."""
 
 import pytest
 from tests.actors.model.checker import check
-from tests.native.model import events, pieces, queues
+from tests.native.model import events, pieces, queues, turns
 from tests.native.model.jobs import jobs
 from tests.native.model.stops import stops
 
@@ -56,6 +56,8 @@ QUEUES = [
     *(queues.errors, queues.waited_error, queues.holds, queues.captures, queues.drops),
     pieces.pieces,
     *(events.recorded, events.recorded_first, events.recorded_again, events.captured),
+    *(turns.turn_of_caller, turns.turns_of_workers, turns.turns_in_a_row),
+    turns.turns_without_circles,
 ]
 
 
@@ -86,6 +88,11 @@ QUEUES_MUTANTS = [
     (events.recorded_again, "keeps the old mark", "is lost"),
     (events.captured, "C records what is captured", "in a capture"),
     (events.captured, "the flag comes first", "in a capture"),
+    (turns.turn_of_caller, "looks for no circle of turns", "never"),
+    (turns.turn_of_caller, "a caller looks for no circle", "never"),
+    (turns.turn_of_caller, "a caller's turn waits for nobody", "never"),
+    (turns.turns_of_workers, "a worker's turn waits for nobody", "never"),
+    (turns.turns_in_a_row, "the turn ends before its wait", "never"),
 ]
 
 
