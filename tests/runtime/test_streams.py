@@ -7,6 +7,7 @@ import itertools
 import threading
 import time
 import weakref
+from contextlib import suppress
 
 import pytest
 from tests.waiting import until, until_blocked
@@ -15,6 +16,7 @@ from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.cpu import CpuDevice
 from gridlane.runtime.queues.host_event import HostEvent as Event
 from gridlane.runtime.queues.host_queue import BUSY
+from gridlane.runtime.queues.software_queue import SoftwareQueue
 
 DEVICE = CpuDevice()
 DEFAULT = DEVICE.default_stream
@@ -405,12 +407,36 @@ def test_a_query_starts_the_thread_that_could_not_start(monkeypatch):
     def fails(work):
         raise RuntimeError("can't start new thread")
 
-    for asked in (lambda: stream.query(), lambda: DEFAULT.query()):
-        stream, seen = Stream(), []
+    for asked in (
+        lambda: stream.query(),
+        lambda: DEFAULT.query(),
+        lambda: event.query(),
+        lambda: event.synchronize() or event.query(),
+        lambda: event.wait(other) or other.synchronize() or event.query(),
+    ):
+        stream, other, seen, event = Stream(), Stream(), [], Event()
         with monkeypatch.context() as patch:
             patch.setattr("gridlane.runtime.queues.workers.run", fails)
             with pytest.raises(RuntimeError):
                 stream.submit(lambda: seen.append(1))
-            assert not asked()
+            with pytest.raises(RuntimeError):
+                event.record(stream)
+            with suppress(RuntimeError):
+                assert not asked()
         until(asked)
         assert seen == [1]
+
+
+def test_a_query_starts_the_thread_that_an_exception_kept_from_its_start(monkeypatch):
+    """As one of a signal's handler between two lines of ``append``."""
+
+    def leaves(queue):
+        raise KeyboardInterrupt
+
+    stream, seen = Stream(), []
+    with monkeypatch.context() as patch:
+        patch.setattr(SoftwareQueue, "start", leaves)
+        with pytest.raises(KeyboardInterrupt):
+            stream.submit(lambda: seen.append(1))
+    until(stream.query)
+    assert seen == [1]

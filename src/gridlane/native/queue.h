@@ -259,6 +259,9 @@ struct gl_mark *gl_mark_of(struct gl_event *event);
 /* As gridlane_queue_wait; the lock is released meanwhile. */
 int gl_wait_locked(const struct gl_wait *wait, int64_t ns, struct gl_queue *own);
 
+/* Whether a thread does the work of a queue, if it has any; a start may have failed. */
+int gl_is_served(const struct gl_queue *queue);
+
 /* Hold a queue without work: its next item is this thread's, until that lets go. */
 void gl_hold_queue(struct gl_queue *queue);
 void gl_let_go_of_queue(struct gl_queue *queue);

@@ -49,6 +49,11 @@ static int leads_to(const struct gl_queue *queue, const struct gl_queue *target)
     return queue == target;
 }
 
+int gl_is_served(const struct gl_queue *queue)
+{
+    return queue->has_worker || queue->is_held || !gl_unfinished_of(queue);
+}
+
 static void end_wait(struct gl_queue *own)
 {
     const struct gl_wait old = own->waits_for;

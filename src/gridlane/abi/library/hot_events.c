@@ -50,6 +50,13 @@ static struct event *known(const struct gl_thread *me, uint64_t handle)
     return found && found->context == me->context ? found : NULL;
 }
 
+/* The code of a query of a recording: -1 where Python must start a thread for it. */
+static int code_of(const struct event *event)
+{
+    const struct gl_mark *mark = gl_mark_of(event->event);
+    return !mark ? 0 : gl_is_served(mark->queue) ? GL_NOT_READY : -1;
+}
+
 /* One that C may answer for. */
 static struct event *answered(const struct gl_thread *me, uint64_t handle)
 {
@@ -208,7 +215,8 @@ int gl_follow(const void *stream, uint64_t handle, unsigned flags)
     struct gl_mark *mark = event ? gl_mark_of(event->event) : NULL;
     int done = event && gl_knows(me, knows) && (here || queue);
     if (done && mark)
-        done = here ? may_wait && waited_for(mark) : gl_put_mark(queue, mark, GL_FOLLOW);
+        done = here ? may_wait && waited_for(mark)
+                    : gl_is_served(mark->queue) && gl_put_mark(queue, mark, GL_FOLLOW);
     gl_unlock_order();
     return done && gl_knows(me, knows); /* a context fails before the marks behind that pass */
 }
@@ -220,7 +228,7 @@ int gl_query_event(uint64_t handle)
         return -1;
     gl_lock_order();
     const struct event *event = answered(me, handle);
-    const int code = !event ? -1 : gl_mark_of(event->event) ? GL_NOT_READY : 0;
+    const int code = event ? code_of(event) : -1;
     gl_unlock_order();
     return gl_knows(me, GL_READY) ? code : -1; /* as in gl_follow */
 }
@@ -249,8 +257,10 @@ int gl_elapsed(float *made, uint64_t first, uint64_t last)
     gl_lock_order();
     const struct event *start = answered(me, first), *end = answered(me, last);
     if (start && end && !((start->flags | end->flags) & NO_TIMING) &&
-        start->event->is_recorded && end->event->is_recorded)
-        code = gl_mark_of(start->event) || gl_mark_of(end->event) ? GL_NOT_READY : 0;
+        start->event->is_recorded && end->event->is_recorded) {
+        const int first_code = code_of(start), last_code = code_of(end);
+        code = first_code < 0 || last_code < 0 ? -1 : first_code | last_code;
+    }
     if (!code)
         *made = (float)((double)(end->event->time - start->event->time) / 1e6);
     gl_unlock_order();

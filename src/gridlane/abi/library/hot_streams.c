@@ -163,7 +163,7 @@ int gl_is_done(struct gl_thread *me, const void *stream, int waits, int *is_know
     gl_lock_order();
     struct gl_queue *queue = gl_queue_of(me, stream);
     const int done = queue && is_done(queue, may_wait, 0);
-    *is_known = queue != NULL;
+    *is_known = queue && gl_is_served(queue); /* else Python starts a thread */
     gl_unlock_order();
     return done;
 }

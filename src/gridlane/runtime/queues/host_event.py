@@ -43,6 +43,12 @@ class HostEvent(SoftwareEvent[HostStream]):
             stream.submit(Follow(mark), always=True)
 
     def _is_passed(self) -> bool:
+        if native.time_of(self.address):
+            return True
+        mark = self._last()
+        queue = None if mark is None else mark.queue
+        if queue is not None:
+            queue.is_idle()  # which starts a missing thread
         return native.time_of(self.address) != 0
 
     def _wait(self) -> None:

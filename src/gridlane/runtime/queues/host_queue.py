@@ -217,11 +217,18 @@ class Mark:
         """Whether it is passed."""
         return native.is_passed(self.address)
 
+    @property
+    def queue(self) -> HostQueue | None:
+        """The queue whose work passes it, until then."""
+        return _queues.get(native.queue_of(self.address))
+
     def wait(self) -> None:
         """Wait until it is passed."""
         if self.is_passed():
             return
-        queue = _queues.get(native.queue_of(self.address))
+        queue = self.queue
+        if queue is not None:
+            queue.start_missing()
         try:
             is_over = native.wait(0, self.address, 0, _waiter())
         except BaseException:
@@ -242,6 +249,9 @@ class Follow(NativeWork):
 
     def put(self, queue: int, flags: int) -> bool:
         """Append it."""
+        before = self.mark.queue
+        if before is not None:  # else the wait may never end
+            before.start_missing()
         return native.append_mark(queue, self.mark.address, True)
 
     def __call__(self) -> None:
@@ -402,7 +412,7 @@ def _begin_in_child() -> None:
         if native.get(queue.address, HAS_STOPS):  # a thread of the child may have the same number
             _ask_to_stop(queue, False)
             native.set(queue.address, STOPS, False)
-        queue.thread = None
+        queue.thread, queue.lacks_thread = None, True
         lost = native.lost(queue.address)
         if lost:
             queue.error = device_error(

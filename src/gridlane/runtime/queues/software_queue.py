@@ -32,7 +32,7 @@ class SoftwareQueue(Generic[T]):
     Attributes:
         thread: the thread that does the work, once it runs.
         keeps_thread: whether the thread serves this queue alone.
-        lacks_thread: whether the thread could not start.
+        lacks_thread: whether no thread was started since the last one ended.
     """
 
     address = 0
@@ -40,7 +40,7 @@ class SoftwareQueue(Generic[T]):
     def __init__(self, address: int = 0) -> None:
         self._error: BaseException | None = None
         self.address = address or native.new_queue()
-        self.keeps_thread = self.lacks_thread = False
+        self.keeps_thread, self.lacks_thread = False, True
         self.thread: threading.Thread | None = None
 
     @property
@@ -91,11 +91,16 @@ class SoftwareQueue(Generic[T]):
         self.lacks_thread = False
 
     def is_idle(self) -> bool:
-        """Whether no piece is unfinished. Try again to start the thread if that has failed."""
-        if self.pending and self.lacks_thread:
-            with suppress(RuntimeError):
-                self.start()
+        """Whether no piece is unfinished. Start a missing thread, or try to."""
+        with suppress(RuntimeError):
+            self.start_missing()
         return not self.pending
+
+    def start_missing(self) -> None:
+        """Start the thread of unfinished work if it could not start before, or if an exception came
+        behind an append."""
+        if self.lacks_thread and self.pending and not native.get(self.address, HAS_WORKER):
+            self.start()
 
     def wait(self) -> None:
         """Wait for the work so far; the thread does not wait for itself."""
@@ -136,7 +141,7 @@ class SoftwareQueue(Generic[T]):
             self._on_thread()
             self._work()
             self._ended()
-            self.thread = None
+            self.thread, self.lacks_thread = None, True
             if not native.leave(self.address):
                 break
         return not self.keeps_thread
