@@ -13,6 +13,7 @@ from tests.devices import DEVICES
 
 from gridlane.abi.library import entry
 from gridlane.abi.library.build import _ALIKE, _ROOM, LIBRARIES, build
+from gridlane.native.compiled import compiled as native_module
 
 HERE = Path(__file__).parent
 
@@ -261,6 +262,33 @@ def test_libraries_of_another_version(library, tmp_path, monkeypatch):
     found = run(program, other)
     assert found.stdout == "803 803 803 803\n"  # cudaErrorSystemDriverMismatch
     assert len(found.stderr.splitlines()) == 1 and "gridlane install --force" in found.stderr
+
+
+OLD_MODULE = """
+import ctypes
+from gridlane.native.compiled import compiled
+
+module = compiled()
+now = module.sizes()
+module.sizes = lambda: (now[0], now[1] - 8, *now[2:])
+count, c = ctypes.c_int(), ctypes.CDLL("libcudart.so.13")
+print(c.cudaGetDeviceCount(ctypes.byref(count)), c.cudaDeviceSynchronize())
+"""
+
+
+@pytest.mark.skipif(native_module() is None, reason="there is no compiled module")
+def test_a_compiled_module_whose_queues_have_another_layout(library):
+    """Each call answers with an error, and one line says what to run: nothing crashes."""
+    found = run(sys.executable, library, "-c", OLD_MODULE)
+    assert found.stdout == "803 803\n"
+    assert "pip install -e ." in found.stderr and "gridlane install --force" in found.stderr
+    assert len(found.stderr.splitlines()) == 1
+
+
+def test_queries_start_the_thread_that_could_not_start(library, tmp_path):
+    program = compiled("no_thread", library, tmp_path, "-rdynamic")
+    found = run(program, library)
+    assert (found.stdout, found.stderr) == ("well\n", "")
 
 
 def test_libraries_from_before_there_were_marks(capsys, monkeypatch):

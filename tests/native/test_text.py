@@ -21,6 +21,8 @@ from gridlane import cuda
 from gridlane.runtime import host_code
 from gridlane.runtime.drivers import cpu_native
 from gridlane.runtime.queues import native_queues
+from gridlane.native import INTERFACE
+from tests.waiting import until
 
 @cuda.jit
 def count(x):

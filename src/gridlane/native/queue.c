@@ -415,6 +415,12 @@ void gridlane_queue_set(struct gl_queue *queue, int what, int value)
     pthread_mutex_unlock(&all->lock);
 }
 
+void gridlane_queue_end(struct gl_queue *queue, const void *unused)
+{
+    (void)unused;
+    gridlane_queue_set(queue, GL_OVER_FLAG, 1);
+}
+
 uint64_t gridlane_queue_get(struct gl_queue *queue, int what)
 {
     pthread_mutex_lock(&queue->all->lock);

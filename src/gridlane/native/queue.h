@@ -29,6 +29,10 @@ enum { GL_MOST_SPARE = 0 };
 enum { GL_MOST_SPARE = 32 }; /* queues whose memory is used again */
 #endif
 
+/* Of Python's module and C's libraries, which share records: the number of the interface, as in
+ * __init__.py, and the sizes of the records. */
+enum { GL_INTERFACE = 7, GL_SIZES = 8 };
+
 /* Kinds of items. */
 enum { GL_CALL = 1, GL_LAUNCH, GL_MOVE, GL_PASS, GL_FOLLOW };
 
@@ -149,6 +153,8 @@ struct gl_queue {
 
 #pragma GCC visibility push(hidden)
 
+extern const uint32_t gridlane_sizes[GL_SIZES];
+
 /* Queues for this process; null without memory. Called once: a fork's child begins them anew. */
 struct gl_queues *gridlane_queues(void);
 
@@ -195,6 +201,9 @@ struct gl_failure *gridlane_queue_failure(struct gl_queue *queue);
 
 enum { GL_FAILED_FLAG, GL_OVER_FLAG, GL_STOPS_FLAG, GL_CAPTURED_FLAG };
 void gridlane_queue_set(struct gl_queue *queue, int what, int value);
+
+/* Its worker ends when no item is left: a finalizer. */
+void gridlane_queue_end(struct gl_queue *queue, const void *unused);
 
 enum { GL_UNFINISHED, GL_APPENDED, GL_SPINNING, GL_HAS_WORKER, GL_STOPS };
 uint64_t gridlane_queue_get(struct gl_queue *queue, int what);

@@ -1,4 +1,5 @@
 /* The queues of a process, and of the child of its fork. */
+#include "pool.h"
 #include "queue.h"
 
 #include <stdlib.h>
@@ -9,6 +10,17 @@
 #elif defined(GL_LINKED_BY_JIT)
 int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *);
 #endif
+
+const uint32_t gridlane_sizes[GL_SIZES] = {
+    GL_INTERFACE,
+    sizeof(struct gl_queues),
+    sizeof(struct gl_queue),
+    sizeof(struct gl_item),
+    sizeof(struct gl_mark),
+    sizeof(struct gl_event),
+    sizeof(struct gl_pool),
+    sizeof(struct gl_context),
+};
 
 static struct gl_queues *made_here; /* whose forks this copy of the code handles */
 

@@ -10,8 +10,6 @@
 
 #include <string.h>
 
-enum { INTERFACE = 6 /* as in __init__.py */ };
-
 /* The delay of a signal's handler by a wait: more while the wait lasts, up to the second. */
 enum { SLICE_NS = 1000000, LONGEST_NS = 16000000 };
 
@@ -274,6 +272,26 @@ static PyObject *set(PyObject *module, PyObject *const *given, Py_ssize_t count)
     Py_RETURN_NONE;
 }
 
+/* end(queue, unused): called by a reference to the object whose end that is. No Python runs, so that
+ * no exception of a handler comes before. */
+static PyObject *end(PyObject *module, PyObject *const *given, Py_ssize_t count)
+{
+    (void)module;
+    if (!has_count(count, 2))
+        return NULL;
+    gridlane_queue_end(pointer(given[0]), given[1]);
+    Py_RETURN_NONE;
+}
+
+static PyObject *sizes(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    PyObject *made = PyTuple_New(GL_SIZES);
+    for (int n = 0; made && n < GL_SIZES; n++)
+        PyTuple_SET_ITEM(made, n, PyLong_FromUnsignedLong(gridlane_sizes[n]));
+    return made;
+}
+
 /* get(queue, what) */
 static PyObject *get(PyObject *module, PyObject *const *given, Py_ssize_t count)
 {
@@ -435,6 +453,8 @@ static PyMethodDef methods[] = {
     { "end_wait", end_wait, METH_O, "A queue waits no longer." },
     { "waits_for", waits_for, METH_O, "The queue that a queue waits for, or 0." },
     { "queue_of", queue_of, METH_O, "The queue whose work passes a mark, or 0." },
+    { "end", FAST(end), "End the worker behind the last item." },
+    { "sizes", sizes, METH_NOARGS, "The number of the interface, and sizes of records." },
     { "set", FAST(set), "Set a flag." },
     { "get", FAST(get), "Get a number." },
     { "failure", failure_of, METH_O, "The address of the failure." },
@@ -456,7 +476,7 @@ static PyMethodDef methods[] = {
 int gl_add_queues(PyObject *module)
 {
     if (PyType_Ready(&busy_type) || PyModule_AddFunctions(module, methods) ||
-        PyModule_AddIntConstant(module, "INTERFACE", INTERFACE))
+        PyModule_AddIntConstant(module, "INTERFACE", GL_INTERFACE))
         return -1;
     PyObject *one = PyObject_New(PyObject, &busy_type);
     if (!one || PyModule_AddObject(module, "BUSY", one)) {

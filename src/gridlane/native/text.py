@@ -30,7 +30,7 @@ QUEUES = tuple(
 )
 _OF_QUEUE = (
     *("new", "release", "append", "serve", "leave", "next", "wait", "begin_wait", "end_wait"),
-    *("waits_for", "of", "failure", "set", "get", "lost"),
+    *("waits_for", "of", "failure", "set", "end", "get", "lost"),
 )
 SOURCES = (
     *(ROOM / f"{name}.c" for name in ("pool", "shares", "records", "leaving", "stop")),
@@ -47,7 +47,7 @@ SYMBOLS = (
     *(f"gridlane_{name}" for name in ("mark", "mark_release", "event")),
     *(f"gridlane_event_{name}" for name in ("release", "record", "mark", "time", "capture")),
 )
-TABLE = "gridlane_python"
+TABLE, SIZES = "gridlane_python", "gridlane_sizes"
 
 TARGETS: Mapping[tuple[str, str], str] = {
     (family, system): f"{family.replace('-', '_')}-{name}"

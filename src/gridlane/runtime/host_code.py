@@ -14,7 +14,8 @@ import llvmlite.binding as llvm
 
 from gridlane.core.forks import fork_waits
 from gridlane.core.processors import FAMILIES
-from gridlane.native import INTERFACE, text
+from gridlane.native import text
+from gridlane.native.compiled import compiled
 from gridlane.runtime import driver_cache
 
 _MAGIC = b"gl-code1"
@@ -131,11 +132,8 @@ def code() -> _Addresses:
 
 @cache
 def _code() -> _Addresses:
-    try:
-        from gridlane.native import _pool
-    except ImportError:  # installed without a C compiler
-        pass
-    else:
-        if getattr(_pool, "INTERFACE", 0) == INTERFACE:
-            return _pool.addresses()
-    return Linked("gridlane.pool", object_of(text.text()), (*text.SYMBOLS, text.TABLE))
+    module = compiled()
+    if module is not None:
+        return module.addresses()
+    symbols = (*text.SYMBOLS, text.TABLE, text.SIZES)
+    return Linked("gridlane.pool", object_of(text.text()), symbols)

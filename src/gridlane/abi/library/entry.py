@@ -26,7 +26,7 @@ from gridlane.core import trace
 from gridlane.core.cuda_table import CType, ctype, functions
 from gridlane.core.cuda_table.functions import Function, Parameter
 from gridlane.core.embedding import enter
-from gridlane.core.errors import GridlaneError
+from gridlane.core.errors import CompileError, GridlaneError
 
 Entry = Callable[..., int]
 _INTERNAL = 11
@@ -60,7 +60,11 @@ def begin(embedded: int, table: int = 0, mark: str = "") -> int:
         output.take()
     else:
         _tell_scope()
-    hot.begin(table)
+    try:
+        hot.begin(table)
+    except CompileError as error:
+        trace.write(f"gridlane: {error}")
+        return 1
     return 0
 
 

@@ -11,8 +11,10 @@ static const struct { /* see hot.py */
     const struct gl_events *events;
     struct gl_queues **queues;
     uint32_t **unread;
-} table = { &gl_process.state, &gl_process.pools, &gl_process.code,   &gl_process.offers, &gl_memory,
-            &gl_streams,       &gl_events,        &gl_process.queues, &gl_process.unread };
+    const uint32_t *sizes;
+} table = { &gl_process.state, &gl_process.pools,  &gl_process.code,   &gl_process.offers,
+            &gl_memory,        &gl_streams,        &gl_events,         &gl_process.queues,
+            &gl_process.unread, gridlane_sizes };
 
 const void *gl_hot_table(void)
 {

@@ -17,6 +17,7 @@ from gridlane.core import epochs
 from gridlane.core.config import config
 from gridlane.core.embedding import is_guest
 from gridlane.core.endings import at_end
+from gridlane.native.compiled import refuse
 from gridlane.runtime.queues.native_queues import native
 
 DEVICE, CONTEXT, NO_ERROR, READY, IDLE, ALLOCATES = 1, 2, 4, 8, 32, 128
@@ -49,6 +50,7 @@ class _Table(ctypes.Structure):
         ("events", ctypes.c_uint64),
         ("queues", ctypes.c_uint64),
         ("unread", ctypes.c_uint64),
+        ("sizes", ctypes.c_uint64),
     )
 
 
@@ -104,11 +106,25 @@ class _End:
 _of_thread = threading.local()
 
 
+def _check_sizes(address: int) -> None:
+    """Compare the records of a library with those of Python's module: both use the same queues."""
+    own = native.sizes()
+    sizes = tuple((ctypes.c_uint32 * len(own)).from_address(address))
+    if own != sizes:
+        refuse(f"its records have the sizes {own} in place of {sizes}")
+
+
 def begin(address: int) -> None:
-    """Prepare for a library whose table is at an address; 0 for one that answers nothing alone."""
+    """Prepare for a library whose table is at an address; 0 for one that answers nothing alone.
+
+    Raises:
+        CompileError: Python's module has queues of another layout.
+    """
     if not address:
         return
-    table, tells = _Table.from_address(address), not config().trace and config().native
+    table = _Table.from_address(address)
+    _check_sizes(table.sizes)
+    tells = not config().trace and config().native
     is_ahead = ctypes.c_uint64.from_address(table.state).value == ready.AHEAD
     if is_guest() and not config().quiet:
         ctypes.c_uint64.from_address(table.unread).value = notices.address_of_unread()

@@ -14,6 +14,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
+from functools import partial
 from typing import NoReturn, Protocol
 
 from gridlane.core.device_errors import NOT_PERMITTED, device_error, fail

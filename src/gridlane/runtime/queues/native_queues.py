@@ -5,9 +5,10 @@ A queue, a mark and an event are their addresses, of which the caller has a use.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
-from gridlane.native import INTERFACE
+from gridlane.native.compiled import compiled
 
 END, BROKE, CIRCULAR, WITHDRAW = 0, 3, 4, 5
 """What ``next`` returns in place of a piece."""
@@ -119,6 +120,16 @@ class Functions(Protocol):
         """Set a flag."""
         ...
 
+    @property
+    def end(self) -> Callable[[int, object], object]:
+        """``set`` of OVER, for a queue and whatever: the callback of a weak reference. It runs no
+        Python, so that no exception of a signal handler prevents it."""
+        ...
+
+    def sizes(self) -> tuple[int, ...]:
+        """The number of the interface, and the sizes of records that libraries in C share."""
+        ...
+
     def get(self, queue: int, what: int, /) -> int:
         """Get a number."""
         ...
@@ -181,13 +192,9 @@ class Functions(Protocol):
 
 
 def _functions() -> Functions:
-    try:
-        from gridlane.native import _pool
-    except ImportError:  # installed without a C compiler
-        pass
-    else:
-        if getattr(_pool, "INTERFACE", 0) == INTERFACE:
-            return _pool
+    module = compiled()
+    if module is not None:
+        return module
     from gridlane.runtime.queues.queues_by_ctypes import Queues
 
     return Queues()

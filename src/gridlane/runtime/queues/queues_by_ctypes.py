@@ -53,6 +53,8 @@ _TYPES: dict[str, tuple[Any, ...]] = {
 _WITHOUT_GIL = frozenset(["queue_next", "queue_wait"])
 _IS_PASSED = 4
 """Its offset in ``struct gl_mark``."""
+SIZES = 8
+"""``GL_SIZES``."""
 
 
 def _owned(piece: object) -> int:
@@ -220,6 +222,19 @@ class Queues:
 
     def set(self, queue: int, what: int, value: bool, /) -> None:
         self._call("queue_set", queue, what, value)
+
+    @property
+    def end(self) -> Callable[[int, object], object]:
+        return self._end
+
+    @cached_property
+    def _end(self) -> Callable[[int, object], object]:
+        # The function itself: a method of Python may be interrupted.
+        kind = ctypes.PYFUNCTYPE(None, _PLACE, ctypes.py_object)
+        return kind(host_code.code()["gridlane_queue_end"])
+
+    def sizes(self) -> tuple[int, ...]:
+        return tuple((_u32 * SIZES).from_address(host_code.code()["gridlane_sizes"]))
 
     def get(self, queue: int, what: int, /) -> int:
         found: int = self._call("queue_get", queue, what)
