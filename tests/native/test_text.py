@@ -54,6 +54,21 @@ with gridlane.device("cpu"):
         first.synchronize()
         os._exit(order != [1, 2, 3, 4])
     assert not os.wait()[1]
+
+from gridlane.runtime.queues.host_stream import OwnHostStream
+
+def raises(*_):
+    raise KeyboardInterrupt
+
+stream = OwnHostStream(None)
+stream.submit(lambda: None)
+stream.synchronize()
+queue = stream.queue
+sys.setprofile(raises)
+del stream
+sys.setprofile(None)
+until(lambda: queue.thread is None)
+assert native_queues.native.sizes()[0] == INTERFACE
 assert isinstance(cpu_native.pool().code, host_code.Linked)
 assert type(native_queues.native).__name__ == "Queues"
 """

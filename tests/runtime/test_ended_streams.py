@@ -1,8 +1,10 @@
 """Streams of host devices that end while nobody waits for them."""
 
 import gc
+import sys
 import weakref
 
+import pytest
 from tests.waiting import until
 
 from gridlane.runtime.queues.host_stream import OwnHostStream
@@ -27,3 +29,22 @@ def test_little_is_left_of_ended_streams():
     del stream
     until(lambda: gc.collect() >= 0 and len(queues) < 50)
     assert done == list(range(200))
+
+
+# Python's own function for dead entries of a WeakValueDictionary meets the exception as well.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_thread_ends_though_an_exception_comes_into_each_function_of_python():
+    """As a signal handler's may."""
+
+    def raises(*_):
+        raise KeyboardInterrupt
+
+    stream = OwnHostStream(Device())
+    queue = stream.queue
+    stream.submit(lambda: None)
+    until(stream.query)
+    assert queue.thread is not None
+    sys.setprofile(raises)
+    del stream
+    sys.setprofile(None)
+    until(lambda: queue.thread is None)

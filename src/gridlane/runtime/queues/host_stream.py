@@ -29,6 +29,7 @@ from gridlane.runtime.queues.host_queue import (
     Owner,
     Work,
     busy_queues,
+    leave_threads,
     ordered_queues,
     own_queue,
     turn,
@@ -39,6 +40,7 @@ from gridlane.runtime.queues.host_queue import (
 from gridlane.runtime.queues.native_queues import ALWAYS, CAPTURED, SPINNING, SPINS, native
 from gridlane.runtime.queues.stream import SoftwareStream
 
+at_end(leave_threads)
 at_end(wait_for_streams)
 
 _by_handle: weakref.WeakValueDictionary[int, OwnHostStream] = weakref.WeakValueDictionary()
@@ -243,7 +245,7 @@ class OwnHostStream(HostStream):
         super().__init__(device, default=False)
         self._queue = HostQueue(device, address)
         _by_handle[self.handle] = self
-        weakref.finalize(self, HostQueue.end, self._queue).atexit = False
+        self._queue.end_with(self)
 
     @property
     def queue(self) -> HostQueue:
@@ -394,8 +396,9 @@ class DefaultHostStream(HostStream):
         if not (self.queue is not None or self._may_wait(piece)):
             return False
         if left is None:
-            left = self._left = _LeftQueue(self.device)
-            weakref.finalize(self, HostQueue.end, left).atexit = False
+            left = _LeftQueue(self.device)
+            left.end_with(self)
+            self._left = left
         left.owner = self.owner
         for other in busy_queues():
             if other is not left and not other.apart:
