@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 
 import numpy as np
@@ -22,9 +23,17 @@ def reaches(ctx, state, number: Number, data):
     ctx.reply(Number(data[number.value]))
 
 
-def test_a_handler_that_reaches_beyond_an_array():
-    """``interp`` checks each access; the actor ends, and the process does not."""
-    with actors.Runtime(device="interp") as runtime:
+@pytest.mark.parametrize(
+    "device",
+    [
+        "interp",
+        pytest.param("cpu", marks=pytest.mark.skipif(sys.platform != "linux", reason="no faults")),
+    ],
+)
+def test_a_handler_that_reaches_beyond_an_array(device):
+    """``interp`` checks each access, and ``cpu`` handles the fault: its handler runs on a thread
+    of the engine. The actor ends, and the process does not."""
+    with actors.Runtime(device=device) as runtime:
         ref = runtime.launch(reaches, args=(np.arange(4),), restart="fresh")
         ref.activate()
         assert ref.call(Number(3), timeout=60).value == 3

@@ -207,10 +207,13 @@ static void *work(void *argument)
     gl_engine *engine = argument;
     uint32_t number = atomic_fetch_add(&engine->started, 1);
     uint32_t idle = 0;
-    sigset_t all;
-    sigfillset(&all);
-    sigdelset(&all, SIGURG); /* the signal that stops a kernel */
-    pthread_sigmask(SIG_BLOCK, &all, NULL);
+    /* The signal that stops a kernel, and those of faults: a blocked one ends the process. */
+    static const int own[] = {SIGURG, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
+    sigset_t others;
+    sigfillset(&others);
+    for (size_t n = 0; n < sizeof own / sizeof *own; n++)
+        sigdelset(&others, own[n]);
+    pthread_sigmask(SIG_BLOCK, &others, NULL);
     self.engine = engine;
     while (!atomic_load_explicit(&engine->stop, memory_order_acquire)) {
         gl_actor *actor = next_of(engine);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from ctypes import c_int32
 from typing import Any
 
 from gridlane.actors._engine import Engine
@@ -128,7 +129,7 @@ class Supervisor:
         """The exception of a handler's failure."""
         if instance.raised is not None:
             return instance.raised
-        code &= 0xFFFFFFFF
+        code = c_int32(code).value
         if instance.residence is not None:
             self._wait_for_end(instance.residence)
             error = instance.residence.error()
@@ -137,7 +138,7 @@ class Supervisor:
                 stopped.__cause__ = error  # it has the loop's line
                 return stopped
             return error or ActorError(f"{instance.name} failed with the error {code}")
-        if code == STOPPED & 0xFFFFFFFF:
+        if code == STOPPED:
             return self._stopped(instance)
         kernel: Any = instance.program.plan.kernel
         try:
