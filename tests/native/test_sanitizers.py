@@ -1,4 +1,4 @@
-"""The pool and the queues in C by many threads under ThreadSanitizer and AddressSanitizer."""
+"""Threads, the pool and the queues in C by many threads, under two sanitizers and none."""
 
 import subprocess
 
@@ -47,5 +47,19 @@ def test_queues(options, tmp_path):
         capture_output=True,
         text=True,
         timeout=3000 if NIGHTLY else 300,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_threads(options, tmp_path):
+    """Signals, times, cancels, parking and forks of ``threads.h``; nothing is reported."""
+    made, threads = tmp_path / "threads", [text.ROOM / "threads.c"]
+    program = built(HERE / "threads.c", made, *OPTIONS[options], sources=threads)
+    done = subprocess.run(
+        [str(program), "100000" if NIGHTLY else "5000"],
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")

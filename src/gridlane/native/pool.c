@@ -18,15 +18,6 @@ _Static_assert(sizeof(struct gl_context) == 192, "a context");
 _Static_assert(sizeof(struct gl_range) == 64, "a range");
 _Static_assert(offsetof(struct gl_context, stop) == 40, "what leaving reads");
 
-int gl_start_thread(void *(*function)(void *), void *argument)
-{
-    pthread_t thread;
-    if (pthread_create(&thread, NULL, function, argument))
-        return 0;
-    pthread_detach(thread);
-    return 1;
-}
-
 __attribute__((noinline)) static void on_stack(const struct gl_run *run, uint64_t bytes)
 {
     char room[bytes + GL_ARENA_ALIGN];
@@ -52,16 +43,14 @@ static void with_arena(const struct gl_run *run, uint64_t bytes)
 /* Sleep until a job is open whose number is another than "seen". */
 static void park(struct gl_pool *pool, uint64_t seen)
 {
-    pthread_mutex_lock(&pool->mutex);
-    GL_ADD(pool->parked, 1, SEQ_CST); /* [park] */
+    gl_park(&pool->parked, &pool->mutex); /* [park] */
     for (;;) {
         const uint64_t state = GL_LOAD(pool->state, SEQ_CST); /* [look] */
         if (state >> GL_JOB_SHIFT != seen && state & GL_OPEN)
             break;
         pthread_cond_wait(&pool->wake, &pool->mutex); /* [sleep] */
     }
-    GL_ADD(pool->parked, -1, SEQ_CST); /* [rise] */
-    pthread_mutex_unlock(&pool->mutex);
+    gl_rise(&pool->parked, &pool->mutex); /* [rise] */
 }
 
 /* Wait for a job, and join it; its number. A worker for which the job had no room, or that has just
@@ -114,7 +103,7 @@ static int32_t start_workers(struct gl_pool *pool)
 {
     int32_t made = 0;
     pthread_mutex_lock(&pool->mutex);
-    while (made < pool->wanted && gl_start_thread(worker, pool))
+    while (made < pool->wanted && !gl_start_thread(NULL, worker, pool))
         made++;
     if (pool->wanted)
         GL_STORE(pool->workers, (uint32_t)made, RELEASE);
@@ -159,11 +148,7 @@ static void open_job(const struct gl_run *run, uint64_t arena)
     pool->arena = arena;
     const uint64_t number = (GL_LOAD(pool->state, RELAXED) >> GL_JOB_SHIFT) + 1;
     GL_STORE(pool->state, number << GL_JOB_SHIFT | GL_OPEN, SEQ_CST); /* [open] */
-    if (!GL_LOAD(pool->parked, SEQ_CST))                              /* [any parked] */
-        return;
-    pthread_mutex_lock(&pool->mutex);
-    pthread_cond_broadcast(&pool->wake); /* [wake] */
-    pthread_mutex_unlock(&pool->mutex);
+    gl_unpark(&pool->parked, &pool->mutex, &pool->wake, 1); /* [any parked], [wake] */
 }
 
 /* Wait until all workers have left. Those that entered a stopped launch too late for its signal are

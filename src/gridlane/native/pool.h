@@ -17,6 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "threads.h"
+
 enum {
     GL_ARENA_ALIGN = 64,
     GL_SPINS = 50000, /* pauses before a worker parks: about a millisecond. Waking a parked thread
@@ -27,7 +29,7 @@ enum {
     GL_MOST_STACK = 256 << 10, /* bytes of the largest arena on the stack; larger ones are allocated */
     GL_OWN_SHARES = 8, /* the parts of what is left in a range of which its owner takes one, */
     GL_OTHERS_SHARES = 2, /* and a thread that has no units left */
-    GL_TICK_US = 60000, /* between two checks: a kernel stops within two of these after Ctrl-C */
+    GL_TICK = 60000000, /* ns between two checks: a kernel stops within two of these after Ctrl-C */
     GL_IDLE_TICKS = 20, /* checks without a launch before the monitor parks */
     GL_FAULT_STACK = 1 << 16, /* bytes */
     GL_NUMBERS = 10, /* the most numbers of a kernel's error */
@@ -100,7 +102,8 @@ struct gl_pool {
     struct gl_context *context;
     uint64_t arena; /* bytes */
     uint64_t unit;  /* blocks of a unit */
-    int32_t parked, lock; /* workers that sleep; whether a launch has the job */
+    uint32_t parked; /* workers that sleep */
+    int32_t lock;    /* whether a launch has the job */
     uint32_t workers, beside; /* "beside": launches at the same time, on their own threads */
     int32_t wanted;           /* workers that the first large launch starts */
     int64_t started; /* workers */
@@ -249,20 +252,7 @@ void gl_end_timed(struct gl_record *record, const struct gl_kept *kept);
 void gl_start_watch(void);
 void gl_set_limit(int64_t limit); /* no other thread of this process uses it yet */
 
-int gl_start_thread(void *(*function)(void *), void *argument);
-
 #pragma GCC visibility pop
-
-static inline void gl_pause(void)
-{
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__) && defined(__clang__)
-    __builtin_arm_yield();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
 
 static inline uint64_t gl_min(uint64_t one, uint64_t other)
 {

@@ -5,7 +5,6 @@
  *
  * The names in brackets are the steps of tests/native/model/queues.py. */
 #include "queue.h"
-#include "pool.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,8 +34,8 @@ struct gl_queue *gl_new_queue(struct gl_queues *all)
         all->spare = made->next;
         all->spares--;
     } else if ((made = malloc(sizeof *made))) {
-        gl_new_condition(&made->work);
-        gl_new_condition(&made->finished);
+        gl_cond_init(&made->work);
+        gl_cond_init(&made->finished);
     } else {
         return NULL;
     }
@@ -129,7 +128,7 @@ void gl_free_item(struct gl_queues *all, struct gl_item *item)
     if (item->kind == GL_LAUNCH)
         __atomic_sub_fetch(item->launch.users, 1, __ATOMIC_ACQ_REL);
     if (item->kind == GL_PASS)
-        pass(item->mark, gl_now());
+        pass(item->mark, (int64_t)gl_elapsed());
     if (item->kind == GL_PASS || item->kind == GL_FOLLOW)
         gl_drop_mark(item->mark);
     free(item);

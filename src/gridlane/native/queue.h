@@ -11,11 +11,10 @@
 #define _GNU_SOURCE
 #endif
 
-#include <pthread.h>
 #include <sched.h>
 #include <stddef.h>
-#include <stdint.h>
-#include <time.h>
+
+#include "threads.h"
 
 enum {
     GL_LOOK_NS = 60000, /* of polling before a wait sleeps; a sleep costs about as much */
@@ -59,12 +58,12 @@ struct gl_queue;
 struct gl_mark {
     uint32_t users;
     int32_t is_passed;
-    int64_t time;           /* of passing, in ns of gl_now */
+    int64_t time;           /* of passing, of gl_elapsed */
     struct gl_queue *queue; /* whose work passes it; null before it is appended, and once passed */
     int32_t is_awaited;     /* a thread sleeps until it is passed */
 };
 
-/* An event. Times are in ns of gl_now. */
+/* An event. Times are those of gl_elapsed. */
 struct gl_event {
     uint32_t users;
     int32_t is_recorded, is_captured; /* captured: only Python answers, for its place in a graph */
@@ -275,20 +274,11 @@ int gl_is_served(const struct gl_queue *queue);
 void gl_hold_queue(struct gl_queue *queue);
 void gl_let_go_of_queue(struct gl_queue *queue);
 
-void gl_new_condition(pthread_cond_t *made); /* its times are those of gl_now */
-
 #pragma GCC visibility pop
 
 static inline void *gl_params(struct gl_item *launch)
 {
     return launch + 1;
-}
-
-static inline int64_t gl_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 /* The number of this thread's processor, from 1; 0 if it is unknown. */

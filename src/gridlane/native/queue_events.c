@@ -41,7 +41,7 @@ int gl_record_event(struct gl_event *event, struct gl_queue *queue) /* [record] 
     if (event->mark)
         gl_drop_mark(event->mark);
     event->mark = mark;
-    event->time = mark ? 0 : gl_now();
+    event->time = mark ? 0 : (int64_t)gl_elapsed();
     event->is_recorded = 1;
     event->is_captured = 0;
     return needs_worker;

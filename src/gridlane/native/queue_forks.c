@@ -5,12 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if defined(GL_LINKED_BY_JIT) && defined(__APPLE__)
-#define __register_atfork(before, parent, child, library) pthread_atfork(before, parent, child)
-#elif defined(GL_LINKED_BY_JIT)
-int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *);
-#endif
-
 const uint32_t gridlane_sizes[GL_SIZES] = {
     GL_INTERFACE,
     sizeof(struct gl_queues),
@@ -47,8 +41,8 @@ static void begin_anew(struct gl_queue *queue) /* [fork] */
     queue->has_worker = queue->lingers = queue->is_held = queue->is_over = 0;
     queue->spinning = 0;
     queue->waits_for = (struct gl_wait){ NULL, NULL, 0 };
-    gl_new_condition(&queue->work);
-    gl_new_condition(&queue->finished);
+    gl_cond_init(&queue->work);
+    gl_cond_init(&queue->finished);
 }
 
 static void before_fork(void)
@@ -64,7 +58,7 @@ static void in_parent(void)
 static void in_child(void)
 {
     struct gl_queues *all = made_here;
-    gl_new_condition(&all->idle);
+    gl_cond_init(&all->idle);
     all->waiting = 0;
     for (struct gl_queue *queue = all->first; queue; queue = queue->next)
         queue->users++; /* marks may have the last use of another queue */
@@ -94,12 +88,8 @@ struct gl_queues *gridlane_queues(void)
         return NULL;
     memset(made, 0, sizeof *made);
     pthread_mutex_init(&made->lock, NULL);
-    gl_new_condition(&made->idle);
+    gl_cond_init(&made->idle);
     made_here = made;
-#ifdef GL_LINKED_BY_JIT /* which finds no pthread_atfork: each library of glibc's has its own */
-    __register_atfork(before_fork, in_parent, in_child, NULL);
-#else
-    pthread_atfork(before_fork, in_parent, in_child);
-#endif
+    gl_at_fork(before_fork, in_parent, in_child);
     return made;
 }

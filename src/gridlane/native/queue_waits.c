@@ -3,33 +3,6 @@
  * The names in brackets are the steps of tests/native/model/queues.py. */
 #include "queue.h"
 
-void gl_new_condition(pthread_cond_t *made)
-{
-#ifdef __APPLE__
-    pthread_cond_init(made, NULL);
-#else
-    pthread_condattr_t clock;
-    pthread_condattr_init(&clock);
-    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-    pthread_cond_init(made, &clock);
-    pthread_condattr_destroy(&clock);
-#endif
-}
-
-/* Sleep until a change, or for so many ns. Returns whether the time is over. */
-static int sleep_on(pthread_cond_t *condition, pthread_mutex_t *lock, int64_t ns)
-{
-    struct timespec time = { (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
-#ifdef __APPLE__
-    return pthread_cond_timedwait_relative_np(condition, lock, &time) != 0;
-#else
-    const int64_t until = gl_now() + ns;
-    time.tv_sec = (time_t)(until / 1000000000);
-    time.tv_nsec = (long)(until % 1000000000);
-    return pthread_cond_timedwait(condition, lock, &time) != 0;
-#endif
-}
-
 /* --- with the lock --- */
 
 static int is_reached(const struct gl_wait *wait) /* also without the lock */
@@ -78,25 +51,19 @@ static int slept(const struct gl_wait *wait, int64_t ns)
 {
     struct gl_queue *queue = wait->queue;
     struct gl_queues *all = queue->all;
-    const int64_t begin = gl_now();
-    int cancels;
+    const uint64_t begin = gl_elapsed(), until = begin + (uint64_t)ns;
     queue->place_of_wait = gl_place();
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancels);
     pthread_mutex_unlock(&all->lock);
-    for (int64_t end = begin + GL_LOOK_NS; !is_reached(wait) && gl_now() < end;)
+    while (!is_reached(wait) && gl_elapsed() < begin + GL_LOOK_NS)
         sched_yield();
     pthread_mutex_lock(&all->lock);
-    while (!is_reached(wait)) { /* [look] */
-        const int64_t left = begin + ns - gl_now();
-        if (left <= 0)
-            break;
+    while (!is_reached(wait) && gl_elapsed() < until) { /* [look] */
         if (wait->mark)
             wait->mark->is_awaited = 1;
         else if (wait->count < queue->wanted)
             queue->wanted = wait->count;
-        sleep_on(&queue->finished, &all->lock, left); /* [sleep] */
+        gl_cond_wait(&queue->finished, &all->lock, until); /* [sleep] */
     }
-    pthread_setcancelstate(cancels, NULL);
     return is_reached(wait);
 }
 
@@ -188,21 +155,15 @@ struct gl_queue *gridlane_queue_of(struct gl_queues *all, const struct gl_mark *
 
 int gl_wait_for_all(struct gl_queues *all, int64_t ns)
 {
-    const int64_t begin = gl_now();
-    int cancels;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancels);
-    for (int64_t end = begin + GL_LOOK_NS; gl_unfinished_of_all(all) && gl_now() < end;)
+    const uint64_t begin = gl_elapsed(), until = begin + (uint64_t)ns;
+    while (gl_unfinished_of_all(all) && gl_elapsed() < begin + GL_LOOK_NS)
         sched_yield();
     pthread_mutex_lock(&all->lock);
     all->waiting++;
-    for (int64_t left = 1; all->unfinished && left > 0;) {
-        left = begin + ns - gl_now();
-        if (left > 0)
-            sleep_on(&all->idle, &all->lock, left);
-    }
+    while (all->unfinished && gl_elapsed() < until)
+        gl_cond_wait(&all->idle, &all->lock, until);
     all->waiting--;
     const int is_idle = !all->unfinished;
     pthread_mutex_unlock(&all->lock);
-    pthread_setcancelstate(cancels, NULL);
     return is_idle;
 }

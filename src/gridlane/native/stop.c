@@ -5,7 +5,7 @@
  * is in a kernel's code, which holds no lock and owns nothing: it calls Python, and leaves the
  * kernel by longjmp.
  *
- * A monitor thread checks every GL_TICK_US whether Python's main thread is still in the launch of
+ * A monitor thread checks every GL_TICK whether Python's main thread is still in the launch of
  * the previous check. If so, the monitor signals it, and the handler runs Python's own signal
  * handlers, as Python does between two lines. If one raises, as that of Ctrl-C does, the launch
  * stops: its context records the exception, and the pool's workers in it are signalled. The monitor
@@ -14,8 +14,6 @@
  * If another library has taken SIGURG since, no thread is signalled, and launches run to their end.
  * The same holds in a program in C, whose signals gridlane does not change (core/embedding.py). */
 #include "pool.h"
-
-#include <unistd.h>
 
 struct gl_python gridlane_python;
 static struct sigaction old_action;
@@ -36,7 +34,7 @@ void gl_count_launch(struct gl_record *record)
         return;
     pthread_mutex_lock(&monitor_mutex);
     if (monitor_parked == NOT_STARTED)
-        gl_start_thread(monitor, NULL);
+        gl_start_thread(NULL, monitor, NULL);
     GL_STORE(monitor_parked, AWAKE, SEQ_CST);
     pthread_cond_signal(&monitor_wake);
     pthread_mutex_unlock(&monitor_mutex);
@@ -156,7 +154,7 @@ static void *monitor(void *unused)
 {
     uint64_t seen = 0;
     for (unsigned idle = 0;;) {
-        usleep(GL_TICK_US);
+        gl_nap(GL_TICK);
         struct gl_record *record = GL_LOAD(gl_main_record, ACQUIRE);
         if (!record) {
             idle = 0;

@@ -24,9 +24,10 @@ from gridlane.core.extras import install
 from gridlane.core.processors import FAMILIES
 
 ROOM = Path(__file__).parent
-HEADERS = tuple(ROOM / f"{name}.h" for name in ("pool", "queue"))
+HEADERS = tuple(ROOM / f"{name}.h" for name in ("threads", "pool", "queue"))
 QUEUES = tuple(
-    ROOM / f"{name}.c" for name in ("queue", "queue_events", "queue_waits", "queue_forks")
+    ROOM / f"{name}.c"
+    for name in ("threads", "queue", "queue_events", "queue_waits", "queue_forks")
 )
 _OF_QUEUE = (
     *("new", "release", "append", "serve", "leave", "next", "wait", "begin_wait", "end_wait"),

@@ -11,20 +11,11 @@
 #include "pool.h"
 
 #include <sched.h>
-#include <time.h>
-#include <unistd.h>
 
-enum { LONGEST_TICK_US = 50000, SHORTEST_TICK_US = 1000, SHARE = 8 }; /* checks in a limit's time */
+enum { LONGEST_TICK = 50000000, SHORTEST_TICK = 1000000, SHARE = 8 }; /* checks in a limit's time */
 
 int64_t gl_limit;
 static int32_t is_watched; /* by a thread of this process */
-
-static int64_t now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
 
 /* End the timing of a record; its beginning. */
 static int64_t hold(struct gl_record *record)
@@ -46,7 +37,7 @@ struct gl_kept gl_begin_timed(struct gl_record *record, struct gl_context *conte
     const int64_t outer = hold(record);
     const struct gl_kept kept = { outer, record->timed };
     record->timed = context;
-    GL_STORE(record->start, now(), RELEASE);
+    GL_STORE(record->start, (int64_t)gl_elapsed(), RELEASE);
     return kept;
 }
 
@@ -72,13 +63,12 @@ static void stop_if_late(struct gl_record *record, int64_t time)
 
 static void *watch(void *unused)
 {
-    const int64_t share = (gl_limit / SHARE + 500) / 1000;
-    const uint64_t least = gl_max((uint64_t)share, SHORTEST_TICK_US);
+    const uint64_t tick = gl_max((uint64_t)gl_limit / SHARE, SHORTEST_TICK);
     for (;;) {
-        usleep((useconds_t)gl_min(least, LONGEST_TICK_US));
+        gl_nap(gl_min(tick, LONGEST_TICK));
         if (!gl_handler_is_ours())
             continue;
-        const int64_t time = now();
+        const int64_t time = (int64_t)gl_elapsed();
         for (struct gl_record *each = GL_LOAD(gl_records, ACQUIRE); each; each = each->next)
             stop_if_late(each, time);
     }
@@ -88,7 +78,7 @@ static void *watch(void *unused)
 void gl_start_watch(void)
 {
     if (!__atomic_exchange_n(&is_watched, 1, __ATOMIC_ACQ_REL))
-        gl_start_thread(watch, NULL);
+        gl_start_thread(NULL, watch, NULL);
 }
 
 void gl_set_limit(int64_t limit)

@@ -165,7 +165,7 @@ int gl_end_event(uint64_t handle);
 int gl_record(uint64_t handle, const void *stream);
 int gl_query_event(uint64_t handle); /* the code, or -1 */
 int gl_wait_event(uint64_t handle);
-int gl_elapsed(float *made, uint64_t first, uint64_t last); /* the code, or -1 */
+int gl_elapsed_time(float *made, uint64_t first, uint64_t last); /* the code, or -1 */
 int gl_follow(const void *stream, uint64_t handle, unsigned flags);
 int gl_synchronize(const void *stream);
 int gl_query(const void *stream); /* the code, or -1 */

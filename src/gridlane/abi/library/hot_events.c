@@ -248,7 +248,7 @@ int gl_wait_event(uint64_t handle)
     return done && gl_knows(me, GL_READY); /* as in gl_follow */
 }
 
-int gl_elapsed(float *made, uint64_t first, uint64_t last)
+int gl_elapsed_time(float *made, uint64_t first, uint64_t last)
 {
     struct gl_thread *me = gl_me();
     int code = -1;

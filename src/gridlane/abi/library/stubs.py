@@ -71,7 +71,7 @@ CODES = {
     **dict.fromkeys(("cudaEventQuery", "cuEventQuery"), "gl_query_event((uintptr_t)a0)"),
     **dict.fromkeys(
         [f"{api}EventElapsedTime{version}" for api in ("cuda", "cu") for version in ("", "_v2")],
-        "gl_elapsed(a0, (uintptr_t)a1, (uintptr_t)a2)",
+        "gl_elapsed_time(a0, (uintptr_t)a1, (uintptr_t)a2)",
     ),
 }
 """Functions whose codes C returns also when they fail; a code below 0 enters Python."""
