@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.actors.samples import Number, Total, ordered, total
+from tests.waiting import until
 
 from gridlane import actors
 from gridlane.actors import ActorError, Reason, _engine
@@ -38,6 +39,7 @@ def library(tmp_path_factory):
     found.begin.restype = ctypes.c_void_p
     found.begin.argtypes = ctypes.c_void_p, ctypes.c_void_p
     found.join.argtypes = (ctypes.c_void_p,)
+    found.cancel.argtypes = ctypes.c_void_p, ctypes.c_void_p
     return found
 
 
@@ -79,6 +81,17 @@ def test_four_threads(on_cpu, library, api):
     assert library.call_from_threads(api, ref.c_handle, 4, 250, ctypes.byref(found)) == 0
     assert found.value == sum(range(1, 1001))
     assert ref.read_state() == Total(1000, 1000)
+
+
+def test_threads_that_are_cancelled(on_cpu, library, api):
+    """They keep no lock and no place: others call the actor afterwards."""
+    ref = on_cpu.launch(total)
+    ref.activate()
+    ref.suspend()
+    assert library.cancel(api, ref.c_handle) == 0
+    ref.resume()
+    assert ref.call(Number(1), timeout=60).value == 5
+    until(lambda: len(on_cpu.dead_letters()) == 4)
 
 
 def test_posts_in_order(on_cpu, c):

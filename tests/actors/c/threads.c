@@ -79,3 +79,37 @@ int join(running *all)
     free(all);
     return failed;
 }
+
+/* ---- threads that the program cancels */
+
+static void *call_once(void *argument)
+{
+    work *mine = argument;
+    long long one = 1, reply = 0;
+    mine->result = mine->api->call(mine->actor, &one, sizeof one, &reply, sizeof reply, 1000,
+                                   200000000ull);
+    __atomic_store_n(&mine->calls, 0, __ATOMIC_RELEASE);
+    pthread_testcancel();
+    return NULL;
+}
+
+/* Cancel threads that wait for answers, which do not come; how many ended otherwise than by that,
+   after their time. */
+int cancel(const gridlane_actors_api *api, gridlane_actor *actor)
+{
+    pthread_t thread[4];
+    work works[4];
+    int wrong = 0;
+    for (int n = 0; n < 4; n++) {
+        works[n] = (work){api, actor, 1, 0, 0};
+        pthread_create(&thread[n], NULL, call_once, &works[n]);
+    }
+    for (int n = 0; n < 4; n++)
+        pthread_cancel(thread[n]);
+    for (int n = 0; n < 4; n++) {
+        void *result;
+        pthread_join(thread[n], &result);
+        wrong += result != PTHREAD_CANCELED || works[n].calls || works[n].result != GRIDLANE_TIMEOUT;
+    }
+    return wrong;
+}

@@ -11,9 +11,15 @@ from pathlib import Path
 import pytest
 from tests.effort import NIGHTLY
 
+from gridlane.native import text
+
 HERE = Path(__file__).parent
 ENGINE = HERE.parents[2] / "src" / "gridlane" / "actors" / "engine"
-PARTS = sorted(each for each in ENGINE.glob("*.c") if '"objects.h"' not in each.read_text())
+THREADS = text.ROOM / "threads.c"
+PARTS = [
+    *sorted(each for each in ENGINE.glob("*.c") if '"objects.h"' not in each.read_text()),
+    THREADS,
+]
 # ThreadSanitizer does not know fences, and says so; none is needed for an order that it misses.
 OPTIONS = {
     "thread": ["-fsanitize=thread", "-Wno-tsan"],
@@ -59,7 +65,7 @@ def test_the_branches_for_macos_compile():
             *(compiler, "-std=gnu11", "-fsyntax-only", "-Wall", "-Wextra", "-Werror"),
             *("-U__linux__", "-D__APPLE__", "-include", str(HERE / "macos.h")),
             *(f"-I{ENGINE}", f"-I{sysconfig.get_paths()['include']}"),
-            *map(str, sorted(ENGINE.glob("*.c"))),
+            *map(str, [*sorted(ENGINE.glob("*.c")), THREADS]),
         ],
         capture_output=True,
         text=True,

@@ -240,7 +240,7 @@ int add_c_interface(PyObject *module)
         || PyModule_AddObjectRef(module, "Handle", (PyObject *)&HandleType))
         return -1;
     if (!is_ready) {
-        if (pthread_atfork(NULL, NULL, count_fork)) {
+        if (gl_at_fork(NULL, NULL, count_fork)) {
             PyErr_NoMemory();
             return -1;
         }

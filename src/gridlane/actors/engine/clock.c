@@ -54,13 +54,6 @@ void gl_shift_time(int64_t nanoseconds)
     atomic_store(&shift, nanoseconds);
 }
 
-uint64_t gl_elapsed(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 void gl_clock_tick(gl_clock *clock, uint64_t now)
 {
     if (now > clock->physical) {

@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 
+#include "../../native/threads.h"
 #include "queue.h"
 #include "telemetry.h"
 
@@ -133,7 +134,8 @@ struct gl_engine {
     _Alignas(64) _Atomic uint64_t run_tail;
     _Alignas(64) _Atomic uint64_t run_head;
     _Alignas(64) gl_cell *run;
-    _Atomic uint32_t parked, stop;
+    uint32_t parked; /* workers, by gl_park */
+    _Atomic uint32_t stop;
     _Atomic uint64_t steps;
     pthread_mutex_t mutex;       /* of parking, of actors for Python, of events, of waiters' lists */
     pthread_cond_t work, host, events;
@@ -157,7 +159,7 @@ struct gl_engine {
     uint32_t completed_head, completed_tail;
     pthread_mutex_t answer_mutex;
     pthread_cond_t answered, answers, taken;
-    _Atomic uint32_t answer_parked;
+    uint32_t answer_parked; /* threads, by gl_park */
     /* dead letters */
     pthread_mutex_t dead_mutex;
     gl_dead *dead_first, *dead_last;
@@ -192,7 +194,6 @@ typedef struct {
 
 /* clock.c */
 uint64_t gl_now(void);
-uint64_t gl_elapsed(void);
 void gl_follow_time(void);
 void gl_shift_time(int64_t nanoseconds);
 void gl_clock_tick(gl_clock *clock, uint64_t now);
@@ -214,7 +215,6 @@ void gl_run_step(gl_actor *actor);
 void gl_step_over(gl_actor *actor);
 int gl_hold(gl_actor *actor, uint64_t until);
 void gl_release(gl_actor *actor);
-void gl_pause(void);
 int gl_stop_launch(gl_actor *actor, uint64_t since);
 
 /* step.c: the parts of a step, for workers and for Python */
@@ -284,8 +284,6 @@ int gl_has_answer(gl_engine *engine, uint64_t ticket);
 void gl_wait_end(gl_engine *engine, uint64_t ticket, int taken);
 gl_waiter *gl_waiter_of(gl_engine *engine, uint64_t ticket);
 void gl_wake_receivers(gl_engine *engine);
-void gl_cond_init(pthread_cond_t *condition);
-void gl_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, uint64_t until);
 
 /* outside.c: 0, or GL_LATE where the caller waits no more */
 int gl_gate_answer(gl_engine *engine, uint64_t reply_to, uint64_t call, const gl_clock *clock,

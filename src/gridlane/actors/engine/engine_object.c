@@ -217,8 +217,7 @@ int Engine_quiet(EngineObject *self, double timeout)
                     left = 0;
             if (left || gl_elapsed() >= until)
                 break;
-            struct timespec nap = {0, 50000};
-            nanosleep(&nap, NULL);
+            gl_nap(50000);
         }
         free(seen);
     }

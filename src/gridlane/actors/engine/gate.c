@@ -50,7 +50,7 @@ int gl_gate_open(gl_gate *gate, int file, const gl_sizes *sizes, const gl_shared
     gate->next = engine->gates;
     engine->gates = gate;
     pthread_mutex_unlock(&engine->gates_mutex);
-    errno = pthread_create(&gate->thread, NULL, gl_gate_serve, gate);
+    errno = gl_start_thread(&gate->thread, gl_gate_serve, gate);
     if (!errno)
         return 0;
     atomic_store(&gate->stop, 2); /* no thread is waited for */

@@ -255,13 +255,11 @@ PyObject *Engine_receive(EngineObject *self, gl_actor *actor, double timeout)
         uint64_t begin = gl_elapsed();
         while (!has_reply(actor) && gl_elapsed() - begin < 20000)
             gl_pause();
-        pthread_mutex_lock(&engine->answer_mutex);
-        atomic_fetch_add(&engine->answer_parked, 1);
+        gl_park(&engine->answer_parked, &engine->answer_mutex);
         atomic_thread_fence(memory_order_seq_cst);
         if (!has_reply(actor) && !atomic_load(&engine->stop))
             gl_cond_wait(&engine->answered, &engine->answer_mutex, slice_of(until));
-        atomic_fetch_sub(&engine->answer_parked, 1);
-        pthread_mutex_unlock(&engine->answer_mutex);
+        gl_rise(&engine->answer_parked, &engine->answer_mutex);
         Py_END_ALLOW_THREADS
     }
 }

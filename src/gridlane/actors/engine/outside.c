@@ -1,10 +1,8 @@
 /* The runtime's side of a shared inbox: a thread that copies, checks and posts messages of
    peers. */
 #ifdef __linux__
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "outside.h"
 
@@ -60,12 +58,7 @@ static void deliver(gl_gate *gate, const gl_letter *letter, const void *payload)
         result = gl_post(gate->actor, letter, payload, 0);
         if (result != GL_IS_FULL || atomic_load_explicit(&gate->stop, memory_order_relaxed))
             break;
-        if (tries < 200) {
-            gl_pause();
-        } else {
-            struct timespec nap = {0, 20000l << (tries < 206 ? tries - 200 : 6)};
-            nanosleep(&nap, NULL);
-        }
+        gl_back_off(tries, 200, 20000, 1280000);
     }
     if (result == GL_POSTED)
         atomic_fetch_add_explicit(&gate->received, 1, memory_order_relaxed);
@@ -270,9 +263,6 @@ void *gl_gate_serve(void *argument)
 {
     gl_gate *gate = argument;
     uint32_t idle = 0;
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, NULL);
     while (!atomic_load(&gate->stop)) {
         if (gl_elapsed() >= gate->next_sweep)
             sweep(gate);

@@ -91,12 +91,7 @@ static int post_until(gl_peer *peer, uint32_t seat, int ring, const gl_letter *l
         int result = gl_peer_post(peer, seat, ring, letter, payload, call);
         if (result != GL_IS_FULL || gl_elapsed() >= until)
             return result;
-        if (tries < 50) {
-            gl_pause();
-        } else {
-            struct timespec nap = {0, 1000l << (tries < 58 ? tries - 50 : 8)};
-            nanosleep(&nap, NULL);
-        }
+        gl_back_off(tries, 50, 1000, 256000);
     }
 }
 

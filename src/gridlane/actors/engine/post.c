@@ -1,7 +1,6 @@
 /* Put messages into inboxes, and store dead letters. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "wire.h"
 
@@ -71,14 +70,13 @@ static int suits(const gl_actor *to, const gl_letter *letter)
 int gl_enter(gl_actor *to)
 {
     for (;;) {
-        struct timespec nap = {0, 50000};
         uint32_t phase;
         atomic_fetch_add_explicit(&to->posting, 1, memory_order_seq_cst);
         phase = atomic_load_explicit(&to->phase, memory_order_seq_cst);
         if (!(phase & GL_PAUSED) || atomic_load(&to->engine->stop))
             return (phase & GL_ACCEPTS) != 0;
         atomic_fetch_sub_explicit(&to->posting, 1, memory_order_release);
-        nanosleep(&nap, NULL);
+        gl_nap(50000);
     }
 }
 
@@ -129,12 +127,7 @@ uint64_t gl_post_run(gl_actor *to, gl_letter *letter, const void *payloads, uint
 /* Wait for room: pause, then sleep for a time that doubles up to 0.26 ms. */
 static void wait_for_room(uint32_t tries)
 {
-    if (tries < 1000) {
-        gl_pause();
-    } else {
-        struct timespec nap = {0, 1000l << (tries < 1008 ? tries - 1000 : 8)};
-        nanosleep(&nap, NULL);
-    }
+    gl_back_off(tries, 1000, 1000, 256000);
 }
 
 int gl_post_until(gl_actor *to, const gl_letter *letter, const void *payload, uint64_t until)

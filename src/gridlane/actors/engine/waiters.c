@@ -1,38 +1,8 @@
 /* Callers that wait for the answer to one message. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "engine.h"
-
-/* ---- condition waits limited by gl_elapsed, which no change of the time of day moves */
-
-void gl_cond_init(pthread_cond_t *condition)
-{
-#ifdef __APPLE__
-    pthread_cond_init(condition, NULL);
-#else
-    pthread_condattr_t how;
-    pthread_condattr_init(&how);
-    pthread_condattr_setclock(&how, CLOCK_MONOTONIC);
-    pthread_cond_init(condition, &how);
-    pthread_condattr_destroy(&how);
-#endif
-}
-
-void gl_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, uint64_t until)
-{
-#ifdef __APPLE__
-    uint64_t now = gl_elapsed(), left = until > now ? until - now : 0;
-    struct timespec span = {(time_t)(left / 1000000000u), (long)(left % 1000000000u)};
-    pthread_cond_timedwait_relative_np(condition, mutex, &span);
-#else
-    struct timespec at = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
-    pthread_cond_timedwait(condition, mutex, &at);
-#endif
-}
-
-/* ---- callers */
 
 gl_waiter *gl_waiter_of(gl_engine *engine, uint64_t ticket)
 {
@@ -116,11 +86,7 @@ int gl_answer(gl_engine *engine, uint64_t reply_to, uint64_t type, const gl_cloc
 void gl_wake_receivers(gl_engine *engine)
 {
     atomic_thread_fence(memory_order_seq_cst);
-    if (!atomic_load_explicit(&engine->answer_parked, memory_order_relaxed))
-        return;
-    pthread_mutex_lock(&engine->answer_mutex);
-    pthread_cond_broadcast(&engine->answered);
-    pthread_mutex_unlock(&engine->answer_mutex);
+    gl_unpark(&engine->answer_parked, &engine->answer_mutex, &engine->answered, 1);
 }
 
 static int is_done(gl_waiter *waiter)
@@ -154,13 +120,11 @@ int gl_wait(gl_engine *engine, uint64_t ticket, uint64_t spin, uint64_t until)
         }
         now = gl_elapsed();
     }
-    pthread_mutex_lock(&engine->answer_mutex);
-    atomic_fetch_add(&engine->answer_parked, 1);
+    gl_park(&engine->answer_parked, &engine->answer_mutex);
     atomic_thread_fence(memory_order_seq_cst);
     while (!is_done(waiter) && !atomic_load(&engine->stop) && gl_elapsed() < until)
         gl_cond_wait(&engine->answered, &engine->answer_mutex, until);
-    atomic_fetch_sub(&engine->answer_parked, 1);
-    pthread_mutex_unlock(&engine->answer_mutex);
+    gl_rise(&engine->answer_parked, &engine->answer_mutex);
     return is_done(waiter);
 }
 

@@ -133,7 +133,7 @@ PyObject *Engine_facts(EngineObject *self)
     return Py_BuildValue("{s:K,s:K,s:K,s:I,s:I,s:K,s:K}", "dead", (unsigned long long)count,
                          "dead_lost", (unsigned long long)lost, "dead_total",
                          (unsigned long long)total, "workers", engine->workers, "parked",
-                         atomic_load(&engine->parked), "physical",
+                         __atomic_load_n(&engine->parked, __ATOMIC_SEQ_CST), "physical",
                          (unsigned long long)clock.physical, "logical",
                          (unsigned long long)clock.logical);
 }

@@ -222,9 +222,8 @@ static int park(Call *call, uint64_t spins, uint64_t until)
 {
     if (spins && spin(call, spins))
         return 1;
-    for (long nap = 20000; gl_elapsed() < until; nap = nap < 200000 ? 2 * nap : nap) {
-        struct timespec pause = {0, nap};
-        nanosleep(&pause, NULL);
+    for (uint32_t sleeps = 0; gl_elapsed() < until; sleeps++) {
+        gl_back_off(sleeps, 0, 20000, 320000);
         if (gl_wire_answered(call->actor->wire, call->letter->reply_to, &call->answer,
                              &call->reason))
             return 1;
@@ -258,9 +257,8 @@ static int wait_for(EngineObject *self, Call *call, uint64_t spins, uint64_t unt
     int done = 0, failed = 1;
     uint64_t held = spins < HELD ? spins : HELD;
     while ((*posted = post(call)) == GL_IS_FULL && (failed = again(self, until)) == 1) {
-        struct timespec pause = {0, 20000};
         Py_BEGIN_ALLOW_THREADS
-        nanosleep(&pause, NULL);
+        gl_nap(20000);
         Py_END_ALLOW_THREADS
     }
     if (failed < 0 || *posted != GL_POSTED)

@@ -1,10 +1,8 @@
 /* The thread that delivers messages of resident kernels, except to waiting callers, and the orders
    to these kernels. It spins while there is work, then sleeps for growing times: a poll takes cache
    lines from the device that writes them. */
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "wire.h"
 
@@ -168,26 +166,17 @@ int gl_wire_poll(gl_actor *actor, int last)
 static void *work(void *argument)
 {
     gl_engine *engine = argument;
-    uint32_t idle = 0, nap = SHORTEST;
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, NULL);
+    uint32_t idle = 0;
     while (!atomic_load_explicit(&engine->stop, memory_order_acquire)) {
         int found = 0;
         pthread_mutex_lock(&engine->wire_mutex);
         for (uint32_t n = 0; n < engine->wire_count; n++)
             found |= gl_wire_poll(engine->wires[n], 0);
         pthread_mutex_unlock(&engine->wire_mutex);
-        if (found) {
+        if (found)
             idle = 0;
-            nap = SHORTEST;
-        } else if (++idle < SPINS) {
-            gl_pause();
-        } else {
-            struct timespec pause = {0, nap};
-            nanosleep(&pause, NULL);
-            nap = 2 * nap < LONGEST ? 2 * nap : LONGEST;
-        }
+        else
+            gl_back_off(++idle, SPINS, SHORTEST, LONGEST);
     }
     return NULL;
 }
@@ -196,7 +185,7 @@ int gl_wire_start(gl_engine *engine)
 {
     int failed = 0;
     pthread_mutex_lock(&engine->mutex);
-    if (!engine->wire_started && !(failed = pthread_create(&engine->wire_thread, NULL, work, engine)))
+    if (!engine->wire_started && !(failed = gl_start_thread(&engine->wire_thread, work, engine)))
         engine->wire_started = 1;
     pthread_mutex_unlock(&engine->mutex);
     return failed ? -1 : 0;
@@ -272,12 +261,7 @@ static int waits_until_it_follows(const gl_actor *actor, uint64_t until)
     for (uint32_t tries = 0; !gl_wire_follows(actor); tries++) {
         if (gl_elapsed() >= until)
             return 0;
-        if (tries < 1000) {
-            gl_pause();
-        } else {
-            struct timespec pause = {0, 20000};
-            nanosleep(&pause, NULL);
-        }
+        gl_back_off(tries, 1000, 20000, 20000);
     }
     return 1;
 }

@@ -1,20 +1,8 @@
 /* The threads that run actors' steps, in the order in which actors are scheduled. */
-#include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "engine.h"
-
-void gl_pause(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("isb");
-#endif
-}
 
 /* ---- the run queue: any number of producers and consumers; an actor is in it at most once, so it
    is never full */
@@ -83,11 +71,7 @@ static void enqueue(gl_actor *actor, int may_be_next)
     }
     push(engine, actor);
     atomic_thread_fence(memory_order_seq_cst);
-    if (atomic_load_explicit(&engine->parked, memory_order_relaxed)) {
-        pthread_mutex_lock(&engine->mutex);
-        pthread_cond_signal(&engine->work);
-        pthread_mutex_unlock(&engine->mutex);
-    }
+    gl_unpark(&engine->parked, &engine->mutex, &engine->work, 0);
 }
 
 static void schedule(gl_actor *actor, int may_be_next)
@@ -171,12 +155,7 @@ int gl_hold(gl_actor *actor, uint64_t until)
             gl_schedule(actor);
             return 0;
         }
-        if (tries < 1000) {
-            gl_pause();
-        } else {
-            struct timespec nap = {0, 50000};
-            nanosleep(&nap, NULL);
-        }
+        gl_back_off(tries, 1000, 50000, 50000);
     }
 }
 
@@ -207,13 +186,6 @@ static void *work(void *argument)
     gl_engine *engine = argument;
     uint32_t number = atomic_fetch_add(&engine->started, 1);
     uint32_t idle = 0;
-    /* The signal that stops a kernel, and those of faults: a blocked one ends the process. */
-    static const int own[] = {SIGURG, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
-    sigset_t others;
-    sigfillset(&others);
-    for (size_t n = 0; n < sizeof own / sizeof *own; n++)
-        sigdelset(&others, own[n]);
-    pthread_sigmask(SIG_BLOCK, &others, NULL);
     self.engine = engine;
     while (!atomic_load_explicit(&engine->stop, memory_order_acquire)) {
         gl_actor *actor = next_of(engine);
@@ -228,15 +200,13 @@ static void *work(void *argument)
             gl_pause();
             continue;
         }
-        pthread_mutex_lock(&engine->mutex);
-        atomic_fetch_add(&engine->parked, 1);
+        gl_park(&engine->parked, &engine->mutex);
         atomic_thread_fence(memory_order_seq_cst);
         while (is_empty(engine) && !atomic_load(&engine->stop)) {
             engine->wakes++;
             pthread_cond_wait(&engine->work, &engine->mutex);
         }
-        atomic_fetch_sub(&engine->parked, 1);
-        pthread_mutex_unlock(&engine->mutex);
+        gl_rise(&engine->parked, &engine->mutex);
         idle = 0;
     }
     return NULL;
@@ -249,7 +219,7 @@ int gl_engine_start(gl_engine *engine, uint32_t workers)
     if (!engine->threads || !engine->inside)
         return -1;
     for (uint32_t n = 0; n < workers; n++) {
-        if (pthread_create(&engine->threads[n], NULL, work, engine))
+        if (gl_start_thread(&engine->threads[n], work, engine))
             return -1;
         engine->workers++;
     }
