@@ -1,4 +1,4 @@
-"""Threads, the pool and the queues in C by many threads, under two sanitizers and none."""
+"""Threads, the pool, the queues and the memory in C by many threads, under two sanitizers and none."""
 
 import subprocess
 
@@ -63,3 +63,27 @@ def test_threads(options, tmp_path):
         timeout=300,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
+
+
+REPORTS = (
+    "gridlane: memory of 100 bytes was written behind its end, at byte 100: ",
+    "gridlane: memory of 100 bytes was written in front of its start, at byte -3: ",
+)
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_memory(options, tmp_path):
+    """Blocks and ranges of many threads are as each knows its own; guards are reported; forks."""
+    made = tmp_path / "space"
+    program = built(HERE / "space.c", made, *OPTIONS[options], sources=text.QUEUES)
+    done = subprocess.run(
+        [str(program), "24", "20000" if NIGHTLY else "1000"],
+        capture_output=True,
+        text=True,
+        timeout=3000 if NIGHTLY else 300,
+        # The child of a fork starts no thread, and joins none of its parent's.
+        env={"TSAN_OPTIONS": "die_after_fork=0 report_thread_leaks=0"},
+    )
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+    lines = done.stderr.splitlines()
+    assert len(lines) == 2 and all(map(str.startswith, lines, REPORTS)), done.stderr

@@ -8,13 +8,14 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from typing import Any
 
 from gridlane.core.config import config
 from gridlane.core.device_errors import OUT_OF_MEMORY, fail
 from gridlane.core.forks import hold_at_forks
 from gridlane.core.frozen import frozen
 from gridlane.core.weak import live
-from gridlane.memory.addresses import AddressMap, Mirror
+from gridlane.memory.addresses import Addresses, AddressMap
 from gridlane.memory.deferral import DEFERRAL, Deferral
 from gridlane.memory.resource import Buffer, counts_elsewhere, goes_with_owner
 
@@ -76,14 +77,17 @@ class Accounting:
     and recorded at the next use of the accounting. A signal handler may also interrupt a method:
     Python handles signals after calls, so lines that change counters contain no call.
 
+    Args:
+        addresses: finds them; by default a map of Python's.
+
     Attributes:
         limit: the most bytes that may be used; None for the device's memory.
         freed: where accesses are checked, (start, size) of the latest buffers that ended.
     """
 
-    def __init__(self, limit: int | None = None) -> None:
+    def __init__(self, limit: int | None = None, addresses: Addresses[Any] | None = None) -> None:
         self.limit = limit
-        self._map: AddressMap[_Reference] = AddressMap()
+        self._map: Addresses[_Reference] = AddressMap() if addresses is None else addresses
         self._ended: deque[_Reference] = deque()
         self._note_end = self._ended.append
         self.freed = deque[tuple[int, int]](maxlen=_REMEMBERED)
@@ -219,12 +223,6 @@ class Accounting:
         with _lock:
             self._settle()
             return self._map.ranges()
-
-    def mirror(self, mirror: Mirror[object]) -> None:
-        """Add the ranges of buffers, and from now on each change, to a mirror."""
-        with _lock:
-            self._settle()
-            self._map.mirror(mirror)
 
     def buffers(self) -> list[Buffer]:
         """The live buffers, in order of their addresses."""

@@ -6,18 +6,38 @@ from bisect import bisect_left, bisect_right, insort
 from typing import Generic, Protocol, TypeVar
 
 T = TypeVar("T")
-T_contra = TypeVar("T_contra", contravariant=True)
 
 
-class Mirror(Protocol[T_contra]):
-    """What has the same ranges as a map."""
+class Addresses(Protocol[T]):
+    """Ranges of memory by the addresses that they cover: an ``AddressMap``, or C's."""
 
-    def add(self, start: int, size: int, piece: T_contra) -> None:
+    @property
+    def changes(self) -> int:
+        """A number that each change raises."""
+        ...
+
+    def add(self, start: int, size: int, piece: T) -> None:
         """Add a range; it replaces one with the same start."""
         ...
 
-    def remove(self, start: int) -> None:
-        """Remove the range with this start."""
+    def discard(self, start: int, piece: T) -> None:
+        """Remove a range, unless another one has replaced it."""
+        ...
+
+    def find(self, address: int, size: int) -> tuple[T, int] | None:
+        """(range, offset) of bytes that lie in one range, or None."""
+        ...
+
+    def size_at(self, start: int) -> int:
+        """The size of the range with this start, or 0."""
+        ...
+
+    def ranges(self) -> list[tuple[int, int]]:
+        """(start, size) of all ranges, in order of their addresses."""
+        ...
+
+    def pieces(self) -> list[T]:
+        """All ranges, in order of their addresses."""
         ...
 
 
@@ -32,18 +52,11 @@ class AddressMap(Generic[T]):
         self._changes = 0
         self._starts: list[int] = []
         self._pieces: dict[int, tuple[int, T]] = {}
-        self._mirror: Mirror[T] | None = None
 
     @property
     def changes(self) -> int:
         """A number that each change raises."""
         return self._changes
-
-    def mirror(self, mirror: Mirror[T]) -> None:
-        """Add what is in the map, and from now on each change, to a mirror."""
-        for start, (size, piece) in tuple(self._pieces.items()):
-            mirror.add(start, size, piece)
-        self._mirror = mirror
 
     def add(self, start: int, size: int, piece: T) -> None:
         """Add a range; it replaces one with the same start."""
@@ -53,8 +66,6 @@ class AddressMap(Generic[T]):
         if not known:
             insort(self._starts, start)
             self._changes += 1
-        if self._mirror is not None:
-            self._mirror.add(start, size, piece)
 
     def remove(self, start: int) -> None:
         """Remove the range with this start."""
@@ -65,8 +76,6 @@ class AddressMap(Generic[T]):
                 break
         del self._starts[n], self._pieces[start]
         self._changes += 1
-        if self._mirror is not None:
-            self._mirror.remove(start)
 
     def discard(self, start: int, piece: T) -> None:
         """Remove a range, unless another one has replaced it."""
@@ -80,8 +89,6 @@ class AddressMap(Generic[T]):
             return
         del self._starts[n], self._pieces[start]
         self._changes += 1
-        if self._mirror is not None:
-            self._mirror.remove(start)
 
     def at(self, start: int) -> T | None:
         """The range with this start, or None."""

@@ -9,6 +9,7 @@ from typing import Any, Generic, NoReturn, TypeVar
 from gridlane.core import epochs
 from gridlane.core.device_errors import INVALID_VALUE, fail
 from gridlane.memory.accounting import Accounting, PoolStatistics
+from gridlane.memory.addresses import Addresses
 from gridlane.memory.resource import ALIGNMENT, Buffer, MemoryResource, Pool, counts_elsewhere
 
 B = TypeVar("B", bound=Buffer)
@@ -26,12 +27,18 @@ class DeviceMemory(Generic[B]):
         resource: allocates it. It may be replaced at any time: a buffer's memory is freed by the
             resource that allocated it.
         device: the owner's device, which buffers name. None for a driver's internal memory.
+        addresses: finds buffers; by default a map of Python's.
     """
 
-    def __init__(self, resource: MemoryResource[B], device: Any = None) -> None:
+    def __init__(
+        self,
+        resource: MemoryResource[B],
+        device: Any = None,
+        addresses: Addresses[Any] | None = None,
+    ) -> None:
         self._resource, self.device = resource, device
         self._low_bits = _low_bits(resource)
-        self.accounting = Accounting()
+        self.accounting = Accounting(addresses=addresses)
         self.outside: Callable[[int], object] | None = None
         """Is called with an address before it is looked for: it adds what others allocated."""
         self.kept: dict[str, Any] = {}

@@ -35,7 +35,7 @@ static struct PyModuleDef module = {
 PyMODINIT_FUNC PyInit__pool(void)
 {
     PyObject *made = PyModule_Create(&module);
-    if (made && gl_add_queues(made))
+    if (made && (gl_add_queues(made) || gl_add_space(made)))
         Py_CLEAR(made);
     return made;
 }

@@ -117,7 +117,8 @@ struct gl_wait {
 
 /* The queues of a process. */
 struct gl_queues {
-    uint64_t unfinished; /* items; also read without the lock, as the next two */
+    uint64_t unfinished; /* items; also read without the lock, as "failed" and "refusals" */
+    struct gl_space *space; /* memory, with a lock of its own; see space.h */
     uint32_t failed;     /* queues with an error */
     uint32_t refusals;   /* captures, and default streams with work on a thread: C appends nothing */
     pthread_mutex_t lock; /* of all fields here, of queues, items and marks */

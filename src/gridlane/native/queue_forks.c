@@ -1,6 +1,7 @@
 /* The queues of a process, and of the child of its fork. */
 #include "pool.h"
 #include "queue.h"
+#include "space.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,10 +49,12 @@ static void begin_anew(struct gl_queue *queue) /* [fork] */
 static void before_fork(void)
 {
     pthread_mutex_lock(&made_here->lock);
+    gl_lock_space(made_here->space);
 }
 
 static void in_parent(void)
 {
+    gl_unlock_space(made_here->space);
     pthread_mutex_unlock(&made_here->lock);
 }
 
@@ -69,6 +72,7 @@ static void in_child(void)
         next = queue->next;
         gl_drop_queue(queue);
     }
+    pthread_mutex_init(&all->space->lock, NULL);
     pthread_mutex_init(&all->lock, NULL);
 }
 
@@ -84,9 +88,14 @@ struct gl_queues *gridlane_queues(void)
     if (made_here)
         return made_here;
     struct gl_queues *made = aligned_alloc(64, (sizeof *made + 63) / 64 * 64);
-    if (!made)
+    struct gl_space *space = gl_new_space();
+    if (!made || !space) {
+        free(made);
+        free(space);
         return NULL;
+    }
     memset(made, 0, sizeof *made);
+    made->space = space;
     pthread_mutex_init(&made->lock, NULL);
     gl_cond_init(&made->idle);
     made_here = made;

@@ -27,6 +27,12 @@ static struct gl_queues *queues(void)
     return all;
 }
 
+struct gl_space *gl_space_of_module(void)
+{
+    struct gl_queues *found = queues();
+    return found ? found->space : NULL;
+}
+
 static PyObject *state(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;

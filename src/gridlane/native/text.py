@@ -24,10 +24,10 @@ from gridlane.core.extras import install
 from gridlane.core.processors import FAMILIES
 
 ROOM = Path(__file__).parent
-HEADERS = tuple(ROOM / f"{name}.h" for name in ("threads", "pool", "queue"))
+HEADERS = tuple(ROOM / f"{name}.h" for name in ("threads", "pool", "queue", "space"))
+_QUEUES = ("queue", "queue_events", "queue_waits", "queue_forks")
 QUEUES = tuple(
-    ROOM / f"{name}.c"
-    for name in ("threads", "queue", "queue_events", "queue_waits", "queue_forks")
+    ROOM / f"{name}.c" for name in ("threads", *_QUEUES, "blocks", "ranges")
 )
 _OF_QUEUE = (
     *("new", "release", "append", "serve", "leave", "next", "wait", "begin_wait", "end_wait"),
@@ -47,6 +47,9 @@ SYMBOLS = (
     *(f"gridlane_{name}" for name in ("queues_forget", "launch_item", "item")),
     *(f"gridlane_{name}" for name in ("mark", "mark_release", "event")),
     *(f"gridlane_event_{name}" for name in ("release", "record", "mark", "time", "capture")),
+    *(f"gridlane_{name}" for name in ("map", "map_release", "range_add", "range_remove")),
+    *(f"gridlane_{name}" for name in ("range_find", "range_size", "ranges")),
+    *(f"gridlane_{name}" for name in ("block_adopt", "block_release", "large_free")),
 )
 TABLE, SIZES = "gridlane_python", "gridlane_sizes"
 

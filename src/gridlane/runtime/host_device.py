@@ -23,6 +23,7 @@ from gridlane.memory.device_memory import DeviceMemory
 from gridlane.memory.host import HostResource
 from gridlane.memory.resource import Buffer, HostMemory, MemoryResource
 from gridlane.runtime.attributes import attributes_of
+from gridlane.runtime.host_map import BUFFERS, HostMap
 from gridlane.runtime.protocol import Block, Explain, Limits, Route
 from gridlane.runtime.queues.host_event import HostEvent
 from gridlane.runtime.queues.host_stream import (
@@ -64,7 +65,7 @@ class HostDevice:
     compute_capability = (8, 0)
 
     def __init__(self, resource: MemoryResource[Buffer]) -> None:
-        self.memory = DeviceMemory(resource, self)
+        self.memory = DeviceMemory(resource, self, HostMap(BUFFERS))
         self._pinned = DeviceMemory(HostResource(), self)
         self.default_stream = DefaultHostStream(self)
         self._of_thread = threading.local()

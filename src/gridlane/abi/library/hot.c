@@ -30,7 +30,7 @@ void gl_forget_thread(void)
 /* Put this process ahead of Python; false if Python has begun. */
 int gl_begin_ahead(void)
 {
-    uint64_t told[3];
+    uint64_t told[4];
     int done = 0;
     if (__atomic_load_n(&gl_process.entered, __ATOMIC_ACQUIRE)) /* by a thread that may be this one */
         return 0;

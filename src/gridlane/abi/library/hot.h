@@ -23,13 +23,6 @@ enum { /* what a thread has; see hot.py */
     GL_OF_QUEUES = GL_QUIET | GL_UNCAPTURED
 };
 
-enum { /* kinds of ranges that Python publishes */
-    GL_DEVICE = 1,
-    GL_MANAGED,
-    GL_HOST,
-    GL_FOREIGN /* of a device whose memory C cannot access */
-};
-
 /* The state that Python published to a thread. Each library has its own copy and requests it. */
 struct gl_thread {
     uint64_t state, pools; /* the numbers */
@@ -106,17 +99,11 @@ static inline int gl_get_context(void **made)
 /* Functions that Python calls; see hot_memory.c. */
 struct gl_memory {
     int (*begin)(uint64_t *told);
-    void (*add_range)(int of, uint64_t start, uint64_t size, uint32_t kind);
-    void (*remove_range)(int of, uint64_t start);
-    int (*adopt)(uint64_t address, uint64_t *told);
-    void (*release)(uint64_t start);
     void (*end_context)(uint64_t context);
     void (*take_turn)(void);
     int (*try_turn)(void);
     void (*give_turn)(void);
     void (*move_context)(uint64_t from, uint64_t to);
-    int (*large)(uint64_t number, uint64_t *told);
-    void (*free_large)(uint64_t start, uint64_t size);
 };
 
 extern const struct gl_memory gl_memory;

@@ -1,4 +1,4 @@
-/* Copies and fills of memory that hot_memory.c has. */
+/* Copies and fills of memory in the space of native/space.h. */
 #define _GNU_SOURCE
 #include "hot_memory.h"
 
@@ -7,29 +7,33 @@
 /* The required kind of an end of a copy: the table of runtime/copies.py, and the driver's. */
 enum side { ANY, HOST_SIDE, DEVICE_SIDE, DRIVERS_HOST, DRIVERS_DEVICE };
 
-/* Whether bytes are a valid end of a copy; the caller holds the lock. */
-static int is_end(struct gl_shared *all, uint64_t address, size_t size, enum side side)
+/* The memory that a program allocated at an address: its kind and end, or 0; the caller holds the
+ * lock. */
+static uint32_t kind_at(struct gl_space *space, uint64_t address, uint64_t *end)
 {
-    uint32_t number, index, kind = 0;
-    uint64_t start, end = END;
+    struct gl_block_place place;
+    const struct gl_block *block = gl_block_at(space, address, &place);
+    if (block && block->state == GL_LIVE && address < place.start + block->size) {
+        *end = place.start + block->size;
+        return GL_DEVICE;
+    }
+    const struct gl_span *range = gl_range_at(space, GL_OF_DEVICES, address);
+    range = range ? range : gl_range_at(space, GL_OF_HOST, address);
+    if (!range)
+        return 0;
+    *end = range->end;
+    return range->kind;
+}
+
+/* Whether bytes are a valid end of a copy; the caller holds the lock. */
+static int is_end(struct gl_space *space, uint64_t address, size_t size, enum side side)
+{
+    uint64_t end = END;
     if (!address || address >= END)
         return 0;
     if (side == DRIVERS_HOST)
         return size <= END - address;
-    struct block *block = gl_block_at(all, address, &start, &number, &index);
-    if (block && block->state == LIVE && address < start + block->size) {
-        kind = GL_DEVICE;
-        end = start + block->size;
-    } else {
-        const struct range *range = gl_range_at(&all->maps[OF_DEVICES], address);
-        range = range ? range : gl_range_at(&all->maps[OF_HOST], address);
-        if (range) {
-            kind = range->kind;
-            end = range->end;
-        } else if (gl_in_region(all, address)) {
-            return 0; /* a freed block */
-        }
-    }
+    const uint32_t kind = kind_at(space, address, &end);
     if (size > end - address)
         return 0;
     switch (kind) {
@@ -39,24 +43,20 @@ static int is_end(struct gl_shared *all, uint64_t address, size_t size, enum sid
         return 1;
     case GL_HOST:
         return side != DRIVERS_DEVICE;
-    case 0: /* memory of the program, unless it is a variable of a module or similar */
-        return (side == ANY || side == HOST_SIDE) && !gl_range_at(&all->maps[BUFFERS], address);
+    case 0: /* memory of the program, unless it is a variable of a module, a freed block or similar */
+        return (side == ANY || side == HOST_SIDE) && !gl_in_region(space, address) &&
+               !gl_range_at(space, GL_BUFFERS, address);
     default:
         return 0;
     }
 }
 
 /* The kind of memory of some bytes; 0 for memory of the program. */
-static uint32_t kind_of(struct gl_shared *all, uint64_t address, size_t size)
+static uint32_t kind_of(struct gl_space *space, uint64_t address, size_t size)
 {
-    uint32_t number, index;
-    uint64_t start;
-    const struct block *block = gl_block_at(all, address, &start, &number, &index);
-    if (block && block->state == LIVE)
-        return size <= start + block->size - address ? GL_DEVICE : 0;
-    const struct range *range = gl_range_at(&all->maps[OF_DEVICES], address);
-    range = range ? range : gl_range_at(&all->maps[OF_HOST], address);
-    return range && size <= range->end - address ? range->kind : 0;
+    uint64_t end;
+    const uint32_t kind = kind_at(space, address, &end);
+    return kind && size <= end - address ? kind : 0;
 }
 
 /* A copy on a stream of the program. It ends before the call returns, except between two device
@@ -67,10 +67,10 @@ static int copied_there(uint64_t to, enum side target, uint64_t from, enum side 
     struct gl_thread *me = gl_me();
     if (!size || !gl_knows(me, GL_READY | GL_UNCAPTURED))
         return 0;
-    struct gl_shared *all = locked();
-    int is_right = !all->is_lost && is_end(all, to, size, target) && is_end(all, from, size, source);
-    uint32_t there = kind_of(all, to, size), here = kind_of(all, from, size);
-    pthread_mutex_unlock(&all->lock);
+    struct gl_space *space = locked();
+    int is_right = is_end(space, to, size, target) && is_end(space, from, size, source);
+    uint32_t there = kind_of(space, to, size), here = kind_of(space, from, size);
+    gl_unlock_space(space);
     const struct gl_move move = { to, from, size, 0, 0 };
     return is_right &&
            gl_do(stream, &move, !there || !here || (there == GL_HOST && here == GL_HOST));
@@ -84,9 +84,9 @@ static int copied(uint64_t to, enum side target, uint64_t from, enum side source
         return copied_there(to, target, from, source, size, stream);
     if (!size || !gl_is_quiet(me, GL_READY) || !gl_take_turn())
         return 0;
-    struct gl_shared *all = locked();
-    int is_right = !all->is_lost && is_end(all, to, size, target) && is_end(all, from, size, source);
-    pthread_mutex_unlock(&all->lock);
+    struct gl_space *space = locked();
+    int is_right = is_end(space, to, size, target) && is_end(space, from, size, source);
+    gl_unlock_space(space);
     if (is_right)
         memmove((void *)(uintptr_t)to, (const void *)(uintptr_t)from, size);
     gl_give_turn();
@@ -131,9 +131,9 @@ static int filled_there(uint64_t to, uint32_t value, size_t size, size_t width,
     struct gl_thread *me = gl_me();
     if (!gl_knows(me, GL_READY | GL_UNCAPTURED))
         return 0;
-    struct gl_shared *all = locked();
-    int is_right = !all->is_lost && is_end(all, to, size, DRIVERS_DEVICE);
-    pthread_mutex_unlock(&all->lock);
+    struct gl_space *space = locked();
+    int is_right = is_end(space, to, size, DRIVERS_DEVICE);
+    gl_unlock_space(space);
     const struct gl_move move = { to, 0, size, value, (uint32_t)width };
     return is_right && gl_do(stream, &move, 0);
 }
@@ -147,9 +147,9 @@ int gl_fill(uint64_t to, uint32_t value, size_t count, size_t width, const void 
         return filled_there(to, value, count * width, width, stream);
     if (!gl_is_quiet(me, GL_READY) || !gl_take_turn())
         return 0;
-    struct gl_shared *all = locked();
-    int is_right = !all->is_lost && is_end(all, to, count * width, DRIVERS_DEVICE);
-    pthread_mutex_unlock(&all->lock);
+    struct gl_space *space = locked();
+    int is_right = is_end(space, to, count * width, DRIVERS_DEVICE);
+    gl_unlock_space(space);
     if (is_right)
         gl_move(&(struct gl_move){ to, 0, count * width, value, (uint32_t)width });
     gl_give_turn();

@@ -1,13 +1,12 @@
-"""Memory that C allocates alone, and the ranges by which C classifies Python's allocations.
+"""Memory that C allocates alone.
 
-See ``hot_memory.c``: C's blocks lie in one region. Where Python looks an address up there, it
+See ``native/space.h``: C's blocks lie in one region. Where Python looks an address up there, it
 adopts the block, and frees it from then on.
 """
 
 from __future__ import annotations
 
 import ctypes
-import itertools
 import threading
 from collections.abc import Callable
 
@@ -21,27 +20,18 @@ from gridlane.memory.host import PAGE, HostBuffer, HostResource
 from gridlane.memory.resource import Buffer, goes_with_owner
 from gridlane.runtime.host_device import HostDevice
 from gridlane.runtime.queues.default_stream_lock import TURNS
+from gridlane.runtime.queues.native_queues import native
 
-OF_DEVICES, OF_HOST, BUFFERS = 0, 1, 2
-"""The kinds of ranges: programs' allocations on devices and on the host, and all buffers."""
-DEVICE, MANAGED, HOST, FOREIGN = 1, 2, 3, 4
 _DRIVER_AHEAD, _CONTEXT_AHEAD = 1, 2
-_KINDS = {"device": DEVICE, "managed": MANAGED, "host": HOST, "registered": HOST}
 
-_u64, _i32, _u32 = ctypes.c_uint64, ctypes.c_int, ctypes.c_uint32
+_u64, _i32 = ctypes.c_uint64, ctypes.c_int
 # Short functions that never take the GIL: they are called with it held.
 _FUNCTIONS = (
     ctypes.PYFUNCTYPE(_i32, ctypes.c_void_p),
-    ctypes.PYFUNCTYPE(None, _i32, _u64, _u64, _u32),
-    ctypes.PYFUNCTYPE(None, _i32, _u64),
-    ctypes.PYFUNCTYPE(_i32, _u64, ctypes.c_void_p),
-    ctypes.PYFUNCTYPE(None, _u64),
     ctypes.PYFUNCTYPE(None, _u64),
     ctypes.CFUNCTYPE(None),  # waits without the GIL
     ctypes.PYFUNCTYPE(_i32),
     ctypes.PYFUNCTYPE(None),
-    ctypes.PYFUNCTYPE(None, _u64, _u64),
-    ctypes.PYFUNCTYPE(_i32, _u64, ctypes.c_void_p),
     ctypes.PYFUNCTYPE(None, _u64, _u64),
 )
 """The types of ``struct gl_memory``'s members."""
@@ -100,39 +90,16 @@ class _Turn:
         self.release()
 
 
-class _Ranges:
-    """A mirror of ranges in C."""
-
-    def __init__(self, blocks: _Blocks, of: int) -> None:
-        self._blocks, self._of = blocks, of
-
-    def add(self, start: int, size: int, piece: object) -> None:
-        """Add a range; it replaces one with the same start."""
-        self._blocks.add_range(self._of, start, size, _kind(piece))
-
-    def remove(self, start: int) -> None:
-        """Remove the range with this start."""
-        self._blocks.remove_range(self._of, start)
-
-
-def _kind(piece: object) -> int:
-    """The kind of a program's allocation; of a buffer, C needs only the range."""
-    if not isinstance(piece, Allocation):
-        return DEVICE
-    device = piece.context.device
-    return _KINDS[piece.kind] if isinstance(device, HostDevice) and device.is_plain else FOREIGN
-
-
 class _Large:
     """Owns a large allocation of C, which is alone in its pages."""
 
-    __slots__ = ("_free", "size", "start")
+    __slots__ = ("size", "start")
 
-    def __init__(self, start: int, size: int, free: Callable[[int, int], object]) -> None:
-        self.start, self.size, self._free = start, size, free
+    def __init__(self, start: int, size: int) -> None:
+        self.start, self.size = start, size
 
-    def __del__(self) -> None:
-        self._free(self.start, self.size)
+    def __del__(self, free: Callable[[int, int], object] = native.free_large) -> None:
+        free(self.start, self.size)
 
 
 class _LargeBuffer(HostBuffer):
@@ -147,74 +114,61 @@ class _LargeBuffer(HostBuffer):
 
 
 class _Blocks:
-    """C's functions, and the ranges that they have.
+    """C's functions.
 
     Args:
         address: of ``struct gl_memory``.
 
     Attributes:
-        start, end: of the region.
+        start, end: of the region of blocks; 0 where there is none.
     """
 
     def __init__(self, address: int) -> None:
         addresses = (_u64 * len(_FUNCTIONS)).from_address(address)
         results = [kind(place) for kind, place in zip(_FUNCTIONS, addresses)]
-        self._begin, self.add_range, self.remove_range, self._adopt, *rest = results
-        self._release, self.end_context, *turn, self._move_context, large, free_large = rest
-        self._large, self._free_large = large, free_large
-        address_range = (_u64 * 3)()
-        self.begun = bool(self._begin(ctypes.addressof(address_range)))
+        self._begin, self.end_context, *turn, self._move_context = results
+        facts = (_u64 * 4)()
+        self.begun = bool(self._begin(ctypes.addressof(facts)))
         if self.begun:
             TURNS.lock = _Turn(*turn)
-        self.start, self.end, _ = address_range
-        self._watched: set[object] = set()
-
-    def watch(self, device: HostDevice) -> None:
-        """Connect C's memory with a device's."""
-        if device.memory not in self._watched:
-            device.memory.accounting.mirror(_Ranges(self, BUFFERS))
-            device.memory.outside = self.take_over
-            self._watched.add(device.memory)
+        self.start, self.end, _, self._large = facts
 
     def take_over(self, address: int) -> None:
         """Adopt the block at an address, if C has one there, as an allocation of Python."""
         if not self.start <= address < self.end:
             return
-        results = (_u64 * 3)()
         with memory.lock:  # later look-ups find it
-            if not self._adopt(address, ctypes.addressof(results)):
+            block = native.adopt_block(address)
+            if block is None:
                 return
-            start, size, handle = results
+            start, size, handle = block
             context = contexts.handles.find(handle)
             if context is None:  # another thread ended it, so no valid look-up can want it
-                self._release(start)
+                native.release_block(start)
                 return
-            self._add(Buffer(start, size, None, context.device), context, self._deallocate)
+            self._add(Buffer(start, size, None, context.device), context, _release)
 
     @property
     def used_ahead(self) -> int:
         """The objects of the first device that C used ahead of Python: the driver, a context."""
-        results = (_u64 * 3)()
-        return results[2] if self._begin(ctypes.addressof(results)) else 0
+        facts = (_u64 * 4)()
+        return facts[2] if self._begin(ctypes.addressof(facts)) else 0
 
     def take_all_over(self, context: Context) -> None:
         """Move C's allocations ahead of Python to a context; C allocates no more there."""
         self._move_context(ready.AHEAD, context.handle)
-        results = (_u64 * 2)()
-        for number in itertools.count():
-            if not self._large(number, ctypes.addressof(results)):
-                break
-            start, size = results
-            owner = _Large(start, size, self._free_large)
-            buffer = _LargeBuffer(start, size, owner, context.device)
-            self._add(buffer, context, goes_with_owner)  # which notes the same range again
+        for start, size in native.ranges(self._large):
+            buffer = _LargeBuffer(start, size, _Large(start, size), context.device)
+            self._add(buffer, context, goes_with_owner)
+            native.remove_range(self._large, start)
 
     def _add(self, buffer: Buffer, context: Context, free: Deallocate) -> None:
         context.device.memory.accounting.add(buffer, free)
         memory.add(Allocation(buffer.address, buffer.size, "device", context, buffer))
 
-    def _deallocate(self, address: int, size: int) -> None:
-        self._release(address)
+
+def _release(address: int, size: int) -> None:
+    native.release_block(address)
 
 
 _begun: list[_Blocks] = []
@@ -228,7 +182,6 @@ def begin(address: int) -> bool:
     """
     blocks = _Blocks(address)
     if blocks.begun:
-        memory.mirror(_Ranges(blocks, OF_DEVICES), _Ranges(blocks, OF_HOST))
         memory.outside.append(blocks.take_over)
         _begun.append(blocks)
     return blocks.begun
@@ -251,7 +204,7 @@ def watch(context: Context) -> bool:
     (blocks,) = _begun
     device = context.device
     assert isinstance(device, HostDevice)
-    blocks.watch(device)
+    device.memory.outside = blocks.take_over
     if "memory of C" not in context.kept:
         context.kept["memory of C"] = True
         handle = context.handle

@@ -13,9 +13,10 @@ from gridlane.abi import raw
 from gridlane.abi.failure import INVALID_VALUE, OUT_OF_MEMORY, Failure, fail
 from gridlane.abi.state.contexts import Context
 from gridlane.core.errors import GridlaneError
-from gridlane.memory.addresses import AddressMap, Mirror
 from gridlane.memory.resource import Buffer
-from gridlane.runtime import protocol
+from gridlane.runtime import host_map, protocol
+from gridlane.runtime.host_device import HostDevice
+from gridlane.runtime.host_map import HostMap
 
 Kind = Literal["device", "managed", "host", "registered"]
 
@@ -55,33 +56,35 @@ class Allocation:
     is_live: bool = True
 
 
+_KINDS = {
+    "device": host_map.DEVICE,
+    "managed": host_map.MANAGED,
+    "host": host_map.HOST,
+    "registered": host_map.HOST,
+}
+
+
+def _kind(allocation: Allocation) -> int:
+    device = allocation.context.device
+    is_plain = isinstance(device, HostDevice) and device.is_plain
+    return _KINDS[allocation.kind] if is_plain else host_map.FOREIGN
+
+
 lock = threading.RLock()
-_host: AddressMap[Allocation] = AddressMap()
-_of_devices: dict[int, AddressMap[Allocation]] = {}
+_host = HostMap[Allocation](host_map.OF_HOST, _kind)
+_of_devices: dict[int, HostMap[Allocation]] = {}
 _count = 0
 
 outside: list[Callable[[int], object]] = []
 """What is called with an address, and the lock, before it is looked for: it adds what others
 allocated there."""
-_mirrors: list[Mirror[Allocation]] = []
 
 
-def mirror(of_devices: Mirror[Allocation], of_host: Mirror[Allocation]) -> None:
-    """Add all allocations, and from now on each change, to mirrors of the two kinds."""
-    with lock:
-        _host.mirror(of_host)
-        for each in _of_devices.values():
-            each.mirror(of_devices)
-        _mirrors.append(of_devices)
-
-
-def _map(kind: Kind, ordinal: int) -> AddressMap[Allocation]:
+def _map(kind: Kind, ordinal: int) -> HostMap[Allocation]:
     if kind in ("host", "registered"):
         return _host
     if ordinal not in _of_devices:
-        _of_devices[ordinal] = AddressMap()
-        for each in _mirrors:
-            _of_devices[ordinal].mirror(each)
+        _of_devices[ordinal] = HostMap(host_map.OF_DEVICES, _kind)
     return _of_devices[ordinal]
 
 

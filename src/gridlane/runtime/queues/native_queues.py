@@ -190,6 +190,47 @@ class Functions(Protocol):
         """Note that an event's last recording is in a capture: Python alone answers for it."""
         ...
 
+    def new_map(self, of: int, /) -> int:
+        """A map of ranges of memory; ``of`` is what they are of, as in native/space.h."""
+        ...
+
+    def release_map(self, map: int, /) -> None:
+        """Free a map."""
+        ...
+
+    def add_range(self, map: int, start: int, size: int, kind: int, /) -> None:
+        """Add a range, in place of one with the same start."""
+        ...
+
+    def remove_range(self, map: int, start: int, /) -> None:
+        """Remove the range with a start, if there is one."""
+        ...
+
+    def find_range(self, map: int, address: int, size: int, /) -> int | None:
+        """The start of the range that holds bytes; no bytes also at its end."""
+        ...
+
+    def range_size(self, map: int, start: int, /) -> int:
+        """The size of the range with a start, or 0."""
+        ...
+
+    def ranges(self, map: int, /) -> list[tuple[int, int]]:
+        """(start, size) of all ranges, in order."""
+        ...
+
+    def adopt_block(self, address: int, /) -> tuple[int, int, int] | None:
+        """Become the owner of the block that C allocated at an address; its start, size and
+        context. None if there is none, or it has an owner."""
+        ...
+
+    def release_block(self, start: int, /) -> None:
+        """Free an adopted block."""
+        ...
+
+    def free_large(self, start: int, size: int, /) -> None:
+        """Free what C allocated in pages of its own."""
+        ...
+
 
 def _functions() -> Functions:
     module = compiled()

@@ -49,12 +49,25 @@ _TYPES: dict[str, tuple[Any, ...]] = {
     "event_mark": (_PLACE, _PLACE, _PLACE),
     "event_time": (_i64, _PLACE, _PLACE),
     "event_capture": (None, _PLACE, _PLACE),
+    "map": (_PLACE, _PLACE, _i32),
+    "map_release": (None, _PLACE, _PLACE),
+    "range_add": (_i32, _PLACE, _PLACE, _u64, _u64, _u32),
+    "range_remove": (None, _PLACE, _PLACE, _u64),
+    "range_find": (_i32, _PLACE, _PLACE, _u64, _u64, ctypes.POINTER(_u64)),
+    "range_size": (_u64, _PLACE, _PLACE, _u64),
+    "ranges": (ctypes.c_size_t, _PLACE, _PLACE, _PLACE, ctypes.c_size_t),
+    "block_adopt": (_i32, _PLACE, _u64, _PLACE),
+    "block_release": (None, _PLACE, _u64),
+    "large_free": (None, _u64, _u64),
 }
 _WITHOUT_GIL = frozenset(["queue_next", "queue_wait"])
 _IS_PASSED = 4
 """Its offset in ``struct gl_mark``."""
 SIZES = 8
 """``GL_SIZES``."""
+_SPACE = 8
+"""Its offset in ``struct gl_queues``."""
+_LAST = (1 << 64) - 1
 
 
 def _owned(piece: object) -> int:
@@ -290,3 +303,56 @@ class Queues:
 
     def note_captured(self, event: int, /) -> None:
         self._call("event_capture", self._all, event)
+
+    # --- memory ---
+
+    @cached_property
+    def _space(self) -> int:
+        """The address of ``struct gl_space``."""
+        return _u64.from_address(self.state() + _SPACE).value
+
+    def new_map(self, of: int, /) -> int:
+        return self._made("map", self._space, of)
+
+    def release_map(self, map: int, /) -> None:
+        self._call("map_release", self._space, map)
+
+    def add_range(self, map: int, start: int, size: int, kind: int, /) -> None:
+        if not 0 <= start <= start + size <= _LAST:
+            raise OverflowError("the range ends behind the last address")
+        if not self._call("range_add", self._space, map, start, size, kind):
+            raise MemoryError
+
+    def remove_range(self, map: int, start: int, /) -> None:
+        self._call("range_remove", self._space, map, start)
+
+    def find_range(self, map: int, address: int, size: int, /) -> int | None:
+        if not (0 <= address <= _LAST and 0 <= size <= _LAST):
+            return None
+        start = _u64()
+        found = self._call(
+            "range_find", self._space, map, int(address), int(size), ctypes.byref(start)
+        )
+        return start.value if found else None
+
+    def range_size(self, map: int, start: int, /) -> int:
+        return self._call("range_size", self._space, map, start)
+
+    def ranges(self, map: int, /) -> list[tuple[int, int]]:
+        most: int = self._call("ranges", self._space, map, 0, 0)
+        made = (_u64 * (2 * most))()
+        count: int = self._call("ranges", self._space, map, ctypes.addressof(made), most)
+        return list(zip(made[::2], made[1::2], strict=True))[: min(count, most)]
+
+    def adopt_block(self, address: int, /) -> tuple[int, int, int] | None:
+        made = (_u64 * 3)()
+        if not 0 <= address <= _LAST:
+            return None
+        found = self._call("block_adopt", self._space, int(address), ctypes.addressof(made))
+        return (made[0], made[1], made[2]) if found else None
+
+    def release_block(self, start: int, /) -> None:
+        self._call("block_release", self._space, start)
+
+    def free_large(self, start: int, size: int, /) -> None:
+        self._call("large_free", start, size)
