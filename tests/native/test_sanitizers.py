@@ -1,4 +1,4 @@
-"""Threads, the pool, the queues and the memory in C by many threads, under two sanitizers and none."""
+"""Threads, the pool, the queues and the memory in C by many threads, under the sanitizers."""
 
 import subprocess
 

@@ -179,11 +179,6 @@ void gl_give_block(struct gl_space *space, const struct gl_block_place *place)
     space->unused = place->chunk;
 }
 
-int gl_in_region(const struct gl_space *space, uint64_t address)
-{
-    return address - (uint64_t)(uintptr_t)space->region < (uint64_t)space->fresh * GL_CHUNK;
-}
-
 struct gl_block *gl_block_at(struct gl_space *space, uint64_t address,
                              struct gl_block_place *place)
 {

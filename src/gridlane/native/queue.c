@@ -10,6 +10,7 @@
 #include <string.h>
 
 _Static_assert(sizeof(struct gl_item) == 64, "parameters behind an item are aligned");
+_Static_assert(offsetof(struct gl_queues, space) == 8, "queues_by_ctypes.py reads it there");
 
 /* --- with the lock --- */
 

@@ -10,6 +10,10 @@
 static size_t count_to(const struct gl_map *map, uint64_t address)
 {
     size_t low = 0, high = map->count;
+    if (!high || address < map->ranges[0].start) /* as memory of the program often is */
+        return 0;
+    if (address >= map->ranges[high - 1].start)
+        return high;
     while (low < high) {
         const size_t middle = (low + high) / 2;
         if (map->ranges[middle].start <= address)
@@ -32,9 +36,11 @@ const struct gl_span *gl_range_at(const struct gl_space *space, int of, uint64_t
     const struct gl_span *found = NULL;
     for (const struct gl_map *map = space->maps[of]; map; map = map->next) {
         const struct gl_span *here = gl_range_in(map, address);
-        if (here && found)
+        if (!here)
+            continue;
+        if (found)
             return &unclear; /* devices with address spaces of their own: Python knows which */
-        found = here ? here : found;
+        found = here;
     }
     return found;
 }

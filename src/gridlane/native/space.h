@@ -131,8 +131,6 @@ uint64_t gl_new_large(uint64_t size);
 uint64_t gl_take_block(struct gl_space *space, size_t size, uint64_t context);
 void gl_give_block(struct gl_space *space, const struct gl_block_place *place);
 
-int gl_in_region(const struct gl_space *space, uint64_t address);
-
 /* The block whose slot contains an address, which may lie behind the size of the block, and its
  * place; or null. */
 struct gl_block *gl_block_at(struct gl_space *space, uint64_t address,
@@ -149,6 +147,11 @@ void gl_take_range_out(struct gl_map *map, uint64_t start);
 static inline void gl_lock_space(struct gl_space *space)
 {
     pthread_mutex_lock(&space->lock);
+}
+
+static inline int gl_in_region(const struct gl_space *space, uint64_t address)
+{
+    return address - (uint64_t)(uintptr_t)space->region < (uint64_t)space->fresh * GL_CHUNK;
 }
 
 static inline void gl_unlock_space(struct gl_space *space)

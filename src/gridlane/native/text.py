@@ -26,9 +26,7 @@ from gridlane.core.processors import FAMILIES
 ROOM = Path(__file__).parent
 HEADERS = tuple(ROOM / f"{name}.h" for name in ("threads", "pool", "queue", "space"))
 _QUEUES = ("queue", "queue_events", "queue_waits", "queue_forks")
-QUEUES = tuple(
-    ROOM / f"{name}.c" for name in ("threads", *_QUEUES, "blocks", "ranges")
-)
+QUEUES = tuple(ROOM / f"{name}.c" for name in ("threads", *_QUEUES, "blocks", "ranges"))
 _OF_QUEUE = (
     *("new", "release", "append", "serve", "leave", "next", "wait", "begin_wait", "end_wait"),
     *("waits_for", "of", "failure", "set", "end", "get", "lost"),

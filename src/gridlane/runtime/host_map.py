@@ -16,10 +16,6 @@ DEVICE, MANAGED, HOST, FOREIGN = 1, 2, 3, 4
 """The kinds of ranges."""
 
 
-def _is_device(_: object) -> int:
-    return DEVICE
-
-
 class HostMap(Generic[T]):
     """An ``AddressMap`` whose ranges are C's. Python has the objects, by the starts of ranges.
 
@@ -27,10 +23,10 @@ class HostMap(Generic[T]):
 
     Args:
         of: what the ranges are of.
-        kind: of a range's object.
+        kind: of a range's object; by default, device memory.
     """
 
-    def __init__(self, of: int, kind: Callable[[T], int] = _is_device) -> None:
+    def __init__(self, of: int, kind: Callable[[T], int] | None = None) -> None:
         self._of, self._kind = of, kind
         self._map = 0  # made at the first range: the queues of a program in C are adopted before
         self._release: Callable[[int], object] = native.release_map  # modules may end before
@@ -46,7 +42,8 @@ class HostMap(Generic[T]):
         if not self._map:
             self._map = native.new_map(self._of)
         self._pieces[start] = piece
-        native.add_range(self._map, start, size, self._kind(piece))
+        kind = DEVICE if self._kind is None else self._kind(piece)
+        native.add_range(self._map, start, size, kind)
         self.changes += 1
 
     def discard(self, start: int, piece: T) -> None:

@@ -12,7 +12,8 @@ enum side { ANY, HOST_SIDE, DEVICE_SIDE, DRIVERS_HOST, DRIVERS_DEVICE };
 static uint32_t kind_at(struct gl_space *space, uint64_t address, uint64_t *end)
 {
     struct gl_block_place place;
-    const struct gl_block *block = gl_block_at(space, address, &place);
+    const struct gl_block *block =
+        gl_in_region(space, address) ? gl_block_at(space, address, &place) : NULL;
     if (block && block->state == GL_LIVE && address < place.start + block->size) {
         *end = place.start + block->size;
         return GL_DEVICE;
