@@ -4,6 +4,7 @@
  *     queues THREADS ITEMS
  *
  * A worker is a plain thread. Each item notes that it runs; checks are of order and of counts. */
+#include "forks.h"
 #include "queue.h"
 
 #include <sched.h>
@@ -368,7 +369,7 @@ static void circles(void)
     }
 }
 
-#ifndef __SANITIZE_THREAD__ /* ThreadSanitizer refuses a child that starts threads */
+#ifdef FORKS
 
 /* --- forks: the child's queues have no work, and their marks are passed --- */
 
@@ -438,7 +439,7 @@ int main(int argc, char **argv)
     errors();
     circles();
     all_append(threads);
-#ifndef __SANITIZE_THREAD__
+#ifdef FORKS
     forks();
 #endif
     printf("done\n");

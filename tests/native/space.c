@@ -4,6 +4,7 @@
  *     space THREADS STEPS
  *
  * Each thread is a context of its own, and has a map of its own and ranges in its own addresses. */
+#include "forks.h"
 #include "queue.h"
 #include "space.h"
 
@@ -179,6 +180,8 @@ static void *work(void *argument)
     return NULL;
 }
 
+#if defined FORKS || defined __SANITIZE_THREAD__
+
 /* --- forks: the child finds the lock free, and its memory as it was --- */
 
 static int is_over;
@@ -201,6 +204,8 @@ static void *fork_while_others_work(void *unused)
     }
     return NULL;
 }
+
+#endif
 
 /* --- one thread: guards are reported, maps that overlap are unclear --- */
 
@@ -273,16 +278,22 @@ int main(int count, char **given)
     CHECK(told[0] && told[0] < told[1] && !memcmp(told, again, sizeof told));
     check_chunks();
     check_alone();
-    pthread_t threads[64], forks;
+    pthread_t threads[64];
     const int threads_count = atoi(given[1]);
     steps = atoi(given[2]);
-    CHECK(threads_count <= 64 && !pthread_create(&forks, NULL, fork_while_others_work, NULL));
+    CHECK(threads_count <= 64);
+#if defined FORKS || defined __SANITIZE_THREAD__
+    pthread_t forks;
+    CHECK(!pthread_create(&forks, NULL, fork_while_others_work, NULL));
+#endif
     for (intptr_t n = 0; n < threads_count; n++)
         CHECK(!pthread_create(&threads[n], NULL, work, (void *)n));
     for (int n = 0; n < threads_count; n++)
         pthread_join(threads[n], NULL);
+#if defined FORKS || defined __SANITIZE_THREAD__
     __atomic_store_n(&is_over, 1, __ATOMIC_RELEASE);
     pthread_join(forks, NULL);
+#endif
     /* Each class keeps one chunk, without blocks. */
     for (uint32_t n = 0; n < space->fresh; n++) {
         CHECK(!space->chunks[n].used);

@@ -5,6 +5,7 @@
  * With MILLISECONDS, that is the limit of a launch, and one lasts longer.
  *
  * A kernel counts each block of its grid. Each launch checks that all of its blocks ran once. */
+#include "forks.h"
 #include "pool.h"
 
 #include <sched.h>
@@ -133,7 +134,7 @@ static void stops(void)
     }
 }
 
-#ifndef __SANITIZE_THREAD__ /* ThreadSanitizer refuses a child that starts threads */
+#ifdef FORKS
 
 /* --- forks: the child's pool starts anew, whatever the parent's threads did --- */
 
@@ -204,7 +205,7 @@ int main(int argc, char **argv)
         limited();
     else
         stops();
-#ifndef __SANITIZE_THREAD__
+#ifdef FORKS
     launches = most / 10 + 1;
     forks(workers);
 #endif

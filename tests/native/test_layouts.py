@@ -9,6 +9,7 @@ from tests.native.building import HERE, built
 from gridlane.abi.library import hot
 from gridlane.core import cpu_abi
 from gridlane.core.errors import CompileError
+from gridlane.native import INTERFACE
 from gridlane.native.compiled import compiled
 from gridlane.runtime.drivers import cpu_batch, cpu_native
 
@@ -28,7 +29,7 @@ def test_layouts_are_the_same(tmp_path):
     assert stated == HELD | {name: getattr(cpu_abi, name) for name in named}
 
 
-@pytest.mark.parametrize("number", [0, 6, 8])
+@pytest.mark.parametrize("number", [0, INTERFACE - 1, INTERFACE + 1])
 def test_a_compiled_module_of_other_sources_is_refused(monkeypatch, number):
     module = compiled()
     if module is None:
