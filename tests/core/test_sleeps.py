@@ -24,6 +24,8 @@ ALLOWED = {
     "abi/programs/signals_at_once.c": (1, "while Python begins, which cannot be observed"),
     "abi/programs/many_threads.c": (1, "contexts end wherever other threads are"),
     "abi/programs/apart.cu": (2, "polls"),
+    "abi/programs/apart_threads.cu": (2, "polls"),
+    "abi/programs/no_thread.c": (1, "polls"),
     "abi/programs/own_streams.cu": (2, "polls; a thread of C's that rests"),
     "abi/programs/own_events.cu": (2, "events measure that span; longer than C waits"),
     "abi/programs/hot_events.c": (1, "events measure that span"),

@@ -10,7 +10,7 @@ import weakref
 from contextlib import suppress
 
 import pytest
-from tests.waiting import until, until_blocked
+from tests.waiting import until, until_blocked, when_blocked
 
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.cpu import CpuDevice
@@ -241,21 +241,31 @@ def test_a_circle_through_the_default_stream_is_refused(is_first, between):
     """Work of the default stream waits for a stream, whose callback, or that of another one for
     which that waits, needs the default stream's turn."""
     streams = [Stream() for _ in range(between + 1)]
-    begun, gate, seen = threading.Event(), threading.Event(), []
+    gate, passed, seen = threading.Event(), threading.Event(), []
+    threads: list[threading.Thread] = []
 
     def needs_turn():
-        begun.set()
+        threads.append(threading.current_thread())
         gate.wait()
+        passed.set()
         DEFAULT.submit(lambda: seen.append(1))
+
+    def waits_for(other):
+        threads.append(threading.current_thread())
+        other.synchronize()
 
     def work():
         streams[-1].submit(needs_turn)
-        assert begun.wait(60)
         for stream, other in reversed(list(itertools.pairwise(streams))):
-            stream.submit(other.synchronize)
-        time.sleep(0.05 * (not is_first))
-        gate.set() if is_first else threading.Timer(0.1, gate.set).start()
-        time.sleep(0.1 * is_first)
+            stream.submit(lambda other=other: waits_for(other))
+        until(lambda: len(threads) == len(streams))
+        until_blocked(*threads)
+        if is_first:
+            gate.set()
+            assert passed.wait(60)
+            until_blocked(*threads)
+        else:
+            when_blocked(gate.set)
         streams[0].synchronize()
 
     errors = _ends(lambda: _errors_of(work, *streams) or [""])
@@ -264,13 +274,20 @@ def test_a_circle_through_the_default_stream_is_refused(is_first, between):
     assert seen[-1] == 2 and len(seen) == 1 + is_first and not BUSY
 
 
-@pytest.mark.parametrize("seconds", [0, 0.1])
-def test_a_callback_with_the_turn_waits_for_one_that_needs_it(seconds):
+@pytest.mark.parametrize("is_blocked", [False, True])
+def test_a_callback_with_the_turn_waits_for_one_that_needs_it(is_blocked):
     first, second, seen = Stream(), Stream(), []
+    threads: list[threading.Thread] = []
+
+    def needs_turn():
+        threads.append(threading.current_thread())
+        DEFAULT.submit(lambda: seen.append(1))
 
     def has_turn():
-        second.submit(lambda: DEFAULT.submit(lambda: seen.append(1)))
-        time.sleep(seconds)
+        second.submit(needs_turn)
+        if is_blocked:
+            until(lambda: threads)
+            until_blocked(*threads)
         second.synchronize()
 
     first.submit(lambda: DEFAULT.submit(has_turn))
@@ -280,12 +297,17 @@ def test_a_callback_with_the_turn_waits_for_one_that_needs_it(seconds):
 
 
 def test_copies_that_need_the_turn_are_refused():
-    stream, target, begun = Stream(), DEVICE.allocate(1), threading.Event()
+    stream, target = Stream(), DEVICE.allocate(1)
+    threads: list[threading.Thread] = []
+
+    def needs_turn():
+        threads.append(threading.current_thread())
+        DEFAULT.write(target.address, memoryview(b"1"))
 
     def work():
-        stream.submit(lambda: (begun.set(), DEFAULT.write(target.address, memoryview(b"1"))))
-        assert begun.wait(60)
-        time.sleep(0.1)
+        stream.submit(needs_turn)
+        until(lambda: threads)
+        until_blocked(*threads)
         stream.synchronize()
 
     errors = _ends(lambda: _errors_of(work, stream) or [""])
@@ -373,7 +395,7 @@ def test_the_default_stream_of_a_thread_is_in_order_with_the_default_one_alone()
     mine.submit(gate.wait)
     mine.submit(lambda: seen.append(2))
     assert not mine.query()
-    threading.Timer(0.05, gate.set).start()
+    when_blocked(gate.set)
     DEFAULT.submit(lambda: seen.append(3))
     assert seen == [1, 2, 3]
     other.synchronize()
@@ -391,14 +413,15 @@ def test_each_thread_has_a_default_stream_on_each_device():
 
 
 def test_the_work_of_a_thread_that_ended_is_done():
-    seen: list[int] = []
+    gate, seen = threading.Event(), []
 
     def work() -> None:
-        DEVICE.stream_at(2).submit(lambda: (time.sleep(0.05), seen.append(1)))
+        DEVICE.stream_at(2).submit(lambda: (gate.wait(), seen.append(1)))
 
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()
+    when_blocked(gate.set)
     DEVICE.synchronize()
     assert seen == [1] and not BUSY
 
