@@ -13,7 +13,7 @@ from tests.devices import DEVICES
 
 from gridlane.abi.library import entry
 from gridlane.abi.library.build import _ALIKE, _ROOM, LIBRARIES, build
-from gridlane.native.compiled import compiled as native_module
+from gridlane.native import compiled as native_module
 
 HERE = Path(__file__).parent
 
@@ -266,7 +266,7 @@ def test_libraries_of_another_version(library, tmp_path, monkeypatch):
 
 OLD_MODULE = """
 import ctypes
-from gridlane.native.compiled import compiled
+from gridlane.native import compiled
 
 module = compiled()
 now = module.sizes()

@@ -9,8 +9,7 @@ from tests.native.building import HERE, built
 from gridlane.abi.library import hot
 from gridlane.core import cpu_abi
 from gridlane.core.errors import CompileError
-from gridlane.native import INTERFACE
-from gridlane.native.compiled import compiled
+from gridlane.native import INTERFACE, compiled
 from gridlane.runtime.drivers import cpu_batch, cpu_native
 
 HELD = {

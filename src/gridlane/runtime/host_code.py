@@ -14,8 +14,7 @@ import llvmlite.binding as llvm
 
 from gridlane.core.forks import fork_waits
 from gridlane.core.processors import FAMILIES
-from gridlane.native import text
-from gridlane.native.compiled import compiled
+from gridlane.native import compiled, text
 from gridlane.runtime import driver_cache
 
 _MAGIC = b"gl-code1"

@@ -17,7 +17,7 @@ from gridlane.core import epochs
 from gridlane.core.config import config
 from gridlane.core.embedding import is_guest
 from gridlane.core.endings import at_end
-from gridlane.native.compiled import refuse
+from gridlane.native import refuse
 from gridlane.runtime.queues.native_queues import native
 
 DEVICE, CONTEXT, NO_ERROR, READY, IDLE, ALLOCATES = 1, 2, 4, 8, 32, 128

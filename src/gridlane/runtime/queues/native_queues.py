@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from gridlane.native.compiled import compiled
+from gridlane.native import compiled
 
 END, BROKE, CIRCULAR, WITHDRAW = 0, 3, 4, 5
 """What ``next`` returns in place of a piece."""
