@@ -26,6 +26,7 @@ _BY_MODULE: dict[str, str] = {
         stream default_stream legacy_default_stream per_thread_default_stream external_stream
         event event_elapsed_time synchronize
     """,
+    "host.pools": "stream_pool event_pool",
     "host.graphs": "capture",
     "host.device": """
         gpus list_devices get_current_device select_device current_context require_context close

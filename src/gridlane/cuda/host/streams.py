@@ -202,9 +202,13 @@ class Event(ProcessBound):
 
     def elapsed_ms(self, event_end: Event) -> float:
         """Milliseconds from this event to ``event_end``."""
-        return self.native.elapsed_ms(event_end.native)
+        return self._timed().elapsed_ms(event_end._timed())
 
     elapsed_time = elapsed_ms
+
+    def _timed(self) -> protocol.Event:
+        """The device's event, for its time."""
+        return self.native
 
 
 _default = DefaultStream(0, "Default")
