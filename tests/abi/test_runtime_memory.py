@@ -2,6 +2,7 @@
 
 import ctypes
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -241,6 +242,34 @@ def test_registered_memory(device):
     assert gone == E.cudaErrorHostMemoryNotRegistered
     for address, size, flags in ((0, 8, 0), (values, 0, 0), (values, 8, 64), (values, HUGE, 0)):
         assert error(rt.cudaHostRegister(address, size, flags)) == E.cudaErrorInvalidValue
+
+
+def test_registered_memory_overlaps_no_other(device):
+    values = np.zeros(8192, np.uint8)
+    start = values.ctypes.data
+    good(rt.cudaHostRegister(start + 100, 200, 0))
+    taken = E.cudaErrorHostMemoryAlreadyRegistered
+    for first, size in ((100, 200), (150, 10), (200, 200), (50, 51), (0, 4096), (299, 1), (0, 101)):
+        assert error(rt.cudaHostRegister(start + first, size, 0)) == taken
+    for first, size in ((0, 100), (300, 1), (301, 4000)):
+        good(rt.cudaHostRegister(start + first, size, 0))
+    for first in (0, 100, 300, 301):
+        good(rt.cudaHostUnregister(start + first))
+    good(rt.cudaHostRegister(start, 8192, 0))
+    good(rt.cudaHostUnregister(start))
+
+
+def test_threads_that_register_the_same_memory(device):
+    values = np.zeros(4096, np.uint8)
+    together = threading.Barrier(8)
+
+    def register(number):
+        together.wait()
+        first = values.ctypes.data + number
+        return [rt.cudaHostRegister(first, 4000, 0)[0] for _ in range(50)].count(E.cudaSuccess)
+
+    with ThreadPoolExecutor(8) as threads:
+        assert sum(threads.map(register, range(8))) == 1
 
 
 def test_fills_of_bytes_rows_and_planes(device):

@@ -133,6 +133,9 @@ static void step_of_ranges(struct ranges *own, uint32_t *seed)
     CHECK(gridlane_range_find(space, own->map, address, 8, &found) == is_in);
     CHECK(!is_in || found == start);
     CHECK(!start || gridlane_range_find(space, own->map, end, 0, &found));
+    const int meets = start && start < address + 100 && address < end;
+    CHECK(gridlane_range_meets(space, own->map, address, 100) >= meets);
+    CHECK(gridlane_range_meets(space, own->map, first, SLOT) == (start && start < end));
     CHECK(gridlane_range_size(space, own->map, first + 3500) == 0);
     CHECK(!start || gridlane_range_size(space, own->map, start) == own->sizes[n]);
     gl_lock_space(space);

@@ -58,6 +58,8 @@ def test_against_python_s():
         address, length = choose.randrange(64_200), choose.choice((0, 1, 8, 64))
         assert have.find(address, length) == want.find(address, length)
         assert have.size_at(address) == want.size_at(address)
+        ends = ((max(s, address), min(s + n, address + length)) for s, n in want.ranges())
+        assert have.meets(address, length) == any(first < end for first, end in ends)
     assert have.pieces() == want.pieces() and have.ranges() == want.ranges() != []
 
 
@@ -89,8 +91,38 @@ def test_a_map_ends_with_its_ranges():
     assert other.ranges() == [(4096, 50)] and other.find(4100, 1) == ("other", 4)
 
 
+class _Interrupted:
+    """The functions, but that something happens during the first ``new_map``, as the handler of a
+    signal or another thread may make it happen."""
+
+    def __init__(self, native, happens):
+        self._native, self._happens, self.released = native, [happens], []
+
+    def __getattr__(self, name):
+        return getattr(self._native, name)
+
+    def new_map(self, of):
+        while self._happens:
+            self._happens.pop()()
+        return self._native.new_map(of)
+
+    def release_map(self, map):
+        self.released.append(map)
+        self._native.release_map(map)
+
+
+@pytest.mark.usefixtures("functions")
+def test_a_first_range_beside_another(monkeypatch):
+    between = _Interrupted(host_map.native, lambda: have.add(8192, 50, "between"))
+    monkeypatch.setattr(host_map, "native", between)
+    have = HostMap(BUFFERS)
+    have.add(4096, 100, "first")
+    assert have.ranges() == [(4096, 100), (8192, 50)] and have.find(8200, 1) == ("between", 8)
+    assert len(between.released) == 1
+
+
 def test_an_empty_map_has_no_memory_of_c():
     empty = HostMap(BUFFERS)
     empty.discard(4096, "piece")
     assert (empty.find(0, 0), empty.ranges(), empty.pieces()) == (None, [], [])
-    assert empty.size_at(0) == 0
+    assert empty.size_at(0) == 0 and not empty.meets(0, 1 << 63)

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from gridlane.core.errors import CompileError
 
-INTERFACE = 8
+INTERFACE = 9
 """As in queue.h: a compiled module of other sources is refused."""
 
 

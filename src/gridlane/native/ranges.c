@@ -133,6 +133,19 @@ int gridlane_range_find(struct gl_space *space, struct gl_map *map, uint64_t add
     return found;
 }
 
+int gridlane_range_meets(struct gl_space *space, struct gl_map *map, uint64_t address,
+                         uint64_t size)
+{
+    gl_lock_space(space);
+    const uint64_t last = size > UINT64_MAX - address ? UINT64_MAX : address + size - 1;
+    size_t n = size ? count_to(map, last) : 0;
+    while (n && map->ranges[n - 1].start == map->ranges[n - 1].end)
+        n--; /* has no bytes */
+    const int meets = n && map->ranges[n - 1].end > address;
+    gl_unlock_space(space);
+    return meets;
+}
+
 uint64_t gridlane_range_size(struct gl_space *space, struct gl_map *map, uint64_t start)
 {
     gl_lock_space(space);

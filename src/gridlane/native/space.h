@@ -93,6 +93,10 @@ void gridlane_range_remove(struct gl_space *space, struct gl_map *map, uint64_t 
 int gridlane_range_find(struct gl_space *space, struct gl_map *map, uint64_t address, uint64_t size,
                         uint64_t *start);
 
+/* Whether a range of a map, whose ranges are disjoint, has one of the bytes. */
+int gridlane_range_meets(struct gl_space *space, struct gl_map *map, uint64_t address,
+                         uint64_t size);
+
 /* The size of the range with a start, or 0. */
 uint64_t gridlane_range_size(struct gl_space *space, struct gl_map *map, uint64_t start);
 

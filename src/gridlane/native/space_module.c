@@ -98,6 +98,16 @@ static PyObject *find_range(PyObject *module, PyObject *const *given, Py_ssize_t
     return PyLong_FromUnsignedLongLong(start);
 }
 
+/* range_meets(map, address, size) */
+static PyObject *range_meets(PyObject *module, PyObject *const *given, Py_ssize_t count)
+{
+    (void)module;
+    uint64_t address, size;
+    if (!has_count(count, 3) || !number_of(given[1], &address) || !number_of(given[2], &size))
+        return NULL;
+    return PyBool_FromLong(gridlane_range_meets(space, pointer(given[0]), address, size));
+}
+
 /* range_size(map, start) */
 static PyObject *range_size(PyObject *module, PyObject *const *given, Py_ssize_t count)
 {
@@ -183,6 +193,7 @@ static PyMethodDef methods[] = {
     { "add_range", FAST(add_range), "Add a range." },
     { "remove_range", FAST(remove_range), "Remove the range with a start." },
     { "find_range", FAST(find_range), "The start of the range that holds bytes, or None." },
+    { "range_meets", FAST(range_meets), "Whether a range has one of the bytes." },
     { "range_size", FAST(range_size), "The size of the range with a start, or 0." },
     { "ranges", ranges, METH_O, "Starts and sizes of the ranges." },
     { "adopt_block", adopt_block, METH_O, "Become the owner of a block." },

@@ -46,7 +46,7 @@ SYMBOLS = (
     *(f"gridlane_{name}" for name in ("mark", "mark_release", "event")),
     *(f"gridlane_event_{name}" for name in ("release", "record", "mark", "time", "capture")),
     *(f"gridlane_{name}" for name in ("map", "map_release", "range_add", "range_remove")),
-    *(f"gridlane_{name}" for name in ("range_find", "range_size", "ranges")),
+    *(f"gridlane_{name}" for name in ("range_find", "range_meets", "range_size", "ranges")),
     *(f"gridlane_{name}" for name in ("block_adopt", "block_release", "large_free")),
 )
 TABLE, SIZES = "gridlane_python", "gridlane_sizes"

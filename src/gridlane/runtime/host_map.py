@@ -40,11 +40,18 @@ class HostMap(Generic[T]):
     def add(self, start: int, size: int, piece: T) -> None:
         """Add a range; it replaces one with the same start. Hot."""
         if not self._map:
-            self._map = native.new_map(self._of)
+            self._begin()
         self._pieces[start] = piece
         kind = DEVICE if self._kind is None else self._kind(piece)
         native.add_range(self._map, start, size, kind)
         self.changes += 1
+
+    def _begin(self) -> None:
+        made = native.new_map(self._of)
+        if self._map:  # another thread, or a signal handler, made one during that call
+            self._release(made)
+        else:
+            self._map = made
 
     def discard(self, start: int, piece: T) -> None:
         """Remove a range, unless another one has replaced it. Hot."""
@@ -58,6 +65,10 @@ class HostMap(Generic[T]):
         start = native.find_range(self._map, address, size) if self._map else None
         piece = None if start is None else self._pieces.get(start)
         return None if start is None or piece is None else (piece, address - start)
+
+    def meets(self, address: int, size: int) -> bool:
+        """Whether a range has one of the bytes; the ranges are disjoint."""
+        return bool(self._map) and native.range_meets(self._map, address, size)
 
     def size_at(self, start: int) -> int:
         """The size of the range with this start, or 0."""

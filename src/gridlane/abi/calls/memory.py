@@ -101,10 +101,12 @@ def register(address: int, size: int, flags: int) -> None:
     if not address or size <= 0 or flags & ~15:
         fail(INVALID_VALUE, f"{size} bytes at {address:#x} with the flags {flags}")
     raw.check_range(address, size)
-    if memory.find(address, 1, context.ordinal) is not None:
-        fail(ALREADY_REGISTERED, f"{address:#x} is registered, or an allocation")
-    pinned = context.device.register_host(address, size)
-    memory.add(Allocation(address, size, "registered", context, pinned, flags))
+    with memory.lock:  # of two threads that register the same bytes, one does
+        if memory.meets(address, size):
+            message = "bytes of it are registered, or of an allocation"
+            fail(ALREADY_REGISTERED, f"{size} bytes at {address:#x}: {message}")
+        pinned = context.device.register_host(address, size)
+        memory.add(Allocation(address, size, "registered", context, pinned, flags))
 
 
 @implements("cuMemHostUnregister")

@@ -150,6 +150,14 @@ def find(address: int, size: int = 1, ordinal: int = 0) -> Allocation | None:
     return entry[0] if entry is not None else None
 
 
+def meets(address: int, size: int) -> bool:
+    """Whether an allocation has one of the bytes; of C's blocks, only the first byte counts."""
+    with lock:
+        for each in outside:
+            each(address)
+        return any(each.meets(address, size) for each in (_host, *_of_devices.values()))
+
+
 def starting_at(address: int, ordinal: int, *kinds: Kind) -> Allocation:
     """The allocation that begins at an address.
 

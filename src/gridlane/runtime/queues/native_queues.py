@@ -210,6 +210,10 @@ class Functions(Protocol):
         """The start of the range that holds bytes; no bytes also at its end."""
         ...
 
+    def range_meets(self, map: int, address: int, size: int, /) -> bool:
+        """Whether a range of a map, whose ranges are disjoint, has one of the bytes."""
+        ...
+
     def range_size(self, map: int, start: int, /) -> int:
         """The size of the range with a start, or 0."""
         ...

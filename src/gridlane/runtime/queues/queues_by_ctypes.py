@@ -54,6 +54,7 @@ _TYPES: dict[str, tuple[Any, ...]] = {
     "range_add": (_i32, _PLACE, _PLACE, _u64, _u64, _u32),
     "range_remove": (None, _PLACE, _PLACE, _u64),
     "range_find": (_i32, _PLACE, _PLACE, _u64, _u64, ctypes.POINTER(_u64)),
+    "range_meets": (_i32, _PLACE, _PLACE, _u64, _u64),
     "range_size": (_u64, _PLACE, _PLACE, _u64),
     "ranges": (ctypes.c_size_t, _PLACE, _PLACE, _PLACE, ctypes.c_size_t),
     "block_adopt": (_i32, _PLACE, _u64, _PLACE),
@@ -334,6 +335,9 @@ class Queues:
             "range_find", self._space, map, int(address), int(size), ctypes.byref(start)
         )
         return start.value if found else None
+
+    def range_meets(self, map: int, address: int, size: int, /) -> bool:
+        return bool(self._call("range_meets", self._space, map, address, size))
 
     def range_size(self, map: int, start: int, /) -> int:
         return self._call("range_size", self._space, map, start)
