@@ -238,6 +238,28 @@ static void check_chunks(void)
     }
 }
 
+static void *free_one(void *start)
+{
+    pthread_cancel(pthread_self()); /* at the next point of cancellation */
+    CHECK(freed((uintptr_t)start));
+    pthread_testcancel();
+    return NULL;
+}
+
+/* A report waits for no lock of stderr, and its thread ends without the space's lock. */
+static void check_reports(void)
+{
+    pthread_t thread;
+    void *result;
+    const uint64_t start = allocated(300, 1);
+    ((uint8_t *)(uintptr_t)start)[301] = 0;
+    flockfile(stderr);
+    CHECK(!pthread_create(&thread, NULL, free_one, (void *)(uintptr_t)start));
+    CHECK(!pthread_join(thread, &result) && result == PTHREAD_CANCELED);
+    CHECK(freed(allocated(300, 1)));
+    funlockfile(stderr);
+}
+
 static void check_alone(void)
 {
     struct gl_map *one = gridlane_map(space, GL_OF_DEVICES);
@@ -281,6 +303,7 @@ int main(int count, char **given)
     CHECK(told[0] && told[0] < told[1] && !memcmp(told, again, sizeof told));
     check_chunks();
     check_alone();
+    check_reports();
     pthread_t threads[64];
     const int threads_count = atoi(given[1]);
     steps = atoi(given[2]);

@@ -4,11 +4,13 @@
 #endif
 #include "space.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 /* --- blocks; with the lock --- */
 
@@ -91,18 +93,64 @@ static void set_guards(uint64_t start, uint64_t size)
     set_guard(start + size);
 }
 
-static void note(uint64_t size, const char *where, int64_t place)
+/* What was written outside of memory. */
+struct gl_note {
+    struct gl_note *next;
+    const char *where;
+    uint64_t size;
+    int64_t place;
+};
+
+/* Hazard: the lock of stderr may be held by a thread that waits for this one, a pipe may be full, and
+ * the write is a point of cancellation. */
+static void write_note(const struct gl_note *note)
 {
     const char *quiet = getenv("GRIDLANE_QUIET");
-    if (!quiet || !*quiet || !strcmp(quiet, "0"))
-        fprintf(stderr,
-                "gridlane: memory of %llu bytes was written %s, at byte %lld: a kernel or a copy goes "
-                "too far; GRIDLANE_CHECK=1 names the line\n",
-                (unsigned long long)size, where, (long long)place);
+    char line[256];
+    int cancels, before = errno;
+    if (quiet && *quiet && strcmp(quiet, "0"))
+        return;
+    const int length = snprintf(line, sizeof line,
+                                "gridlane: memory of %llu bytes was written %s, at byte %lld: a kernel "
+                                "or a copy goes too far; GRIDLANE_CHECK=1 names the line\n",
+                                (unsigned long long)note->size, note->where,
+                                (long long)note->place);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancels);
+    const ssize_t written = write(STDERR_FILENO, line, (size_t)length);
+    (void)written;
+    pthread_setcancelstate(cancels, NULL);
+    errno = before;
 }
 
-/* Report changed bytes of the guards, and write them again. */
-static void check_guards(uint64_t start, uint64_t size)
+void gl_write_notes(struct gl_note *latest)
+{
+    struct gl_note *first = NULL;
+    for (struct gl_note *note = latest, *before; note; note = before) {
+        before = note->next;
+        note->next = first;
+        first = note;
+    }
+    for (struct gl_note *note = first, *next; note; note = next) {
+        next = note->next;
+        write_note(note);
+        free(note);
+    }
+}
+
+static void add_note(struct gl_note **latest, uint64_t size, const char *where, int64_t place)
+{
+    const struct gl_note note = { *latest, where, size, place };
+    struct gl_note *made = malloc(sizeof note);
+    if (!made) {
+        write_note(&note);
+        return;
+    }
+    *made = note;
+    *latest = made;
+}
+
+/* Note changed bytes of the guards, and write them again. */
+static void check_guards(struct gl_note **notes, uint64_t start, uint64_t size)
 {
     const uint8_t *before = (const uint8_t *)(uintptr_t)(start - GL_GUARD);
     const uint8_t *behind = (const uint8_t *)(uintptr_t)(start + size);
@@ -112,9 +160,9 @@ static void check_guards(uint64_t start, uint64_t size)
     while (first < GL_GUARD && behind[first] == guard_of(first))
         first++;
     if (last >= 0)
-        note(size, "in front of its start", last - GL_GUARD);
+        add_note(notes, size, "in front of its start", last - GL_GUARD);
     if (first < GL_GUARD)
-        note(size, "behind its end", (int64_t)size + first);
+        add_note(notes, size, "behind its end", (int64_t)size + first);
     if (last >= 0 || first < GL_GUARD)
         set_guards(start, size);
 }
@@ -163,7 +211,7 @@ void gl_give_block(struct gl_space *space, const struct gl_block_place *place)
     struct gl_block *block = place->block;
     uint32_t unit;
     unsigned class = class_of(chunk->unit, &unit);
-    check_guards(place->start, block->size);
+    check_guards(&space->notes, place->start, block->size);
     block->state = GL_FREE;
     block->next = chunk->free;
     if (!chunk->free)
@@ -304,7 +352,7 @@ void gl_check_live(struct gl_space *space)
     if (pthread_mutex_trylock(&space->lock))
         return;
     while (next_used(space, &each))
-        check_guards(each.start, each.block->size);
+        check_guards(&space->notes, each.start, each.block->size);
     gl_unlock_space(space);
 }
 
@@ -321,6 +369,8 @@ uint64_t gl_new_large(uint64_t size)
 
 void gridlane_large_free(uint64_t start, uint64_t size)
 {
-    check_guards(start, size);
+    struct gl_note *notes = NULL;
+    check_guards(&notes, start, size);
+    gl_write_notes(notes);
     munmap((char *)(uintptr_t)start - GL_LEAD, GL_LEAD + size + GL_GUARD);
 }

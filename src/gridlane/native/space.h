@@ -67,6 +67,7 @@ struct gl_space {
     uint32_t most, fresh, unused; /* chunks: all, the first that was never used, a list */
     uint32_t partial[GL_CLASSES];
     struct gl_map *maps[GL_KINDS_OF_MAPS];
+    struct gl_note *notes; /* of changed guards, the latest first; none without the lock */
 };
 
 struct gl_block_place {
@@ -126,6 +127,9 @@ void gl_move_blocks(struct gl_space *space, uint64_t from, uint64_t to);
 
 void gl_check_live(struct gl_space *space); /* report changed guards of live blocks */
 
+/* Write notes to stderr, and free them. The caller holds no lock. */
+void gl_write_notes(struct gl_note *latest);
+
 /* A large allocation; 0 without memory. It is in no map. */
 uint64_t gl_new_large(uint64_t size);
 
@@ -158,9 +162,20 @@ static inline int gl_in_region(const struct gl_space *space, uint64_t address)
     return address - (uint64_t)(uintptr_t)space->region < (uint64_t)space->fresh * GL_CHUNK;
 }
 
+/* The same, for a caller with another lock: it returns what the caller writes without it. */
+static inline struct gl_note *gl_unlock_space_first(struct gl_space *space)
+{
+    struct gl_note *notes = space->notes;
+    space->notes = NULL;
+    pthread_mutex_unlock(&space->lock);
+    return notes;
+}
+
 static inline void gl_unlock_space(struct gl_space *space)
 {
-    pthread_mutex_unlock(&space->lock);
+    struct gl_note *notes = gl_unlock_space_first(space);
+    if (notes)
+        gl_write_notes(notes);
 }
 
 #endif

@@ -179,9 +179,9 @@ int gl_free_large(uint64_t address)
         gl_take_range_out(shared()->large, address);
     }
     gl_unlock_space(space);
+    gl_give_turn();
     if (size)
         gridlane_large_free(address, size);
-    gl_give_turn();
     return size != 0;
 }
 
@@ -198,7 +198,8 @@ int gl_free(uint64_t address)
     int found = block && block->state == GL_LIVE && place.start == address;
     if (found) /* under the default stream's lock: a kernel of another thread may use it */
         gl_give_block(space, &place);
-    gl_unlock_space(space);
+    struct gl_note *notes = gl_unlock_space_first(space);
     gl_give_turn();
+    gl_write_notes(notes);
     return found;
 }
