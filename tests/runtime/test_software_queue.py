@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 
 from tests.waiting import until
 
@@ -52,6 +53,30 @@ def test_who_waits_while_the_queue_ends_goes_on():
         queue.wait()
         ender.join()
         assert not queue.pending
+
+
+class Owner:
+    """With which a queue ends."""
+
+
+def test_a_queue_ends_with_its_owner_behind_the_work():
+    queue, gate, seen, owner = Calls(), threading.Event(), [], Owner()
+    queue.end_with(owner)
+    queue.append(gate.wait)
+    queue.append(lambda: seen.append(1))
+    del owner
+    gate.set()
+    until(lambda: queue.thread is None and not queue.pending)
+    assert seen == [1]
+
+
+def test_an_owner_outlives_its_queue():
+    """Nothing ends later: another queue may have the address."""
+    owner, queue = Owner(), Calls()
+    queue.end_with(owner)
+    assert weakref.getweakrefcount(owner) == 1
+    del queue
+    assert weakref.getweakrefcount(owner) == 0
 
 
 def test_no_thread_is_left():

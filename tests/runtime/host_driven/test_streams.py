@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import threading
 import weakref
 
@@ -165,6 +166,25 @@ def test_a_dropped_stream_ends_its_thread(device):
     assert ref() is None
     thread.join(timeout=60)
     assert not thread.is_alive()
+
+
+def test_a_dropped_stream_ends_its_thread_though_the_first_function_of_python_raises(device):
+    """As the handler of a signal may."""
+
+    def raises(frame, event, argument):
+        if event == "call":
+            raise KeyboardInterrupt
+
+    stream = type(device.default_stream)(device)  # which is in no collection with callbacks
+    stream.submit(lambda: None)
+    stream.synchronize()
+    queue, ref = stream.deferred, weakref.ref(stream)
+    assert queue.thread is not None
+    sys.setprofile(raises)
+    del stream
+    sys.setprofile(None)
+    assert ref() is None
+    until(lambda: queue.thread is None)
 
 
 def test_what_work_uses_is_held_until_it_is_done(device):

@@ -7,7 +7,6 @@ a DeferredQueue does that), or recorded for a graph.
 from __future__ import annotations
 
 import threading
-import weakref
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager, nullcontext
 from functools import partial
@@ -115,7 +114,7 @@ class HostDrivenStream(SoftwareStream[D, Piece], Ordered, Generic[D]):
         self.deferred = DeferredQueue(self.context.deferred_queues)
         self._owner = Owner(self.handle)
         self._graphs = threading.RLock()
-        weakref.finalize(self, self.deferred.end).atexit = False
+        self.deferred.end_with(self)
 
     @property
     def owner(self) -> Owner:

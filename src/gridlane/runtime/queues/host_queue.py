@@ -14,7 +14,6 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
-from functools import partial
 from typing import NoReturn, Protocol
 
 from gridlane.core.device_errors import NOT_PERMITTED, device_error, fail
@@ -72,7 +71,6 @@ class HostQueue(SoftwareQueue[Work]):
         super().__init__(address)
         self.device = device
         self.owner: Owner | None = None
-        self._of_owner: weakref.ref[object] | None = None
         _queues[self.address] = self
 
     @property
@@ -114,15 +112,6 @@ class HostQueue(SoftwareQueue[Work]):
         """Append the passing of a mark."""
         if native.append_mark(self.address, mark.address, False):
             self.start()
-
-    def end_with(self, owner: object) -> None:
-        """End the thread behind the work as soon as an object is unreferenced. Unlike a function of
-        ``weakref.finalize``, that is no code of Python, in which a signal handler may raise."""
-        self._of_owner = weakref.ref(owner, partial(native.end, self.address))
-
-    def outlives_python(self) -> None:
-        """``end_with`` no more: the thread stays asleep while Python ends."""
-        self._of_owner = None
 
     @property
     def waits_for(self) -> HostQueue | None:
@@ -400,12 +389,6 @@ def wait_for_streams() -> None:
     busy = tuple(busy_queues())
     for queue in busy:
         _wait_for(queue, busy)
-
-
-def leave_threads() -> None:
-    """End no thread of a stream from now on: it would wake while Python ends."""
-    for queue in live(_queues):
-        queue.outlives_python()
 
 
 def ordered_queues() -> list[HostQueue]:

@@ -29,7 +29,6 @@ from gridlane.runtime.queues.host_queue import (
     Owner,
     Work,
     busy_queues,
-    leave_threads,
     ordered_queues,
     own_queue,
     turn,
@@ -40,7 +39,6 @@ from gridlane.runtime.queues.host_queue import (
 from gridlane.runtime.queues.native_queues import ALWAYS, CAPTURED, SPINNING, SPINS, native
 from gridlane.runtime.queues.stream import SoftwareStream
 
-at_end(leave_threads)
 at_end(wait_for_streams)
 
 _by_handle: weakref.WeakValueDictionary[int, OwnHostStream] = weakref.WeakValueDictionary()

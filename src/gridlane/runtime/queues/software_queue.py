@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Generic, TypeVar
 
+from gridlane.core.endings import at_end
 from gridlane.runtime.queues import workers
 from gridlane.runtime.queues.native_queues import (
     APPENDED,
@@ -18,6 +21,11 @@ from gridlane.runtime.queues.native_queues import (
 )
 
 T = TypeVar("T")
+
+_owners: dict[int, weakref.ref[object]] = {}
+"""The objects with which queues end, by the queues' addresses."""
+
+at_end(_owners.clear)  # from then on no thread ends: it would wake while Python ends
 
 
 class SoftwareQueue(Generic[T]):
@@ -52,8 +60,13 @@ class SoftwareQueue(Generic[T]):
     def error(self, error: BaseException | None) -> None:
         self._error = error
 
-    def __del__(self, release: Callable[[int], object] = native.release_queue) -> None:
+    def __del__(
+        self,
+        release: Callable[[int], object] = native.release_queue,
+        forget: Callable[[int, None], object] = _owners.pop,
+    ) -> None:
         if self.address:
+            forget(self.address, None)  # first: a later queue may have the address
             release(self.address)
 
     # --- implemented by each queue ---
@@ -131,6 +144,11 @@ class SoftwareQueue(Generic[T]):
         """End the thread after the work so far. A waiting thread may still append later work: a new
         thread starts for that."""
         native.set(self.address, OVER, True)
+
+    def end_with(self, owner: object) -> None:
+        """``end`` as soon as an object is unreferenced. Unlike a function of ``weakref.finalize``,
+        that is no code of Python, in which a signal handler may raise."""
+        _owners[self.address] = weakref.ref(owner, partial(native.end, self.address))
 
     # --- on the thread ---
 
