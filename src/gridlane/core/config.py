@@ -71,6 +71,8 @@ class Config:
             of launches.
         cuda_ipc: GRIDLANE_CUDA_IPC=1 allocates arrays on NVIDIA GPUs by cuMemAlloc, not of a pool,
             so that other processes can open them.
+        memory_trace: GRIDLANE_MEMORY_TRACE=1 notes where the program allocates memory of devices,
+            for ``cuda.memory.explain()``.
         memory_manager: NUMBA_CUDA_MEMORY_MANAGER, the module whose ``_numba_memory_manager``
             allocates the memory of devices; "" or ``default`` for their own.
         dump: GRIDLANE_DUMP=ir,llvm,asm prints these stages of each compilation to stderr.
@@ -106,6 +108,7 @@ class Config:
     telemetry: bool
     full_tracebacks: bool
     cuda_ipc: bool
+    memory_trace: bool
     memory_manager: str
     dump: frozenset[str]
     dump_folder: Path | None
@@ -200,6 +203,7 @@ def read(environment: Mapping[str, str] = os.environ) -> Config:
         telemetry=is_on("GRIDLANE_TELEMETRY"),
         full_tracebacks=is_on("GRIDLANE_FULL_TRACEBACKS"),
         cuda_ipc=is_on("GRIDLANE_CUDA_IPC"),
+        memory_trace=is_on("GRIDLANE_MEMORY_TRACE"),
         memory_manager=get("NUMBA_CUDA_MEMORY_MANAGER", "").replace("default", ""),
         dump=dump,
         dump_folder=dump_folder,

@@ -39,9 +39,14 @@ UNKNOWN = Loc("", 0)
 _OWN = str(Path(__file__).parents[1]) + os.sep
 
 
+def is_own_file(name: str) -> bool:
+    """Whether a file is one of gridlane's own."""
+    return name.startswith(_OWN)
+
+
 def is_own(loc: Loc) -> bool:
     """Whether a place is in gridlane's own files."""
-    return loc.file.startswith(_OWN)
+    return is_own_file(loc.file)
 
 
 def users(loc: Loc) -> Loc:

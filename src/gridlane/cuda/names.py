@@ -72,7 +72,7 @@ MODULES: dict[str, tuple[str, str]] = {
 # Subpackages and modules by their own names, so that importing one looks no further.
 _OWN = (
     "arrays", "bf16", "cg", "driver", "extending", "host", "interop", "kernels", "libdevice",
-    "names", "numba_compat", "random", "texture", "types", "ufuncs", "vectors",
+    "memory", "names", "numba_compat", "random", "texture", "types", "ufuncs", "vectors",
 )  # fmt: skip
 SUBMODULES: dict[str, str] = {
     "args": "kernels.arguments",

@@ -21,6 +21,8 @@ from gridlane.memory.resource import Buffer, counts_elsewhere, goes_with_owner
 
 Deallocate = Callable[[int, int], object]
 """Frees memory, given its address and size."""
+Site = tuple[str, int, str]
+"""Where a program allocates: the file, the line, and the function."""
 
 _lock = hold_at_forks(threading.RLock())
 """The lock of all accountings: one, so that a fork can wait until none is being changed."""
@@ -48,6 +50,29 @@ _REMEMBERED = 256
 """The freed buffers that a checked process knows of."""
 
 _accountings: weakref.WeakSet[Accounting] = weakref.WeakSet()
+
+
+class _Tracing:
+    """Whether allocations note their sites; None where the setting of the process says so."""
+
+    is_on: bool | None = None
+
+
+_tracing = _Tracing()
+
+
+def is_traced() -> bool:
+    """Whether allocations note where the program makes them."""
+    return config().memory_trace if _tracing.is_on is None else _tracing.is_on
+
+
+def trace(is_on: bool) -> bool:
+    """Note the sites of allocations from now on, or no longer; return whether that was so."""
+    with _lock:
+        before, _tracing.is_on = is_traced(), is_on
+        for each in live(_accountings):
+            each.review()
+    return before
 
 
 @frozen
@@ -82,11 +107,14 @@ class Accounting:
 
     Attributes:
         limit: the most bytes that may be used; None for the device's memory.
+        is_plain: whether an allocation needs neither the limit nor its site. Hot.
+        sites: where the program allocated buffers, as far as that was traced.
         freed: where accesses are checked, (start, size) of the latest buffers that ended.
     """
 
     def __init__(self, limit: int | None = None, addresses: Addresses[Any] | None = None) -> None:
-        self.limit = limit
+        self._limit = limit
+        self.sites = weakref.WeakKeyDictionary[Buffer, Site]()
         self._map: Addresses[_Reference] = AddressMap() if addresses is None else addresses
         self._ended: deque[_Reference] = deque()
         self._note_end = self._ended.append
@@ -94,6 +122,21 @@ class Accounting:
         self._used = self._peak = self._allocations = self._frees = 0
         with _lock:
             _accountings.add(self)
+            self.review()
+
+    @property
+    def limit(self) -> int | None:
+        """The most bytes that may be used; None for the device's memory."""
+        return self._limit
+
+    @limit.setter
+    def limit(self, limit: int | None) -> None:
+        self._limit = limit
+        self.review()
+
+    def review(self) -> None:
+        """Note what an allocation needs."""
+        self.is_plain = self._limit is None and not is_traced()
 
     # --- allocations and frees ---
 
@@ -230,6 +273,19 @@ class Accounting:
             self._settle()
             alive = [reference() for reference in self._map.pieces()]
         return [buffer for buffer in alive if buffer is not None]
+
+    def counted(self) -> list[Buffer]:
+        """The live buffers that count as used, in order of their addresses."""
+        with _lock:
+            self._settle()
+            alive = [each() for each in self._map.pieces() if each.size >= 0]
+        return [buffer for buffer in alive if buffer is not None]
+
+    def reset_peak(self) -> None:
+        """Begin the most bytes anew, with those in use."""
+        with _lock:
+            self._settle()
+            self._peak = self._used
 
     @property
     def used(self) -> int:

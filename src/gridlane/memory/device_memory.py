@@ -3,16 +3,43 @@
 from __future__ import annotations
 
 import operator
+import sys
+import weakref
 from collections.abc import Callable
+from types import FrameType
 from typing import Any, Generic, NoReturn, TypeVar
 
 from gridlane.core import epochs
 from gridlane.core.device_errors import INVALID_VALUE, fail
-from gridlane.memory.accounting import Accounting, PoolStatistics
+from gridlane.core.source import is_own_file
+from gridlane.core.weak import live
+from gridlane.memory.accounting import Accounting, PoolStatistics, Site, is_traced
 from gridlane.memory.addresses import Addresses
 from gridlane.memory.resource import ALIGNMENT, Buffer, MemoryResource, Pool, counts_elsewhere
 
 B = TypeVar("B", bound=Buffer)
+
+
+_memories: weakref.WeakSet[DeviceMemory[Any]] = weakref.WeakSet()
+
+
+def memories_of(device: object) -> list[DeviceMemory[Any]]:
+    """The memories whose owner is a device: its own first, then the host's for it by kind."""
+    found = [memory for memory in live(_memories) if memory.of is device]
+    return sorted(found, key=lambda memory: (memory.kind != "device", memory.kind))
+
+
+def user_site() -> Site:
+    """The line of the program that called gridlane: the innermost one in no file of gridlane's."""
+    frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    site: Site = "", 0, ""
+    while frame is not None:
+        code = frame.f_code
+        site = code.co_filename, frame.f_lineno, code.co_name
+        if not is_own_file(code.co_filename):
+            break
+        frame = frame.f_back
+    return site
 
 
 def _low_bits(resource: Any) -> int:
@@ -28,6 +55,9 @@ class DeviceMemory(Generic[B]):
             resource that allocated it.
         device: the owner's device, which buffers name. None for a driver's internal memory.
         addresses: finds buffers; by default a map of Python's.
+        kind: ``device`` memory, or that of the host for it: ``pinned``, ``mapped``, ``managed``,
+            ``staging``; ``reports`` of kernels.
+        of: the owner's device, where buffers name none.
     """
 
     def __init__(
@@ -35,14 +65,18 @@ class DeviceMemory(Generic[B]):
         resource: MemoryResource[B],
         device: Any = None,
         addresses: Addresses[Any] | None = None,
+        kind: str = "device",
+        of: Any = None,
     ) -> None:
-        self._resource, self.device = resource, device
+        self._resource, self.device, self.kind = resource, device, kind
+        self.of = device if of is None else of
         self._low_bits = _low_bits(resource)
         self.accounting = Accounting(addresses=addresses)
         self.outside: Callable[[int], object] | None = None
         """Is called with an address before it is looked for: it adds what others allocated."""
         self.kept: dict[str, Any] = {}
         """What lives as long as this memory, by its name."""
+        _memories.add(self)
 
     def allocate(self, size: int) -> B:
         """Allocate a buffer of ``size`` bytes. Its memory is freed at the end of its lifetime. Hot.
@@ -54,8 +88,8 @@ class DeviceMemory(Generic[B]):
         accounting, resource = self.accounting, self._resource
         if size < 0:
             fail(INVALID_VALUE, f"{size} bytes")
-        if accounting.limit is not None:
-            return self._allocate_within(size)
+        if not accounting.is_plain:
+            return self._allocate_noted(size)
         buffer, deallocate = resource.allocate(size), resource.deallocate
         if buffer.size != size or buffer.address & self._low_bits:
             _refuse(buffer, size, deallocate)
@@ -63,9 +97,10 @@ class DeviceMemory(Generic[B]):
         accounting.add(buffer, deallocate)
         return buffer
 
-    def _allocate_within(self, size: int) -> B:
-        """Allocate under a limit."""
+    def _allocate_noted(self, size: int) -> B:
+        """Allocate under a limit, or with a note of the site."""
         accounting, resource = self.accounting, self._resource
+        site = user_site() if is_traced() else None
         counts = resource.deallocate is not counts_elsewhere
         if counts:
             accounting.reserve(size)
@@ -79,6 +114,8 @@ class DeviceMemory(Generic[B]):
                 accounting.cancel(size)
             raise
         accounting.add(buffer, deallocate, reserved=counts)
+        if site is not None:
+            accounting.sites[buffer] = site
         return buffer
 
     def note(self, buffer: Buffer) -> Buffer:
@@ -89,7 +126,7 @@ class DeviceMemory(Generic[B]):
 
     def renewed(self, resource: MemoryResource[B]) -> DeviceMemory[B]:
         """The memory of a lost device after it is reopened: no buffer, the same limit."""
-        memory = DeviceMemory(resource, self.device)
+        memory = DeviceMemory(resource, self.device, kind=self.kind)
         memory.limit = self.limit
         return memory
 

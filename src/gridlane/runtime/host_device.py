@@ -66,7 +66,7 @@ class HostDevice:
 
     def __init__(self, resource: MemoryResource[Buffer]) -> None:
         self.memory = DeviceMemory(resource, self, HostMap(BUFFERS))
-        self._pinned = DeviceMemory(HostResource(), self)
+        self._pinned = DeviceMemory(HostResource(), self, kind="pinned")
         self.default_stream = DefaultHostStream(self)
         self._of_thread = threading.local()
 

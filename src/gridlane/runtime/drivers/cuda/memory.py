@@ -170,9 +170,9 @@ class Managed:
 def host_memory(context: Context, device: Any = None) -> dict[HostMemory, DeviceMemory[Buffer]]:
     """The resources of host memory, by kind."""
     return {
-        "pinned": DeviceMemory(PageLocked(context, False), device),
-        "mapped": DeviceMemory(PageLocked(context, True), device),
-        "managed": DeviceMemory(Managed(context), device),
+        "pinned": DeviceMemory(PageLocked(context, False), device, kind="pinned"),
+        "mapped": DeviceMemory(PageLocked(context, True), device, kind="mapped"),
+        "managed": DeviceMemory(Managed(context), device, kind="managed"),
     }
 
 

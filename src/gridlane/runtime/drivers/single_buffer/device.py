@@ -46,7 +46,7 @@ class SingleBufferDevice(HostDrivenDevice[HostDrivenContext, WordRecorder]):
         self._open_engine = open_engine
         self._lock = threading.RLock()
         self._closed = False
-        self._pinned = DeviceMemory(HostResource(), self)
+        self._pinned = DeviceMemory(HostResource(), self, kind="pinned")
         self._open()
         self.memory = DeviceMemory(self.arena, self)
         self._end_with_process()
@@ -59,7 +59,7 @@ class SingleBufferDevice(HostDrivenDevice[HostDrivenContext, WordRecorder]):
         self.context = recorder.context
         self.several_buffers = False
         self.arena = GrowingArena(recorder, self._note_several)
-        self.report_memory = DeviceMemory(FirstBuffer(self.arena), self)
+        self.report_memory = DeviceMemory(FirstBuffer(self.arena), self, kind="reports")
         self.transfers = WordTransfers(self)
         self._begin_streams()
         self.unread = Unreads(self.owners, self._is_past, recorder.lock)

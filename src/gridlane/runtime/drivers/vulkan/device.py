@@ -57,7 +57,7 @@ class VulkanDevice(ArenaDevice[Context, VulkanRecorder, Pool]):
         self.pool = Pool(context, (_EVERYTHING, LOCAL))
         self.memory = DeviceMemory(self.pool, self)
         self.staging_pool = Pool(context, (_EVERYTHING, _SHARED | CACHED, _SHARED))
-        self.staging = DeviceMemory(self.staging_pool)
+        self.staging = DeviceMemory(self.staging_pool, kind="staging", of=self)
         # GPUs read parameters from their own memory, not over the bus.
         self.parameter_pool = Pool(context, (_EVERYTHING, LOCAL | _SHARED, _SHARED))
         self.recorder = VulkanRecorder(context, DeviceMemory(self.parameter_pool))
