@@ -264,6 +264,16 @@ def test_libraries_of_another_version(library, tmp_path, monkeypatch):
     assert len(found.stderr.splitlines()) == 1 and "gridlane install --force" in found.stderr
 
 
+CALLED = """
+#include <cuda.h>
+#include <stdio.h>
+int main(void)
+{
+    int count;
+    printf("%d %d\\n", cuInit(0), cuDeviceGetCount(&count));
+    return 0;
+}
+"""
 OLD_MODULE = """
 import ctypes
 from gridlane.native import compiled
@@ -274,6 +284,43 @@ module.sizes = lambda: (now[0], now[1] - 8, *now[2:])
 count, c = ctypes.c_int(), ctypes.CDLL("libcudart.so.13")
 print(c.cudaGetDeviceCount(ctypes.byref(count)), c.cudaDeviceSynchronize())
 """
+
+
+SITES = {
+    "import gridlane.native; gridlane.native.INTERFACE += 1": (
+        "the compiled module gridlane.native._pool was built from another version of its source",
+        "pip install -e .",
+        "gridlane install --force",
+    ),
+    "import gridlane.abi; sys.modules['gridlane.abi.library'] = None": ("gridlane.abi.library",),
+}
+"""What breaks gridlane as a folder of packages is added, and what the program prints then."""
+
+
+@pytest.mark.skipif(native_module() is None, reason="there is no compiled module")
+@pytest.mark.parametrize("breaks", SITES)
+def test_a_program_whose_gridlane_cannot_be_imported(breaks, library, tmp_path, monkeypatch):
+    """It gets an error from each call, and Python's own text, once."""
+    from gridlane.abi.library import build as building
+
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "broken.pth").write_text(
+        f"import site, sys; site.addsitedir({str(building._site())!r}); {breaks}\n"
+    )
+    monkeypatch.setattr(building, "_site", lambda: site)
+    other = tmp_path / "other"
+    build(LIBRARIES[0], other, "-O0")
+    source = tmp_path / "called.c"
+    source.write_text(CALLED)
+    program = tmp_path / "called"
+    words = ["cc", f"-I{library / 'include'}", source, "-o", program, other / "libcuda.so.1"]
+    subprocess.run(list(map(str, words)), check=True, timeout=300)
+    found = run(program, other)
+    assert found.stdout == "802 802\n"  # CUDA_ERROR_SYSTEM_NOT_READY
+    assert found.stderr.startswith(f"gridlane: gridlane cannot be imported from {site}: ")
+    assert all(each in found.stderr for each in SITES[breaks])
+    assert len(found.stderr.splitlines()) == 1
 
 
 @pytest.mark.skipif(native_module() is None, reason="there is no compiled module")

@@ -53,6 +53,8 @@ static struct {
     void (*fetch)(object **, object **, object **);
     void (*restore)(object *, object *, object *);
     void (*print)(void);
+    object *(*text)(object *);
+    const char *(*utf8)(object *);
     void (*drop)(object *);
 } py;
 
@@ -82,6 +84,8 @@ static const struct { const char *name; void **place; } names[] = {
     { "PyErr_Fetch", (void **)&py.fetch },
     { "PyErr_Restore", (void **)&py.restore },
     { "PyErr_Print", (void **)&py.print },
+    { "PyObject_Str", (void **)&py.text },
+    { "PyUnicode_AsUTF8", (void **)&py.utf8 },
     { "Py_DecRef", (void **)&py.drop },
 };
 
@@ -273,6 +277,20 @@ static void restore_handler(const struct sigaction *before)
         sigaction(SIGINT, before, NULL);
 }
 
+/* Print the text of Python's error, which stays set: most texts say what to do. */
+static void tell_error(const char *what)
+{
+    object *type, *value, *trace;
+    py.fetch(&type, &value, &trace);
+    object *text = value ? py.text(value) : NULL;
+    const char *why = text ? py.utf8(text) : NULL;
+    tell(what, why && *why ? why : NULL);
+    if (text)
+        py.drop(text);
+    py.clear(); /* an error of the text itself */
+    py.restore(type, value, trace);
+}
+
 static int enter_first(void)
 {
     int embedded = !py.is_initialized();
@@ -302,7 +320,7 @@ static int enter_first(void)
         }
     }
     if (py.occurred()) {
-        tell("gridlane cannot be imported from " GL_SITE, NULL);
+        tell_error("gridlane cannot be imported from " GL_SITE);
         if (getenv("GRIDLANE_TRACE"))
             py.print();
         py.clear();
