@@ -15,6 +15,10 @@ GridlaneError
 ├── DeviceError               (RuntimeError) the device failed; CUDA name and number
 ├── UnsupportedBackend        (NotImplementedError) a kind of device that runs no kernels at all
 ├── KernelError               (RuntimeError) raised by a running kernel in debug mode
+├── StoreError                (OSError) a store of blocks on disk
+│   ├── StoreFull             quotas or disks have no room for a block
+│   ├── StoreCorrupt          stored bytes are not what was written
+│   └── StoreUnavailable      a folder cannot be used, or the store is closed
 └── MissingError              (AttributeError) a numba.cuda name that gridlane does not have
 """
 
@@ -131,6 +135,22 @@ class UnsupportedBackend(GridlaneError, NotImplementedError):
 
 class KernelError(GridlaneError, RuntimeError):
     """A kernel stopped itself: an assertion, a raise, an index out of bounds."""
+
+
+class StoreError(GridlaneError, OSError):
+    """A store of blocks on disk failed; other blocks are not concerned."""
+
+
+class StoreFull(StoreError):
+    """Quotas or disks have no room for a block."""
+
+
+class StoreCorrupt(StoreError):
+    """Stored bytes are not what was written."""
+
+
+class StoreUnavailable(StoreError):
+    """A folder of a store cannot be used, or the store is closed."""
 
 
 class MissingError(GridlaneError, AttributeError):
