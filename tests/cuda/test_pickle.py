@@ -1,4 +1,5 @@
-"""Kernels and device functions go to other processes by their names."""
+"""Kernels and device functions go to other processes by their names; those without a name, as
+tests/distributed/test_kernels.py has them, as source."""
 
 from __future__ import annotations
 
@@ -78,13 +79,15 @@ def test_copies_of_what_decorators_make(one):
     assert copy.copy(one) is one and copy.deepcopy([one])[0] is one
 
 
-@pytest.mark.parametrize("make", [cuda.reduce, cuda.vectorize, cuda.jit])
-def test_what_has_no_name_says_so(make):
+@pytest.mark.parametrize("make", [cuda.reduce, cuda.vectorize])
+def test_what_has_no_name_is_made_again(make):
     def inner(a, b):
         return a + b
 
-    with pytest.raises(pickle.PicklingError, match="define it at the top level"):
-        pickle.dumps(make(inner))
+    again = pickle.loads(pickle.dumps(make(inner)))
+    x = np.arange(4.0)
+    result, expected = (again(x), 6.0) if make is cuda.reduce else (again(x, x), x + x)
+    assert np.array_equal(result, expected)
 
 
 def test_a_specialised_kernel():
@@ -101,15 +104,6 @@ def test_copies(make):
     closure = cuda.jit(inner)
     assert _run(make(kernel)) == 7 and _run(make(closure)) == 9
     assert make({"kernel": kernel})["kernel"] is kernel
-
-
-def test_a_closure_is_refused_in_words():
-    @cuda.jit
-    def inner(x):
-        x[0] = 9
-
-    with pytest.raises(pickle.PicklingError, match=r"inner cannot be pickled.*top level"):
-        pickle.dumps(inner)
 
 
 PROGRAM = """
@@ -146,12 +140,24 @@ def test_in_other_processes(tmp_path):
     assert done.stdout == "[7]\n" * 3, done.stderr
 
 
+@pytest.mark.parametrize(
+    "way", [copy.copy, copy.deepcopy, lambda it: pickle.loads(pickle.dumps(it))]
+)
+def test_configured_kernels(way):
+    again, x = way(kernel[(2, 1), (4, 2, 1), 0, 16]), np.full(1, 3)
+    shape = again.griddim, again.blockdim, again.sharedmem, again.dispatcher
+    assert shape == ((2, 1, 1), (4, 2, 1), 16, kernel)
+    way(kernel[1, 1])(x)
+    assert x[0] == 7
+    with pytest.raises(TypeError, match=r"make one with cuda.stream\(\)"):
+        pickle.dumps(kernel[1, 1, cuda.stream()])
+
+
 RECORD = np.dtype([("x", np.int32), ("y", np.float64)])
 
 BOUND = {
     "context": (cuda.current_context, r"pass its id, and take cuda.gpus\[id\]"),
     "device": (cuda.get_current_device, r"pass its id, and take cuda.gpus\[id\]"),
-    "configured": (lambda: kernel[1, 1], "pass the kernel"),
     "compiled": (
         lambda: next(iter(with_a_signature.overloads.values())),
         "pass the decorated kernel",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import nullcontext
 from functools import partial, update_wrapper
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -91,7 +91,7 @@ class Compute(Scheduled):
         update_wrapper(self, function)
         metadata = metadata_of(workgroup, launch_bounds, max_registers, shared_bytes)
         super().__init__(function, kernel, metadata, workgroup, fastmath, Hints.of(hints), _like)
-        self.device = device
+        self.device, self.compile_target = device, compile_target
         if compile_target not in ("device", "heterogeneous"):
             raise ArgumentError(
                 f"compile_target={compile_target!r}; it must be device or heterogeneous"
@@ -104,8 +104,26 @@ class Compute(Scheduled):
         self._tuned: dict[tuple[str, str], Compute] = {}
         self._tuned_for: dict[Hashable, Compute] = {}
 
-    def __reduce__(self) -> str:
-        return self.function.__qualname__  # pickle finds it in its module
+    def __gridlane_name__(self) -> tuple[str, str]:
+        """The module and the qualified name by which other processes may find it."""
+        return self.function.__module__, self.function.__qualname__
+
+    def __gridlane_parts__(self) -> tuple[Any, ...]:
+        """What another process makes it of, in the form of ``__reduce__``."""
+        from gridlane.compute.sending import parts_of  # few programs need it
+
+        return parts_of(self)
+
+    def __reduce__(self) -> Any:
+        from gridlane.frontends.python.pickled import reduced
+
+        return reduced(self, *self.__gridlane_name__())
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
 
     def __call__(self, *args: Any, **keywords: Any) -> None:
         """Compute.

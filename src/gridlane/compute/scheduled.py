@@ -66,11 +66,13 @@ class Scheduled:
         Names outside of the function keep what they are now."""
         if like is None:
             outside = outside_of(self.function)
-            self._outside = {**inspect.getclosurevars(self.function).builtins, **outside}
+            self._builtins = inspect.getclosurevars(self.function).builtins
+            self._outside = {**self._builtins, **outside}
             self._text: Nest = apart(read(self.function, outside))
             self.nest: Nest = self._nest_of({})
         else:
             self._outside, self._text, self.nest = like._outside, like._text, like.nest
+            self._builtins = like._builtins
         if kernel is not None:
             kinds.require(kinds.named(kernel), self._polyhedra)
 

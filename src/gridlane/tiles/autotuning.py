@@ -34,7 +34,38 @@ _MOST_KNOWN = 1024
 INFINITE = float("inf")
 
 
-class Autotuner(KernelInterface):
+class _Sent(KernelInterface):
+    """A program around another one, which other processes make of its parts."""
+
+    fn: Any
+
+    @property
+    def base_fn(self) -> Any:
+        """The function below all decorators."""
+        function: Any = self.fn
+        while isinstance(function, _Sent):
+            function = function.fn
+        return function
+
+    def _state(self) -> dict[str, Any]:
+        """Its attributes, without what was measured on this machine."""
+        return dict(vars(self))
+
+    def __gridlane_name__(self) -> tuple[str, str]:
+        """The module and the qualified name by which other processes may find it."""
+        return self.base_fn.__gridlane_name__()
+
+    def __gridlane_parts__(self) -> tuple[Any, ...]:
+        """What another process makes it of, in the form of ``__reduce__``."""
+        return object.__new__, (type(self),), self._state()
+
+    def __reduce__(self) -> Any:
+        from gridlane.frontends.foreign.sending import reduced  # few programs need it
+
+        return reduced(self, *self.__gridlane_name__())
+
+
+class Autotuner(_Sent):
     """A program that is launched with the fastest of several configurations.
 
     It measures all of them at the first launch for each value of its key: the arguments that
@@ -82,13 +113,11 @@ class Autotuner(KernelInterface):
         self.bench_time = 0.0
         self.nargs: dict[str, Any] = {}
 
-    @property
-    def base_fn(self) -> Any:
-        """The function below all decorators."""
-        function: Any = self.fn
-        while isinstance(function, Autotuner | Heuristics):
-            function = function.fn
-        return function
+    def _state(self) -> dict[str, Any]:
+        return {
+            **vars(self), "cache": {}, "_known": {}, "nargs": {}, "configs_timings": {},
+            "best_config": None, "bench_time": 0.0,
+        }  # fmt: skip
 
     def __repr__(self) -> str:
         return f"Autotuner({self.fn!r})"
@@ -428,7 +457,7 @@ def autotune(
     return decorate
 
 
-class Heuristics(KernelInterface):
+class Heuristics(_Sent):
     """A program some of whose constants are functions of its arguments."""
 
     def __init__(

@@ -102,9 +102,15 @@ class JITFunction(Launchable, KernelInterface):
         launch_metadata: Callable[..., Any] | None = None,
     ) -> None:
         super().__init__(fn, bool(noinline))
+        do_not_specialize = [*(do_not_specialize or ())]
+        do_not_specialize_on_alignment = [*(do_not_specialize_on_alignment or ())]
         self.debug, self.version = debug, version
-        plain = frozenset(do_not_specialize or ())
-        self.params = params_of(self, plain, frozenset(do_not_specialize_on_alignment or ()))
+        self._made_of = (
+            version, do_not_specialize, do_not_specialize_on_alignment, debug, noinline, repr,
+            launch_metadata,
+        )  # fmt: skip
+        plain = frozenset(do_not_specialize)
+        self.params = params_of(self, plain, frozenset(do_not_specialize_on_alignment))
         self.parameters = parameters_of(self, plain)
         self._both = [
             each.name for each in self.parameters if each.is_constant and not each.by_value
@@ -124,11 +130,8 @@ class JITFunction(Launchable, KernelInterface):
     def __repr__(self) -> str:
         return f"JITFunction({self.fn.__module__}:{self.fn.__qualname__})"
 
-    def __reduce__(self) -> Any:
-        raise TypeError(
-            f"{self.fn.__qualname__} is a compiled function, which cannot be pickled: pickle the "
-            "name of its module, and import it there"
-        )
+    def _options(self) -> tuple[Any, ...]:
+        return self._made_of
 
     @property
     def cache_key(self) -> str:

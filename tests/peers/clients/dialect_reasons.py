@@ -87,9 +87,7 @@ REASONS = {
         "printed whole here"
     ),
     "cudapy.test_recursion": "skipped with its reason",
-    "cudapy.test_serialize": (
-        "pickles kernels that are local to a function, which is refused by name"
-    ),
+    "cudapy.test_serialize": "reads `pre_launch_callbacks` of a configured kernel",
     "cudapy.test_sm": "matches the words of an error",
     "cudapy.test_sm_creation": (
         "matches the words of errors; reads numba's type annotation of a kernel; lists "

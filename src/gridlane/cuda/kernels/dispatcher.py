@@ -371,11 +371,10 @@ class Dispatcher(Inspection, Named):
     def _repr_html_(self) -> str:
         return showing.kernel_html(self)
 
-    def _made_again(self, original: Any) -> Any:
-        """Recreate a specialised dispatcher from its kernel and types."""
-        if self._specialized and getattr(original, "py_func", None) is self.py_func:
-            return Dispatcher.specialize, (original, *next(iter(self.overloads)))
-        return None
+    def __gridlane_parts__(self) -> tuple[Any, ...]:
+        from gridlane.cuda.kernels.sending import parts_of  # few programs need it
+
+        return parts_of(self)
 
 
 @functools.cache

@@ -47,7 +47,7 @@ class Kernel(ProcessBound, launch.Kernel):
 
     launch_config_sensitive = False
 
-    _instead = "pass the decorated kernel, which is pickled by its name"
+    _instead = "pass the decorated kernel, which compiles where it comes to"
 
     def __init__(
         self,

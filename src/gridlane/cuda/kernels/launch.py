@@ -22,7 +22,6 @@ from gridlane.core.argtypes import ArrayType, ScalarType
 from gridlane.core.compact import Variant
 from gridlane.core.device_errors import NOT_CAPTURED, fail
 from gridlane.core.errors import ArgumentError, CompileError, DeviceError, GridlaneError
-from gridlane.core.process_bound import ProcessBound
 from gridlane.cuda.host.streams import Stream
 from gridlane.cuda.interop.torch_streams import captured_stream
 from gridlane.cuda.kernels import showing
@@ -89,11 +88,10 @@ SLOTS = (
 )  # fmt: skip
 
 
-class Launching(ProcessBound):
+class Launching:
     """A kernel with its grid, block, stream and dynamic shared memory, lacking only the call."""
 
     __slots__ = ()
-    _instead = "pass the kernel, which is pickled by its name, and configure it there: kernel[1, 1]"
     _fast: dict[Hashable, Any]
     _forget: Callable[[], None]
     _go: Callable[[Callable[[Any, tuple[Any, ...]], None]], None]
@@ -133,6 +131,10 @@ class Launching(ProcessBound):
         self._plans = dispatcher.plans_of(blockdim)
         self._local = threading.local()
         self._route = None  # the device is opened at the first launch
+
+    def __reduce__(self) -> Any:
+        shape = tuple(self.griddim), tuple(self.blockdim), self.stream, self.sharedmem
+        return self.dispatcher.configure, shape
 
     @property
     def args(self) -> tuple[Any, ...] | None:

@@ -1,10 +1,10 @@
-"""Objects created by decorators: other processes find them by name, like functions."""
+"""Objects created by decorators: other processes find them by name, like functions, or make them
+again from source."""
 
 from __future__ import annotations
 
-import pickle
 import sys
-from importlib import import_module
+from abc import abstractmethod
 from typing import Any, Self
 
 
@@ -16,12 +16,6 @@ def object_named(module: str, path: str) -> Any:
     return item
 
 
-def _imported(module: str, path: str) -> Any:
-    """The object, in a process that may not have loaded the module."""
-    import_module(module)
-    return object_named(module, path)
-
-
 class Named:
     """Base of the objects that decorators create. A copy is the object itself.
 
@@ -31,23 +25,19 @@ class Named:
 
     py_func: Any
 
-    def _made_again(self, original: Any) -> Any:
-        """How another process recreates this object from the object with its name there, in the
-        form of ``__reduce__``; None if it cannot."""
-        return None
+    def __gridlane_name__(self) -> tuple[str, str]:
+        """The module and the qualified name by which other processes may find it."""
+        return self.py_func.__module__, self.py_func.__qualname__
+
+    @abstractmethod
+    def __gridlane_parts__(self) -> tuple[Any, ...]:
+        """What another process makes it of, in the form of ``__reduce__``."""
 
     def __reduce__(self) -> Any:
-        module, name = self.py_func.__module__, self.py_func.__qualname__
-        original = object_named(module, name)
-        if original is self:
-            return _imported, (module, name)
-        made_again = self._made_again(original)
-        if made_again is None:
-            raise pickle.PicklingError(
-                f"{name} cannot be pickled: another process finds a kernel by its name, and "
-                f"{module}.{name} is not this one; define it at the top level of a module"
-            )
-        return made_again
+        # Few programs need it.
+        from gridlane.frontends.python.pickled import reduced
+
+        return reduced(self, *self.__gridlane_name__())
 
     def __copy__(self) -> Self:
         return self

@@ -71,6 +71,10 @@ class Launchable(Protocol):
     extensions: list[Any]
     launch_bounds: int | None
 
+    def configure(self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0) -> Any:
+        """Configure a launch."""
+        ...
+
     def plans_of(self, block: Dim3) -> dict[Hashable, Reading]:
         """The plans of launches with a block shape."""
         ...

@@ -18,10 +18,16 @@ if TYPE_CHECKING:
 
 
 class RawCode(Code):
-    """A module, with its variables as device arrays and its references to textures."""
+    """A module, with its variables as device arrays and its references to textures.
+
+    Attributes:
+        is_shown: whether the host has memory of its variables.
+        via: as for ``RawModule``.
+    """
 
     def __init__(self, module: PtxModule, via: str) -> None:
         super().__init__(module, via)
+        self.via, self.is_shown = via, False
         self._references: dict[str, Reference] = {}
 
     def array(self, name: str) -> DeviceNDArray:
@@ -31,6 +37,7 @@ class RawCode(Code):
             ArgumentError: the module has no such variable; the message lists those it has.
         """
         buffer = self.variable(name, current.device())
+        self.is_shown = True
         return DeviceNDArray(buffer.size, None, "u1", 0, buffer)
 
     def reference(self, name: str) -> Reference:
@@ -43,6 +50,7 @@ class RawCode(Code):
         if name not in known:
             listed = ", ".join(known) or "none"
             raise ArgumentError(f"there is no reference {name} here; the references are: {listed}")
+        self.is_shown = True
         if name not in self._references:
             self._references[name] = Reference(name, lambda: self._of_ir(name))
         return self._references[name]

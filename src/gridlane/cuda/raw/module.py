@@ -12,7 +12,6 @@ import numpy as np
 from gridlane.compiler.units import linked
 from gridlane.core import trace
 from gridlane.core.errors import ArgumentError
-from gridlane.core.process_bound import ProcessBound
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
 from gridlane.cuda.host.streams import AnyStream
 from gridlane.cuda.kernels.overlaps import Writebacks
@@ -25,6 +24,7 @@ from gridlane.cuda.raw.arguments import (
     structs_as_bytes,
 )
 from gridlane.cuda.raw.code import RawCode, compiled, decoded
+from gridlane.cuda.raw.sending import Sent, module_of, units_of
 from gridlane.cuda.texture.references import Reference
 from gridlane.launch import current
 from gridlane.launch.dimensions import Dim3, dim3
@@ -38,7 +38,7 @@ _MOST_READY = 256
 """How many shapes of launches are kept ready."""
 
 
-class RawModule:
+class RawModule(Sent):
     """A module of PTX or CUDA C++.
 
     Args:
@@ -107,6 +107,22 @@ class RawModule:
         self._code = RawCode(module, via)
         self._kernels: dict[str, RawKernel] = {}
 
+    @property
+    def name(self) -> str:
+        """The name of its text."""
+        return self._code.module.text.name
+
+    def __gridlane_parts__(self) -> tuple[Any, ...]:
+        return RawModule._of, (units_of(self._code), self._code.via, self._lowered)
+
+    @classmethod
+    def _of(cls, units: list[tuple[str, str]], via: str, lowered: dict[str, str]) -> RawModule:
+        """A module that another process sent."""
+        module = object.__new__(cls)
+        module._code, module._lowered = RawCode(module_of(units), via), lowered
+        module._kernels = {}
+        return module
+
     def get_function(self, name: str) -> RawKernel:
         """A kernel by its name in the PTX, which is mangled unless the source says extern "C"; or
         by one of ``name_expressions``.
@@ -147,7 +163,12 @@ class RawModule:
         return self._code.reference(self._lowered.get(name, name))
 
 
-class RawKernel(ProcessBound):
+def _kernel_of(units: list[tuple[str, str]], via: str, name: str) -> RawKernel:
+    """A kernel that another process sent."""
+    return RawKernel(RawCode(module_of(units), via), name)
+
+
+class RawKernel(Sent):
     """A kernel of PTX or CUDA C++. It compiles for a device at its first launch there.
 
     Args:
@@ -160,8 +181,6 @@ class RawKernel(ProcessBound):
         PtxError: the text is no PTX module, or has no such kernel; located.
         CompileError: the compiler's own messages, or that there is none.
     """
-
-    _instead = "pickle the text, and make the kernel of it there"
 
     def __init__(
         self,
@@ -186,6 +205,9 @@ class RawKernel(ProcessBound):
     def name(self) -> str:
         """Its name in the PTX."""
         return self._kernel.name
+
+    def __gridlane_parts__(self) -> tuple[Any, ...]:
+        return _kernel_of, (units_of(self._code), self._code.via, self.name)
 
     def __call__(
         self,

@@ -66,6 +66,7 @@ class GUFunc(Named):
         floats: str | None = None,
     ) -> None:
         core = core_of(function, floats, "guvectorize")
+        self._made_of = core, layout, signatures
         self.__name__ = core.__name__
         self.py_func = core.py_func
         self.__doc__ = core.__doc__
@@ -74,6 +75,9 @@ class GUFunc(Named):
         self.nin, self.nout = len(self.ins), len(self.outs)
         self._versions = [self._version(text) for text in signatures]
         self._kernel = _kernel(core, self.nin + self.nout)
+
+    def __gridlane_parts__(self) -> tuple[Any, ...]:
+        return GUFunc, self._made_of
 
     def _version(self, text: Any) -> _Version:
         signature = parse(text)

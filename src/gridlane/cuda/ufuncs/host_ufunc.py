@@ -56,6 +56,10 @@ class HostUFunc(Named):
             self.add(signature)
         self._can_compile = not signatures
 
+    def __gridlane_parts__(self) -> tuple[Any, ...]:
+        signatures = [each.__gridlane_parts__()[1][1][0] for each in self._loops.values()]
+        return HostUFunc, (self._core, () if self._can_compile else signatures)
+
     def add(self, sig: Any) -> UFunc:
         """The loop for a signature or a tuple of types; compiled at its first use.
 

@@ -85,6 +85,9 @@ class Reduce(Named):
         self.py_func = self._function.py_func
         self._kernels: dict[np.dtype, Dispatcher] = {}
 
+    def __gridlane_parts__(self) -> tuple[Any, ...]:
+        return Reduce, (self._function,)
+
     def __call__(
         self, arr: Any, size: int | None = None, res: Any = None, init: Any = 0, stream: Any = 0
     ) -> Any:

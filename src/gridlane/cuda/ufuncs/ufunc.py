@@ -66,6 +66,7 @@ class UFunc(Named):
         self, function: Callable[..., Any], signatures: list[Any], floats: str | None = None
     ) -> None:
         core = core_of(function, floats, "vectorize")
+        self._made_of = core, signatures
         self.__name__ = core.__name__
         self.__doc__ = core.__doc__
         self.py_func = core.py_func
@@ -79,6 +80,9 @@ class UFunc(Named):
         self.nargs = self.nin + 1
         self.max_blocksize = 1024
         self._kernel = elementwise(core, self.nin)
+
+    def __gridlane_parts__(self) -> tuple[Any, ...]:
+        return UFunc, self._made_of
 
     @property
     def signature(self) -> None:

@@ -13,13 +13,13 @@ def mangled(name: str, code: types.CodeType) -> str:
     """A name of a function's text as its code has it."""
     if not name.startswith("__") or name.endswith("__"):
         return name
-    owner = _class_around(code.co_qualname).lstrip("_")
+    owner = class_around(code.co_qualname).lstrip("_")
     return f"_{owner}{name}" if owner else name
 
 
 def mangle(node: ast.AST, code: types.CodeType) -> None:
     """Give the names in a function's ast the spelling of its code."""
-    if not _class_around(code.co_qualname):
+    if not class_around(code.co_qualname):
         return
     for item in ast.walk(node):
         if isinstance(item, ast.Name):
@@ -32,7 +32,7 @@ def mangle(node: ast.AST, code: types.CodeType) -> None:
             item.name = mangled(item.name, code)
 
 
-def _class_around(qualified: str) -> str:
+def class_around(qualified: str) -> str:
     """The innermost class around a function, from its qualified name; "" where there is none."""
     parts = qualified.split(".")[:-1]
     while parts:

@@ -25,6 +25,7 @@ class TileFunction:
 
     Attributes:
         fn: the Python function.
+        is_exchanged: whether its text is not that of its file any more.
         noinline: whether the program asks for a function of its own; it may be inlined.
     """
 
@@ -38,6 +39,26 @@ class TileFunction:
         self.signature = inspect.signature(fn)
         self.arg_names = [*self.signature.parameters]
         self._source: FunctionSource | None = None
+        self.is_exchanged = False
+
+    def __gridlane_name__(self) -> tuple[str, str]:
+        """The module and the qualified name by which other processes may find it."""
+        return self.fn.__module__, self.fn.__qualname__
+
+    def __gridlane_parts__(self) -> tuple[Any, ...]:
+        """What another process makes it of, in the form of ``__reduce__``."""
+        from gridlane.frontends.foreign.sending import parts_of
+
+        return parts_of(self, self._options())
+
+    def _options(self) -> tuple[Any, ...]:
+        """The arguments behind the function that it was made of."""
+        return (self.noinline,)
+
+    def __reduce__(self) -> Any:
+        from gridlane.frontends.foreign.sending import reduced  # few programs need it
+
+        return reduced(self, *self.__gridlane_name__())
 
     def check(self) -> None:
         """Raise CompilationError if its parameters contradict each other: a face's may."""
@@ -59,6 +80,7 @@ class TileFunction:
         """Translate another text under the function's name, with the names around the function."""
         global updates
         updates += 1
+        self.is_exchanged = True
         node = next(each for each in ast.parse(text).body if isinstance(each, ast.FunctionDef))
         file = f"<{self.fn.__qualname__}>"
         linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
