@@ -233,6 +233,47 @@ def run(tmp_path, device, program, **settings):
     assert done.returncode == 0, done.stderr
 
 
+def test_a_child_that_launched_ends_as_children_with_pythons_own_threads(tmp_path):
+    """Python ends a process in its main thread, and the child of a fork in another thread has none:
+    its process ends with its last thread."""
+    program = """
+    from tests.waiting import until
+
+    def launch():
+        assert works()
+
+    def start_a_daemon():
+        threading.Thread(target=threading.Event().wait, daemon=True).start()
+
+    def state_of(child):
+        with open(f"/proc/{child}/task/{child}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0]
+
+    stayed = []
+
+    def fork(work):
+        child = os.fork()
+        if not child:
+            work()
+            return
+        try:
+            until(lambda: state_of(child) == "Z")  # the thread that forked has ended
+            stayed.append(os.waitpid(child, os.WNOHANG) == (0, 0))
+        finally:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+        assert child_says(works)  # by os._exit
+
+    launch()
+    for work in (start_a_daemon, launch):
+        thread = threading.Thread(target=fork, args=(work,))
+        thread.start()
+        thread.join()
+    assert stayed == [True, True] and works()
+"""
+    run(tmp_path, "cpu", program)
+
+
 def test_limits_and_interrupts_in_a_child(tmp_path):
     """The first launches of a child start the threads that stop launches."""
     program = """
