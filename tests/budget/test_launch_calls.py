@@ -76,6 +76,14 @@ def test_calls_of_a_tile_program(monkeypatch):
     assert sorted(native) == ["__exit__", "_over", "addressof"]
 
 
+def test_calls_of_a_new_event():
+    """Of Python: both constructors, the device's, the thread's device, and the end of the event."""
+    current.choose(get_device("cpu"))
+    cuda.event()
+    python, _ = calls_of(cuda.event)
+    assert sorted(python) == ["__del__", "__init__", "__init__", "device", "new_event"]
+
+
 def calls_of(launch):
     """The functions that a launch calls: Python's, and others but the bindings' own."""
     python, native = [], []

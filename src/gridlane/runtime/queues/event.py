@@ -32,7 +32,8 @@ class Captures(Protocol):
 
 S = TypeVar("S", bound=Captures)
 
-_handles = itertools.count(0x1000)
+handles = itertools.count(0x1000)
+"""Numbers for events."""
 
 
 class SoftwareEvent(Generic[S]):
@@ -44,7 +45,7 @@ class SoftwareEvent(Generic[S]):
 
     def __init__(self, timing: bool = True) -> None:
         self.timing = timing
-        self.handle = next(_handles)
+        self.handle = next(handles)
 
     # --- implemented by each device ---
 

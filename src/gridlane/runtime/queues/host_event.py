@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gridlane.core.device_errors import INVALID_HANDLE, fail
-from gridlane.runtime.queues.event import SoftwareEvent
+from gridlane.runtime.queues.event import SoftwareEvent, handles
 from gridlane.runtime.queues.host_queue import Follow, Mark, NativeWork
 from gridlane.runtime.queues.host_stream import HostStream
 from gridlane.runtime.queues.native_queues import native
@@ -19,7 +19,7 @@ class HostEvent(SoftwareEvent[HostStream]):
     """
 
     def __init__(self, timing: bool = True, address: int = 0) -> None:
-        super().__init__(timing)
+        self.timing, self.handle = timing, next(handles)  # not by the base: hot
         self.address = address or native.new_event()
 
     def __del__(self, release: Callable[[int], object] = native.release_event) -> None:
