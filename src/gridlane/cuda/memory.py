@@ -15,6 +15,7 @@ from typing import Any
 
 from gridlane.core.frozen import frozen
 from gridlane.core.openings import OPENED
+from gridlane.cuda.host.memory_pools import MemoryPoolStatistics, Pool, pool
 from gridlane.launch import current
 from gridlane.memory import accounting
 from gridlane.memory.accounting import PoolStatistics, Site
@@ -22,8 +23,8 @@ from gridlane.memory.device_memory import DeviceMemory, memories_of
 from gridlane.memory.resource import Buffer
 
 __all__ = [
-    "Explanation", "Holder", "Holding", "SiteHolding", "explain", "reset_peak", "set_limit",
-    "statistics", "trace", "trim",
+    "Explanation", "Holder", "Holding", "MemoryPoolStatistics", "Pool", "SiteHolding", "explain",
+    "pool", "reset_peak", "set_limit", "statistics", "trace", "trim",
 ]  # fmt: skip
 
 _UNITS = "bytes", "KiB", "MiB", "GiB", "TiB"

@@ -107,13 +107,15 @@ class Accounting:
 
     Attributes:
         limit: the most bytes that may be used; None for the device's memory.
-        is_plain: whether an allocation needs neither the limit nor its site. Hot.
+        is_plain: whether an allocation needs no limit, site or pool. Hot.
         sites: where the program allocated buffers, as far as that was traced.
         freed: where accesses are checked, (start, size) of the latest buffers that ended.
     """
 
     def __init__(self, limit: int | None = None, addresses: Addresses[Any] | None = None) -> None:
         self._limit = limit
+        self.pools = 0
+        """The with blocks of pools, of any thread, that take a part of the allocations."""
         self.sites = weakref.WeakKeyDictionary[Buffer, Site]()
         self._map: Addresses[_Reference] = AddressMap() if addresses is None else addresses
         self._ended: deque[_Reference] = deque()
@@ -136,7 +138,13 @@ class Accounting:
 
     def review(self) -> None:
         """Note what an allocation needs."""
-        self.is_plain = self._limit is None and not is_traced()
+        self.is_plain = self._limit is None and not self.pools and not is_traced()
+
+    def use_pool(self, step: int) -> None:
+        """Note the beginning (1) or the end (-1) of the with block of a pool."""
+        with _lock:
+            self.pools += step
+            self.review()
 
     # --- allocations and frees ---
 

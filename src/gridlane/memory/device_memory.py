@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import sys
+import threading
 import weakref
 from collections.abc import Callable
 from types import FrameType
@@ -45,6 +46,15 @@ def user_site() -> Site:
 def _low_bits(resource: Any) -> int:
     """The bits that are 0 in the addresses of a resource's buffers."""
     return getattr(resource, "alignment", ALIGNMENT) - 1
+
+
+class _Thread(threading.local):
+    """What a thread has chosen: the resource of its arrays on ``pool.device``."""
+
+    pool: Any = None
+
+
+THREAD = _Thread()
 
 
 class DeviceMemory(Generic[B]):
@@ -98,8 +108,10 @@ class DeviceMemory(Generic[B]):
         return buffer
 
     def _allocate_noted(self, size: int) -> B:
-        """Allocate under a limit, or with a note of the site."""
-        accounting, resource = self.accounting, self._resource
+        """Allocate under a limit, of a thread's pool, or with a note of the site."""
+        accounting, pool = self.accounting, THREAD.pool
+        is_pooled = pool is not None and pool.device is self.device
+        resource: Any = pool if is_pooled else self._resource
         site = user_site() if is_traced() else None
         counts = resource.deallocate is not counts_elsewhere
         if counts:
@@ -128,6 +140,7 @@ class DeviceMemory(Generic[B]):
         """The memory of a lost device after it is reopened: no buffer, the same limit."""
         memory = DeviceMemory(resource, self.device, kind=self.kind)
         memory.limit = self.limit
+        memory.accounting.use_pool(self.accounting.pools)
         return memory
 
     # --- facts ---

@@ -30,6 +30,10 @@ class Buffer(ProcessBound):
     owner: Any = field(repr=False, default=None)
     device: Any = field(repr=False, default=None)
 
+    def part(self, size: int, owner: Any) -> Buffer:
+        """Its first bytes, as a buffer with an owner that keeps them."""
+        return Buffer(self.address, size, owner)
+
     @property
     def device_pointer(self) -> int:
         """The address, by numba's name for it: ``array.gpu_data.device_pointer``."""

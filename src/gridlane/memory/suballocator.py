@@ -41,6 +41,10 @@ class Suballocation(Buffer):
 
     arena: Arena = field(repr=False, kw_only=True)
 
+    def part(self, size: int, owner: Any) -> Suballocation:
+        """Its first bytes, as a buffer with an owner that keeps them."""
+        return Suballocation(self.address, size, owner, arena=self.arena)
+
     @property
     def offset(self) -> int:
         """The offset of the first byte in the arena."""

@@ -58,6 +58,11 @@ class Pool:
             self.epoch += 1
         return buffer
 
+    def reused(self) -> None:
+        """Count an allocation of memory that the default stream's work so far may use."""
+        with self._lock:
+            self.epoch += 1
+
     def _take(self, size: int) -> int:
         what = f"{size} bytes"
         if self._handle is None:
