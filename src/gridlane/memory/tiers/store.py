@@ -198,9 +198,8 @@ class BlockStore(MutableMapping[str, Any]):
             StoreUnavailable: no folder can be written to, or the store is closed or read only.
         """
         self._check(writes=True)
-        name = name_of(key)
         with self._deleting:
-            if name not in self._log.index.blocks:
+            if not isinstance(key, str) or (name := name_of(key)) not in self._log.index.blocks:
                 raise self._missing(key)
             if self._temporary:
                 with self._log.lock:
@@ -227,10 +226,8 @@ class BlockStore(MutableMapping[str, Any]):
         self.delete(key)
 
     def __contains__(self, key: object) -> bool:
-        if not isinstance(key, str):
-            return False
         try:
-            self._find(key)
+            self._find(key)  # pyright: ignore[reportArgumentType]
         except KeyError:
             return False
         return True
@@ -361,6 +358,8 @@ class BlockStore(MutableMapping[str, Any]):
 
     def _find(self, key: str) -> Place:
         self._check()
+        if not isinstance(key, str):
+            raise KeyError(key)
         place = self._log.index.blocks.get(name_of(key))
         if place is None:
             raise self._missing(key)
