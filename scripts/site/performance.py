@@ -58,6 +58,7 @@ TITLES = {
     "scipy_data": "Special functions beside the data of SciPy's tests",
     "nvidia_sanitizer": "compute-sanitizer on the examples",
     "foreign_arrays": "Launches with arrays of other libraries",
+    "dask": "Kernels in tasks of Dask",
     "ptx_ways": "PTX through the IR and by the driver",
     "pairs": "Two checkouts",
     "actors_messages": "Messages of actors on a GPU",

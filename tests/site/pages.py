@@ -13,6 +13,7 @@ import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 from tests.devices import DEVICES
@@ -40,6 +41,7 @@ CAPABILITIES: dict[str, Callable[[], bool]] = {
     "somebody's checkout": never,
     "torch": never,  # tests/peers/test_recipes.py runs it where it is installed
     "jax": never,  # likewise
+    "dask": lambda: find_spec("distributed") is not None,
     "PyTorch and CuPy": never,
     "minutes": lambda: NIGHTLY,
     "ten minutes": never,  # more than a test may take

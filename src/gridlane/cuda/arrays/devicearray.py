@@ -74,7 +74,10 @@ class DeviceNDArray(ProcessBound, ArrayDescription):
     """
 
     _cannot = "pickled"
-    _instead = "pass its copy_to_host(), and give that to cuda.to_device there"
+    _instead = (
+        "pass its copy_to_host(), and give that to cuda.to_device there; or import "
+        "gridlane.distributed, with which its elements are pickled"
+    )
 
     def __copy__(self) -> DeviceNDArray:
         return self._view(self.shape, self.strides)

@@ -19,7 +19,7 @@ from typing import Any
 from gridlane.core.frozen import frozen
 from gridlane.frontends.python.lexical import read_around
 from gridlane.frontends.python.mangling import class_around
-from gridlane.frontends.python.source import FUTURES, nested, source_of
+from gridlane.frontends.python.source import FUTURES, FunctionSource, nested, source_of
 
 MAINS = ("__main__", "__mp_main__")
 """The module of a program, and what multiprocessing calls it in processes that it starts."""
@@ -97,10 +97,16 @@ def read_of(function: types.FunctionType) -> dict[str, Any]:
         except ValueError:  # not assigned to yet
             continue
     scope = function.__globals__
-    for name in sorted(read_around(source_of(function).node) - {*function.__code__.co_freevars}):
-        if name in scope:
+    for name in _names_of(source_of(function)):
+        if name in scope and name not in values:
             values[name] = scope[name]
     return values
+
+
+@lru_cache(maxsize=1024)
+def _names_of(source: FunctionSource) -> tuple[str, ...]:
+    """The names that a function reads from around it."""
+    return tuple(sorted(read_around(source.node)))
 
 
 def function_of(
