@@ -49,10 +49,20 @@ with gridlane.device("cpu"):
     except ZeroDivisionError:
         order.append(3)
     assert order == [1, 2, 3]
+    third, y = cuda.stream(), cuda.to_device(np.zeros((5, 64), np.int64))
+    with cuda.capture(third) as graph:
+        count[5, 64, third](y)
+        third.add_callback(lambda *_: order.append(5))
+        count[5, 64, third](y)
+    repeated = graph.instantiate()
+    for _ in range(2):
+        repeated.launch(third)
+    third.synchronize()
+    assert order == [1, 2, 3, 5, 5] and (y.copy_to_host() == 1200).all()
     if not os.fork():
         first.add_callback(lambda *_: order.append(4))
         first.synchronize()
-        os._exit(order != [1, 2, 3, 4])
+        os._exit(order != [1, 2, 3, 5, 5, 4])
     assert not os.wait()[1]
 
 from gridlane.runtime.queues.host_stream import OwnHostStream

@@ -1,5 +1,6 @@
 """Launches on streams of the CPU device, which C does without Python."""
 
+import gc
 import threading
 import weakref
 
@@ -11,6 +12,7 @@ import gridlane
 from gridlane import cuda
 from gridlane.runtime import observing
 from gridlane.runtime.queues import host_stream
+from gridlane.runtime.queues.native_queues import native
 
 
 @pytest.fixture(autouse=True)
@@ -115,3 +117,73 @@ def test_observed_launches():
     add[4, 32, stream](x, np.float32(1))
     stream.synchronize()
     assert seen == [(4, 1, 1)] and (x.copy_to_host() == 3).all()
+
+
+def _graph(stream, *launches):
+    """The executable graph of functions that launch on a stream."""
+    with cuda.capture(stream) as graph:
+        for launch in launches:
+            launch()
+    return graph.instantiate()
+
+
+def test_launches_of_graphs_enter_no_python(monkeypatch):
+    """Work of Python between them keeps its place."""
+    stream, x = cuda.stream(), cuda.to_device(np.zeros(128, np.float32))
+    seen = []
+    graph = _graph(
+        stream,
+        lambda: add[4, 32, stream](x, np.float32(1)),
+        lambda: stream.add_callback(lambda *_: seen.append(float(x.copy_to_host()[0]))),
+        lambda: add[4, 32, stream](x, np.float32(2)),
+    )
+    monkeypatch.delattr(host_stream._Launch, "__call__")
+    for _ in range(50):
+        graph.launch(stream)
+    stream.synchronize()
+    assert seen == [3.0 * n + 1 for n in range(50)] and (x.copy_to_host() == 150).all()
+
+
+def test_the_error_of_a_graphs_launch():
+    """The stream drops what is behind it; the graph is as good as before."""
+    stream, x = cuda.stream(), cuda.to_device(np.zeros(128, np.float32))
+    y = cuda.to_device(np.zeros(128, np.float32))
+    graph = _graph(
+        stream,
+        lambda: add[4, 32, stream](y, np.float32(1)),
+        lambda: refuse[4, 32, stream](x),
+        lambda: add[4, 32, stream](y, np.float32(10)),
+    )
+    for n in range(1, 4):
+        graph.launch(stream)
+        with pytest.raises(ValueError, match="a bad thread"):
+            stream.synchronize()
+        assert (y.copy_to_host() == n).all()
+
+
+def test_arrays_of_a_graph_live_until_its_launches_are_over():
+    stream, x = cuda.stream(), cuda.to_device(np.zeros(128, np.float32))
+    add[4, 32, stream](x, np.float32(0))
+    stream.synchronize()
+    alive = weakref.ref(x)
+    graph = _graph(stream, lambda x=x: add[4, 32, stream](x, np.float32(1)))
+    del x
+    go = _held(stream)
+    graph.launch(stream)
+    del graph
+    gc.collect()
+    assert alive() is not None
+    go()
+    stream.synchronize()
+    gc.collect()
+    assert alive() is None
+
+
+def test_what_is_no_launch_among_pieces():
+    """A tuple of another length is refused, and nothing is appended."""
+    queue = host_stream.HostQueue(None)
+    with pytest.raises(TypeError):
+        native.extend(queue.address, (lambda: None, (1, 2, 3)), (0, 0))
+    with pytest.raises(TypeError):
+        native.extend(queue.address, (lambda: None, (None, 0, 0, "text", 1, 1, 1, 0)), (0, 0))
+    assert not queue.pending

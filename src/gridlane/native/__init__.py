@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from gridlane.core.errors import CompileError
 
-INTERFACE = 9
+INTERFACE = 10
 """As in queue.h: a compiled module of other sources is refused."""
 
 

@@ -30,7 +30,7 @@ enum { GL_MOST_SPARE = 32 }; /* queues whose memory is used again */
 
 /* Of Python's module and C's libraries, which share records: the number of the interface, as in
  * __init__.py, and the sizes of the records. */
-enum { GL_INTERFACE = 9, GL_SIZES = 8 };
+enum { GL_INTERFACE = 10, GL_SIZES = 8 };
 
 /* Kinds of items. */
 enum { GL_CALL = 1, GL_LAUNCH, GL_MOVE, GL_PASS, GL_FOLLOW };

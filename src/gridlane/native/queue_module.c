@@ -105,34 +105,49 @@ static PyObject *append(PyObject *module, PyObject *const *given, Py_ssize_t cou
     return PyBool_FromLong(gridlane_queue_append(pointer(given[0]), item));
 }
 
+enum { HOW = 7 };
+
+/* A launch by HOW objects: launch, native, params, gx, gy, gz, shared. */
+static struct gl_item *new_launch(PyObject *piece, uint32_t flags, PyObject *const *how)
+{
+    char *params;
+    Py_ssize_t bytes;
+    if (PyBytes_AsStringAndSize(how[2], &params, &bytes))
+        return NULL;
+    const struct gl_launch launch = {
+        .launch = (gl_launcher *)(uintptr_t)pointer(how[0]),
+        .native = pointer(how[1]),
+        .plan = piece,
+        .grid = { (uint32_t)PyLong_AsUnsignedLong(how[3]),
+                  (uint32_t)PyLong_AsUnsignedLong(how[4]),
+                  (uint32_t)PyLong_AsUnsignedLong(how[5]) },
+        .shared = (uint32_t)PyLong_AsUnsignedLong(how[6]),
+    };
+    if (PyErr_Occurred())
+        return NULL;
+    struct gl_item *made = gridlane_launch_item(flags, &launch, (size_t)bytes);
+    if (!made) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    memcpy(gl_params(made), params, (size_t)bytes);
+    Py_INCREF(piece);
+    return made;
+}
+
 /* append_launch(queue, piece, flags, launch, native, params, gx, gy, gz, shared): whether a thread
  * must start. The piece raises the error of the launch, and lives until that is over. */
 static PyObject *append_launch(PyObject *module, PyObject *const *given, Py_ssize_t count)
 {
     (void)module;
-    if (!has_count(count, 10))
+    if (!has_count(count, 3 + HOW))
         return NULL;
-    char *params;
-    Py_ssize_t bytes;
-    if (PyBytes_AsStringAndSize(given[5], &params, &bytes))
-        return NULL;
-    const struct gl_launch launch = {
-        .launch = (gl_launcher *)(uintptr_t)pointer(given[3]),
-        .native = pointer(given[4]),
-        .plan = given[1],
-        .grid = { (uint32_t)PyLong_AsUnsignedLong(given[6]),
-                  (uint32_t)PyLong_AsUnsignedLong(given[7]),
-                  (uint32_t)PyLong_AsUnsignedLong(given[8]) },
-        .shared = (uint32_t)PyLong_AsUnsignedLong(given[9]),
-    };
     const uint32_t flags = (uint32_t)PyLong_AsUnsignedLong(given[2]);
     if (PyErr_Occurred())
         return NULL;
-    struct gl_item *item = gridlane_launch_item(flags, &launch, (size_t)bytes);
+    struct gl_item *item = new_launch(given[1], flags, given + 3);
     if (!item)
-        return PyErr_NoMemory();
-    memcpy(gl_params(item), params, (size_t)bytes);
-    Py_INCREF(given[1]);
+        return NULL;
     const int needs_worker = gridlane_queue_append(pointer(given[0]), item);
     forget_over();
     return PyBool_FromLong(needs_worker);
@@ -155,12 +170,24 @@ static void forget(struct gl_item *first)
 {
     for (struct gl_item *next; first; first = next) {
         next = first->next;
-        Py_DECREF((PyObject *)(uintptr_t)first->number);
+        Py_DECREF(first->kind == GL_LAUNCH ? (PyObject *)first->launch.plan
+                                           : (PyObject *)(uintptr_t)first->number);
         gridlane_item_free(first);
     }
 }
 
-/* extend(queue, pieces, flags): tuples of pieces and of their flags, at once. */
+/* A piece of Python, or for a tuple of a piece and HOW objects a launch. */
+static struct gl_item *new_item(PyObject *piece, uint32_t flags)
+{
+    if (!PyTuple_CheckExact(piece))
+        return new_piece(piece, flags);
+    if (!has_count(PyTuple_GET_SIZE(piece), 1 + HOW))
+        return NULL;
+    PyObject *const *given = &PyTuple_GET_ITEM(piece, 0);
+    return new_launch(given[0], flags, given + 1);
+}
+
+/* extend(queue, pieces, flags): tuples of pieces or launches, and of their flags, at once. */
 static PyObject *extend(PyObject *module, PyObject *const *given, Py_ssize_t count)
 {
     (void)module;
@@ -169,14 +196,16 @@ static PyObject *extend(PyObject *module, PyObject *const *given, Py_ssize_t cou
     struct gl_item *first = NULL, **end = &first;
     for (Py_ssize_t n = 0; n < PyTuple_GET_SIZE(given[1]); n++) {
         const unsigned long flags = PyLong_AsUnsignedLong(PyTuple_GET_ITEM(given[2], n));
-        *end = new_piece(PyTuple_GET_ITEM(given[1], n), (uint32_t)flags);
+        *end = new_item(PyTuple_GET_ITEM(given[1], n), (uint32_t)flags);
         if (!*end) {
             forget(first);
             return NULL;
         }
         end = &(*end)->next;
     }
-    return PyBool_FromLong(first && gridlane_queue_append(pointer(given[0]), first));
+    const int needs_worker = first && gridlane_queue_append(pointer(given[0]), first);
+    forget_over();
+    return PyBool_FromLong(needs_worker);
 }
 
 static PyObject *serve(PyObject *module, PyObject *queue)

@@ -105,7 +105,8 @@ class HostQueue(SoftwareQueue[Work]):
         if sys.is_finalizing():
             raise at_its_end("the thread of this stream")
         works, flags = zip(*pieces, strict=True) if pieces else ((), ())
-        if native.extend(self.address, works, flags):
+        items = tuple([work.item() if isinstance(work, NativeWork) else work for work in works])
+        if native.extend(self.address, items, flags):
             self.start()
 
     def pass_behind(self, mark: Mark) -> None:
@@ -188,6 +189,10 @@ class NativeWork:
     def put(self, queue: int, flags: int) -> bool:
         """Append it to a native queue; whether a thread must start to serve that."""
         raise NotImplementedError
+
+    def item(self) -> object:
+        """It among others; see ``extend`` of ``native_queues``."""
+        return self
 
     def __call__(self) -> None:
         """Do it on the caller."""

@@ -204,6 +204,13 @@ class _Launch(NativeWork):
         (launch, plan), (x, y, z) = quick, self.grid
         return native.append_launch(queue, self, flags, launch, plan, params, x, y, z, self.shared)
 
+    def item(self) -> object:
+        """It among others, as ``put`` appends it."""
+        quick: tuple[int, int] | None = getattr(self.kernel, "quick", None)
+        if quick is None or self.params.__class__ is not bytes:
+            return self
+        return self, *quick, self.params, *self.grid, self.shared
+
     def __call__(self) -> None:
         try:
             self.kernel.launch(self.params, *self.grid, self.shared)

@@ -74,7 +74,8 @@ class Functions(Protocol):
         ...
 
     def extend(self, queue: int, pieces: tuple[object, ...], flags: tuple[int, ...], /) -> bool:
-        """Append pieces at once."""
+        """Append pieces at once; for a tuple of a piece and the arguments of ``append_launch``
+        behind its flags, that launch."""
         ...
 
     def serve(self, queue: int, /) -> bool:

@@ -166,11 +166,19 @@ class Queues:
         shared: int,
         /,
     ) -> bool:
-        how = _Launch(launch, native, id(piece), 0, (gx, gy, gz), shared)
+        item = self._item((piece, launch, native, params, gx, gy, gz, shared), flags)
+        return bool(self._call("queue_append", queue, item))
+
+    def _item(self, piece: Any, flags: int) -> int:
+        """An item of a piece, or of a launch; see ``extend``."""
+        if not isinstance(piece, tuple):
+            return self._made("item", _CALL, flags, _owned(piece))
+        owner, launch, native, params, gx, gy, gz, shared = cast("tuple[Any, ...]", piece)
+        how = _Launch(launch, native, id(owner), 0, (gx, gy, gz), shared)
         item = self._made("launch_item", flags, ctypes.addressof(how), len(params))
         ctypes.memmove(item + _ITEM, params, len(params))
-        _owned(piece)
-        return bool(self._call("queue_append", queue, item))
+        _owned(owner)
+        return item
 
     def _forget(self) -> None:
         """Forget the pieces of launches that are over."""
@@ -184,7 +192,7 @@ class Queues:
     def extend(self, queue: int, pieces: tuple[object, ...], flags: tuple[int, ...], /) -> bool:
         first = 0
         for piece, flag in zip(reversed(pieces), reversed(flags), strict=True):
-            item = self._made("item", _CALL, flag, _owned(piece))
+            item = self._item(piece, flag)
             _PLACE.from_address(item).value, first = first, item
         return bool(first and self._call("queue_append", queue, first))
 
