@@ -76,6 +76,13 @@ def test_hostile_programs(name, library, tmp_path):
         assert found.stdout == "well\n" and found.stderr == ""
 
 
+@pytest.mark.parametrize("native", ["0", "1"])
+def test_signals_are_the_program_s(native, library, tmp_path):
+    made = compiled("waits_for_signals", library, tmp_path)
+    found = run(made, library, GRIDLANE_NATIVE=native)
+    assert found.stdout == "well\n" and found.stderr == ""
+
+
 def test_the_compiler_in_a_program_without_python(library, tmp_path):
     pytest.importorskip("ziglang", reason="ziglang is not installed")
     found = run(compiled("compiling", library, tmp_path), library)

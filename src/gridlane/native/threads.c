@@ -1,8 +1,5 @@
 /* Starts of threads, sleeps, and parking. */
 #include "threads.h"
-
-#include <signal.h>
-
 #if defined(GL_LINKED_BY_JIT) && !defined(__APPLE__)
 /* The JIT finds no pthread_atfork: each library of glibc's has its own. */
 int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *);
@@ -10,13 +7,9 @@ int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *);
 
 int gl_start_thread(pthread_t *thread, void *(*body)(void *), void *argument)
 {
-    static const int own[] = { SIGURG, SIGPROF, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS };
     pthread_t detached;
-    sigset_t others, before;
-    sigfillset(&others);
-    for (unsigned n = 0; n < sizeof own / sizeof *own; n++)
-        sigdelset(&others, own[n]);
-    pthread_sigmask(SIG_BLOCK, &others, &before);
+    sigset_t before;
+    gl_block_signals(&before);
     const int failed = pthread_create(thread ? thread : &detached, NULL, body, argument);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (!failed && !thread)

@@ -9,6 +9,7 @@
 #endif
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -52,6 +53,18 @@ static inline void gl_unpark(const uint32_t *parked, pthread_mutex_t *mutex,
     else
         pthread_cond_signal(condition);
     pthread_mutex_unlock(mutex);
+}
+
+/* Block the signals that are for the program's threads, so that a thread that is started then has
+ * them blocked; as in core/threads.py. */
+static inline void gl_block_signals(sigset_t *before)
+{
+    static const int own[] = { SIGURG, SIGPROF, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS };
+    sigset_t others;
+    sigfillset(&others);
+    for (unsigned n = 0; n < sizeof own / sizeof *own; n++)
+        sigdelset(&others, own[n]);
+    pthread_sigmask(SIG_BLOCK, &others, before);
 }
 
 /* Of a loop that polls. "yield" of AArch64 does nothing on most processors. */

@@ -9,6 +9,7 @@ from typing import Any
 
 from gridlane.core.errors import KernelError
 from gridlane.core.forks import fork_waits
+from gridlane.core.threads import start_thread
 from gridlane.launch import current
 from gridlane.runtime.protocol import Device
 from gridlane.tuning.errors import Overran
@@ -57,7 +58,7 @@ def waited(call: Callable[[], object], device: Device, seconds: float) -> bool:
             errors.append(error)
 
     thread = threading.Thread(target=run, name="gridlane tuning", daemon=True)
-    thread.start()
+    start_thread(thread)
     thread.join(max(seconds, 0.0))
     if errors:
         raise errors[0]
@@ -73,7 +74,7 @@ class _Watch:
         self._ended, self._lock = threading.Event(), threading.Lock()
         self.asked = False
         self._thread = threading.Thread(target=self._wait, name="gridlane tuning", daemon=True)
-        self._thread.start()
+        start_thread(self._thread)
 
     def _wait(self) -> None:
         seconds = self._seconds

@@ -6,6 +6,7 @@
  * process may finalize its own CPython earlier; calls return DEINITIALIZED from then on. */
 #define _GNU_SOURCE
 #include "bridge.h"
+#include "threads.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -295,9 +296,12 @@ static int enter_first(void)
 {
     int embedded = !py.is_initialized();
     struct sigaction before;
+    sigset_t signals;
     sigaction(SIGINT, NULL, &before);
-    if (embedded)
+    if (embedded) {
+        gl_block_signals(&signals); /* numpy's library starts threads */
         initialize();
+    }
     int state = embedded ? 0 : py.ensure();
     object *site = py.import("site");
     if (site) {
@@ -328,6 +332,7 @@ static int enter_first(void)
     }
     if (embedded) {
         restore_handler(&before);
+        pthread_sigmask(SIG_SETMASK, &signals, NULL);
         py.save_thread();
     } else {
         py.at_end(at_end_of_python);

@@ -12,6 +12,7 @@ from typing import Any
 from gridlane.actors.errors import ActorError
 from gridlane.core.errors import KernelError
 from gridlane.core.forks import fork_waits
+from gridlane.core.threads import start_thread
 
 SHORTEST = 0.05
 """Seconds between two polls, at least."""
@@ -47,7 +48,7 @@ class Stopper:
         if self._thread is None or not self._thread.is_alive():  # a fork's child has none
             thread = threading.Thread(target=self._watch, name="gridlane lattice", daemon=True)
             self._thread = thread
-            thread.start()
+            start_thread(thread)
         self._launch = threading.get_ident(), time.monotonic()
         try:
             yield

@@ -25,6 +25,7 @@ from gridlane.actors.values.dead import DeadLetter, read_dead
 from gridlane.actors.values.keys import Numbers
 from gridlane.core.forks import fork_waits
 from gridlane.core.processors import available_processors
+from gridlane.core.threads import start_thread
 from gridlane.launch.devices import get_device
 
 FOREVER = 1e10
@@ -110,9 +111,8 @@ class Home:
         if hasattr(self, "_futures") and not self.closed:
             live_homes.add(self)
             with suppress(RuntimeError):  # at the interpreter's exit no thread starts
-                threading.Thread(
-                    target=self.close, name="gridlane actors' end", daemon=True
-                ).start()
+                name = "gridlane actors' end"
+                start_thread(threading.Thread(target=self.close, name=name, daemon=True))
 
     def require_open(self) -> None:
         """Raise ActorError where the runtime is closed."""
@@ -140,7 +140,7 @@ class Home:
                 arguments = weakref.ref(self), self.engine
                 thread = threading.Thread(target=target, args=arguments, name=name, daemon=True)
                 self._threads[name] = thread
-                thread.start()
+                start_thread(thread)
 
     def close(self) -> None:
         """End the actors, without handling their inboxes, then the engine and the threads."""

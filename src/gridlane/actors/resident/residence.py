@@ -29,6 +29,7 @@ from gridlane.core.compact import Variant
 from gridlane.core.cpu_abi import REPORT
 from gridlane.core.errors import DeviceError, LaunchError
 from gridlane.core.forks import fork_waits
+from gridlane.core.threads import start_thread
 from gridlane.launch.compact import array_checker
 from gridlane.launch.kernel import Kernel
 from gridlane.launch.parameters import array_layout
@@ -174,7 +175,7 @@ class _OnThread:
                 self._there.fail(self._code)
 
         self._thread = threading.Thread(target=run, name="gridlane resident", daemon=True)
-        self._thread.start()
+        start_thread(self._thread)
 
     def ended(self) -> bool:
         """Whether it has ended, or has never run."""

@@ -28,8 +28,10 @@ def run(work: Work) -> None:
     try:
         inbox = _idle.pop()
     except IndexError:
+        from gridlane.core.threads import start_thread  # most programs have no stream
+
         name = "gridlane-stream"
-        threading.Thread(target=_work, args=([work],), name=name, daemon=True).start()
+        start_thread(threading.Thread(target=_work, args=([work],), name=name, daemon=True))
     else:
         inbox.put(work)
 

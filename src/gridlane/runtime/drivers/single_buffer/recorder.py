@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from gridlane.core.device_errors import INVALID_VALUE, fail, lost_device
 from gridlane.core.errors import DeviceError
 from gridlane.core.shader_abi import LAUNCH_WORDS, located
+from gridlane.core.threads import start_thread
 from gridlane.runtime.drivers.single_buffer.engine import (
     FIRST_ALONE,
     SPIN_NS,
@@ -245,7 +246,7 @@ class WordRecorder(Recorder[HostDrivenContext, WordBatch, int, Prepared, Any]):
                 self._submitting = False
 
         self._submitting = True
-        threading.Thread(target=submit, name="gridlane-submit", daemon=True).start()
+        start_thread(threading.Thread(target=submit, name="gridlane-submit", daemon=True))
 
     def poll(self, number: int, /, ns: int = 0) -> bool:
         """Whether a batch is done, by a fence behind it."""
