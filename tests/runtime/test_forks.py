@@ -174,6 +174,59 @@ NAMES = """
     thread.join()
 """
 
+IMPORTS = """
+    import importlib.util
+    from tests.waiting import until_blocked
+
+    begun, go_on = threading.Event(), threading.Event()
+
+    class Slow:
+        def find_spec(self, name, path, target=None):
+            return importlib.util.spec_from_loader(name, self) if name.endswith(".slow") else None
+
+        def create_module(self, spec):
+            return None
+
+        def exec_module(self, module):
+            begun.set()
+            go_on.wait()
+            module.value = 5
+
+    def value():
+        from gridlane.core import slow
+        return slow.value
+
+    sys.meta_path.append(Slow())
+    importing, ends = threading.Thread(target=value), []
+    importing.start()
+    begun.wait()
+    forking = threading.Thread(target=lambda: ends.append(child_says(lambda: value() == 5)))
+    forking.start()
+    until_blocked(forking)
+    go_on.set()
+    forking.join()
+    importing.join()
+    assert ends == [True]
+"""
+
+FORKS_WHILE_IT_IMPORTS = """
+    import importlib.util
+
+    class Forks:
+        def find_spec(self, name, path, target=None):
+            return importlib.util.spec_from_loader(name, self) if name.endswith(".forks_") else None
+
+        def create_module(self, spec):
+            return None
+
+        def exec_module(self, module):
+            module.ends = child_says(works)
+
+    sys.meta_path.append(Forks())
+    from gridlane.core import forks_
+    assert forks_.ends
+"""
+
 THREAD_ENDS = """
     assert works()
     ended = []
@@ -196,6 +249,8 @@ PROGRAMS = {
     "threads": THREADS,
     "locks": LOCKS,
     "names": NAMES,
+    "imports": IMPORTS,
+    "an import that forks": FORKS_WHILE_IT_IMPORTS,
     "processes": PROCESSES,
     "a thread's end": THREAD_ENDS,
 }

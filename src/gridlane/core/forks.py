@@ -1,12 +1,14 @@
-"""Make forks wait for compilation and hold some locks: a lock that another thread held at the fork
-stays locked in the child, where that thread does not exist."""
+"""Make forks wait for compilation and imports, and hold some locks: a lock that another thread held
+at the fork stays locked in the child, where that thread does not exist."""
 
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from importlib import import_module
 
 
 class _Thread(threading.local):
@@ -42,8 +44,34 @@ def hold_at_forks(lock: threading.RLock) -> threading.RLock:
     return lock
 
 
+def _imports() -> set[str]:
+    """The modules of gridlane that threads are importing."""
+    return {
+        name
+        for name, module in sys.modules.copy().items()
+        if name.startswith("gridlane.")
+        and getattr(getattr(module, "__spec__", None), "_initializing", False)
+    }
+
+
+def _wait_for_imports() -> set[str]:
+    """Wait for the imports of other threads; those that go on are this thread's."""
+    own = set[str]()
+    while new := _imports() - own:
+        for name in new:
+            with suppress(Exception):  # the importing thread raises it
+                import_module(name)  # waits until another thread has imported it
+        own |= _imports() & new
+    return own
+
+
 def _before() -> None:
-    _free.acquire()
+    while True:
+        own = _wait_for_imports()  # without the lock: a module may take it
+        _free.acquire()
+        if _imports() <= own:
+            break
+        _free.release()
     while _compiling > _thread.depth:
         _free.wait()
     for lock in _held:
