@@ -257,6 +257,24 @@ print("well")
     )
 
 
+def test_threads_share_the_plan_of_a_launch(library):  # noqa: F811
+    """The first launch of a thread is Python's; memory grew with the threads of a program."""
+    in_python(
+        library,
+        LAUNCH
+        + """
+for _ in range(20):
+    thread = threading.Thread(target=lambda: c.cudaSetDevice(0) or launch())
+    thread.start()
+    thread.join()
+assert added() == 20 and len(hot_launches._known) == len(hot_launches._latest) == 1
+assert cu.cuModuleUnload(module) == 0
+assert not hot_launches._known and not hot_launches._latest
+print("well")
+""",
+    )
+
+
 def test_a_module_s_end_ends_its_plans(library):  # noqa: F811
     in_python(
         library,

@@ -83,6 +83,8 @@ class _Known:
 _lock = threading.RLock()
 _known: dict[int, _Known] = {}
 """Plans by address. Lifetime: old ones stay while launches use them."""
+_latest: dict[tuple[int, ...], _Plan] = {}
+"""The latest plan of each library, context, function and block."""
 
 
 def begin() -> None:
@@ -106,6 +108,9 @@ def _plan(launches: int, api: int, number: int, block: tuple[int, ...]) -> None:
     context = contexts.top()
     if context is None or context.faulted:
         return
+    key = launches, context.handle, api, number, *block
+    if _has(key, code):  # C looks for it by what it knows of the thread, which launches first
+        return
     *changes, make_names = (_u64 * 3).from_address(launches)
     add, remove = map(_Change, changes)
     function = (registered.function if api else libraries.function_of)(number, context)
@@ -116,10 +121,18 @@ def _plan(launches: int, api: int, number: int, block: tuple[int, ...]) -> None:
     if plan.usable and api == _RUNTIME:
         _keep(make_names, known, function)
     with _lock:
+        if _has(key, code):  # another thread's
+            return
+        _latest[key] = plan
         _known[ctypes.addressof(plan)] = known
         add(ctypes.addressof(plan))
     if code != epochs.code.number:
         _forget_old()
+
+
+def _has(key: tuple[int, ...], code: int) -> bool:
+    latest = _latest.get(key)
+    return latest is not None and latest.code == code
 
 
 def _raise_failure(address: int) -> None:
@@ -136,6 +149,9 @@ def _forget_old() -> None:
         return
     with _lock:
         code = epochs.code.number
+        for key, plan in tuple(_latest.items()):
+            if plan.code != code:
+                del _latest[key]
         for address, known in tuple(_known.items()):
             if known.plan.code != code:
                 known.remove(address)
