@@ -19,6 +19,10 @@ GridlaneError
 │   ├── StoreFull             quotas or disks have no room for a block
 │   ├── StoreCorrupt          stored bytes are not what was written
 │   └── StoreUnavailable      a folder cannot be used, or the store is closed
+├── TierError                 (RuntimeError) a tier of memory cannot hold or move a block
+│   ├── TierFull              (MemoryError) no room for a block, and nothing that may leave
+│   ├── BlockInUse            a block is pinned in a way that excludes the use
+│   └── SpillError            (OSError) a block could not be written to the tier below
 └── MissingError              (AttributeError) a numba.cuda name that gridlane does not have
 """
 
@@ -151,6 +155,34 @@ class StoreCorrupt(StoreError):
 
 class StoreUnavailable(StoreError):
     """A folder of a store cannot be used, or the store is closed."""
+
+
+class TierError(GridlaneError, RuntimeError):
+    """A tier of memory cannot hold or move a block."""
+
+
+class TierFull(TierError, MemoryError):
+    """A tier has no room for a block, and none of its blocks may leave."""
+
+    def __init__(self, tier: str, needed: int, pinned: int, allowed: int, advice: str = "") -> None:
+        self.tier, self.needed, self.pinned, self.allowed = tier, needed, pinned, allowed
+        self.advice = advice
+        text = (
+            f"{needed} bytes are needed in the tier {tier}, where {pinned} of the {allowed} "
+            "allowed bytes are pinned"
+        )
+        super().__init__(f"{text}\n  {advice}" if advice else text)
+
+    def __reduce__(self) -> tuple[type[TierFull], tuple[str, int, int, int, str]]:
+        return type(self), (self.tier, self.needed, self.pinned, self.allowed, self.advice)
+
+
+class BlockInUse(TierError):
+    """A block is pinned in a way that excludes the use."""
+
+
+class SpillError(TierError, OSError):
+    """A block could not be written to the tier below. The tier that has it keeps it."""
 
 
 class MissingError(GridlaneError, AttributeError):
