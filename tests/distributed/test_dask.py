@@ -171,6 +171,28 @@ def test_a_kernel_that_writes_to_its_block_is_refused():
         map_blocks(changed, da.arange(4, chunks=4)).compute(scheduler="sync")
 
 
+def test_a_loop_nest_that_writes_to_its_block_is_refused():
+    @compute
+    def writes(x: Tensor[f64, "N"], out: Tensor[f64, "N"]):
+        for i in grid(N):
+            out[i] = x[i]
+            x[i] = 1.0
+
+    with pytest.raises(ArgumentError, match="read-only"):
+        map_blocks(writes, da.from_array(np.zeros(4))).compute(scheduler="sync")
+
+
+def test_a_raw_kernel_writes_to_a_copy_of_its_block():
+    text = """extern "C" __global__ void k(double *x, double *out) {
+        out[threadIdx.x] = x[threadIdx.x];
+        x[threadIdx.x] = 9;
+    }"""
+    x = np.arange(4.0)
+    result = map_blocks(cuda.RawKernel(text, "k"), da.from_array(x, chunks=4), block=4)
+    assert np.array_equal(result.compute(scheduler="sync"), np.arange(4.0))
+    assert np.array_equal(x, np.arange(4.0))
+
+
 def test_what_is_no_kernel_is_refused():
     with pytest.raises(ArgumentError, match=r"one array of dask.array"):
         map_blocks(SCALED, np.zeros(3))
