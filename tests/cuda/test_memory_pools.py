@@ -107,6 +107,23 @@ def test_work_in_flight_keeps_the_memory_of_ended_arrays(device):
         np.testing.assert_array_equal(result.copy_to_host(), 2 * n)
 
 
+def test_memory_of_an_ended_array_waits_for_submitted_work(device, monkeypatch):
+    if not hasattr(getattr(device, "context", None), "retire"):
+        assert device.default_stream.inline or device.name == "cuda"
+        return  # an array lives as long as the work that uses it, or its event is recorded
+    pool, retired = cuda.memory.pool(), []
+    monkeypatch.setattr(device.context, "retire", retired.append)
+    with pool:
+        x = cuda.device_array(1000, np.uint8)
+    del x
+    gc.collect()
+    assert pool.statistics().used == rounded(1000)
+    monkeypatch.undo()
+    for work in retired:
+        device.context.retire(work)
+    free(pool)
+
+
 def test_a_limit_holds_for_what_a_pool_has(device):
     pool = cuda.memory.pool(limit=100_000)
     with pool:
