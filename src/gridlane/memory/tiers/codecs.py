@@ -108,7 +108,9 @@ def unshuffle(data: Bytes, itemsize: int, into: memoryview) -> None:
     """
     flat, result = np.frombuffer(data, np.uint8), np.frombuffer(into, np.uint8)
     whole = len(flat) - len(flat) % itemsize
-    result[:whole].reshape(-1, itemsize)[...] = flat[:whole].reshape(itemsize, -1).T
+    planes, elements = flat[:whole].reshape(itemsize, -1), result[:whole].reshape(-1, itemsize)
+    for n, plane in enumerate(planes):  # two and a half times as fast as one transposed copy
+        elements[:, n] = plane
     result[whole:] = flat[whole:]
 
 
