@@ -136,7 +136,7 @@ def of_others(names: Iterable[str]) -> dict[str, str | None]:
 
 
 def beginning_with(prefix: str) -> dict[str, str]:
-    """Variables of another program's whose names have a prefix."""
+    """Variables whose names have a prefix: those of another program, or of one room's settings."""
     return {name: value for name, value in os.environ.items() if name.startswith(prefix)}
 
 

@@ -11,19 +11,17 @@ import numpy as np
 from gridlane.core.byte_sizes import byte_size
 from gridlane.core.process_bound import ProcessBound
 from gridlane.memory.tiers.copies import read, read_file, write
+from gridlane.memory.tiers.defaults import default_tiers, settings
 from gridlane.memory.tiers.pieces import Layout, contiguous, index
 from gridlane.memory.tiers.pins import ArrayBlock, all_blocks
 from gridlane.memory.tiers.rows import Row
 from gridlane.memory.tiers.tiers import Tiers
 
-BLOCK_BYTES = 1 << 20
-"""The size of blocks by default."""
-
 
 def tiered(
     shape: int | Sequence[int],
-    dtype: Any,
-    tiers: Tiers,
+    dtype: Any = np.float64,
+    tiers: Tiers | None = None,
     block_bytes: int | str | None = None,
 ) -> TieredArray:
     """An array of zeros whose blocks move between the tiers. Zeros take no memory.
@@ -31,8 +29,9 @@ def tiered(
     Args:
         shape: elements along each axis.
         dtype: of NumPy, records included; not objects.
-        tiers: that hold it.
-        block_bytes: bytes of a block, 1 to 4 MiB for large arrays; 1 MiB by default.
+        tiers: that hold it; by default those of GRIDLANE_TIERS_*, one object for all arrays.
+        block_bytes: bytes of a block, 1 to 4 MiB for large arrays; by default GRIDLANE_TIERS_BLOCK,
+            1 MiB.
 
     Raises:
         ValueError: a negative length, or a size that is none.
@@ -46,6 +45,7 @@ def tiered(
     56
     >>> array.close()
     """
+    tiers = default_tiers() if tiers is None else tiers
     lengths = _lengths(shape)
     kind = np.dtype(dtype)
     if kind.subdtype is not None:
@@ -53,7 +53,7 @@ def tiered(
         lengths = (*lengths, *inner)
     if kind.hasobject or not kind.itemsize:
         raise TypeError(f"{kind} has objects or no bytes, which tiered arrays do not hold")
-    size = BLOCK_BYTES if block_bytes is None else byte_size(block_bytes)
+    size = settings().block if block_bytes is None else byte_size(block_bytes)
     if not size:
         raise ValueError("blocks have at least one byte")
     layout = contiguous(lengths, kind.itemsize)

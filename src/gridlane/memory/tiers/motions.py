@@ -11,7 +11,7 @@ from gridlane.memory.tiers.block import DEVICE, DISK, HOST, ZERO, Block
 from gridlane.memory.tiers.manager import Manager
 from gridlane.memory.tiers.places import DevicePlace, Place, host_memory
 
-_NO_DISK = "release blocks, allow more, or add a disk: Tiers(disk=...)"
+_NO_DISK = "release blocks, allow more, or add a disk: Tiers(disk=...), GRIDLANE_TIERS_DISK"
 _RELEASE = "release blocks, or allow more bytes"
 
 
