@@ -143,7 +143,10 @@ def test_a_refused_option_is_no_kind(counts):
 
 def test_options_that_are_lists():
     """As launches take them."""
-    both = [tiles.Config({"BLOCK": size, "cluster_dims": [2, 1, 1]}) for size in (32, 64)]
+    both = [
+        tiles.Config({"BLOCK": size, "cluster_dims": [2, 1, 1]}, pre_hook=remember)
+        for size in (32, 64)
+    ]
     assert hash(both[0]) != hash(both[1]) and both[0] != both[1]
     out = np.zeros(64, np.float32)
     tuned = tiles.autotune(both, key=[], do_bench=by_constant)(programs.add)
