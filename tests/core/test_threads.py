@@ -1,6 +1,5 @@
 """Threads leave the program's signals to the program's threads."""
 
-import os
 import signal
 import sys
 import threading
@@ -8,9 +7,11 @@ from signal import SIG_BLOCK, SIG_SETMASK, pthread_sigmask
 
 import numpy as np
 import pytest
+from tests.memory.tiers.doubles import MemoryStore
 
 from gridlane import cuda
 from gridlane.core.threads import start_thread
+from gridlane.memory.tiers import Tiers, tiered
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no masks of signals")
 
@@ -34,7 +35,7 @@ def test_a_thread_blocks_the_program_s_signals():
 def test_a_handler_that_raises_leaves_the_mask():
     class Interrupted(threading.Thread):
         def start(self):
-            os.kill(os.getpid(), signal.SIGINT)  # is blocked
+            signal.pthread_kill(threading.get_ident(), signal.SIGINT)  # is blocked
             super().start()
 
     before, thread = mask(), Interrupted(target=mask)
@@ -60,3 +61,19 @@ def test_the_thread_of_a_stream_blocks_them():
     stream.synchronize()
     assert masks[0][0] != threading.get_ident()
     assert masks[0][1] >= OTHERS and not masks[0][1] & OWN
+
+
+def test_the_thread_of_tiers_blocks_them():
+    masks = []
+
+    class Store(MemoryStore):
+        def read(self, key, into):
+            masks.append((threading.get_ident(), mask()))
+            super().read(key, into)
+
+    tiers = Tiers(8, disk=Store(), ahead=0)
+    array = tiered(16, np.uint8, tiers, 4)
+    array[...] = 1
+    next(array.blocks(prefetch=0)).prefetch()
+    tiers.background.wait()
+    assert [thread != threading.get_ident() and each >= OTHERS for thread, each in masks] == [True]

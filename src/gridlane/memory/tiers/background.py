@@ -9,6 +9,7 @@ from collections.abc import Callable
 from queue import SimpleQueue
 
 from gridlane.core.errors import TierFull
+from gridlane.core.threads import start_thread
 from gridlane.memory.tiers.block import HOST, Block
 from gridlane.memory.tiers.manager import Manager
 from gridlane.memory.tiers.motions import fetch, move_down
@@ -51,7 +52,7 @@ class Background:
                 self._thread = threading.Thread(
                     target=_run, args=arguments, daemon=True, name="gridlane tiers"
                 )
-                self._thread.start()
+                start_thread(self._thread)
         self._tasks.put(task)
 
     def bring(self, block: Block, place: Place) -> None:
