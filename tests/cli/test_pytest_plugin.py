@@ -56,7 +56,7 @@ def summary(done):
 
 def test_without_the_option_nothing_happens(python, tmp_path):
     (tmp_path / "test_untouched.py").write_text(UNTOUCHED)
-    done = python("-m", "pytest", "-p", "no:hypothesispytest")
+    done = python("-m", "pytest", "-p", "no:hypothesispytest", "-p", "no:zarr")
     assert "1 passed" in str(summary(done)), done.stdout
     assert "numba.cuda" not in done.stdout
 

@@ -437,3 +437,13 @@ def test_a_reshaped_view_shares_the_blocks():
     assert (np.asarray(array)[2:].reshape(-1)[4:8] == -1).all()
     assert [int(each.copy_to_host().sum()) for each in array[:2]] == [15, 51]
     assert len(array) == 4 and array.ndim == 2 and repr(array).startswith("<TieredArray of shape")
+
+
+def test_a_prefetch_of_a_block_that_is_written_elsewhere_does_nothing():
+    device = Device(limit=BLOCK)
+    tiers = Tiers(4 * BLOCK, BLOCK, MemoryStore(), ahead=0)
+    array = filled(tiers, 1)
+    with nth(array, 0).on(device):
+        nth(array, 0).prefetch()
+        tiers.background.wait()
+    assert right(array)

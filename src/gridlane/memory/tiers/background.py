@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable
 from queue import SimpleQueue
 
-from gridlane.core.errors import TierFull
+from gridlane.core.errors import BlockInUse, TierFull
 from gridlane.core.threads import start_thread
 from gridlane.memory.tiers.block import HOST, Block
 from gridlane.memory.tiers.manager import Manager
@@ -56,8 +56,8 @@ class Background:
         self._tasks.put(task)
 
     def bring(self, block: Block, place: Place) -> None:
-        """Bring a block to a place. Without room for it nothing happens; another failure is raised
-        at the next use of the block."""
+        """Bring a block to a place. Nothing happens without room, or while a pin excludes it;
+        another failure is raised at the next use of the block."""
         self._add(lambda manager: _bring(manager, block, place))
 
     def clean(self) -> None:
@@ -119,7 +119,7 @@ def _bring(manager: Manager, block: Block, place: Place) -> None:
         fetch(manager, block, place, write=False, fresh=False)
         begun = True
         manager.counters.prefetched += 1
-    except TierFull:
+    except (TierFull, BlockInUse):
         pass  # it was a hint
     except Exception as error:
         _report(manager, block, error)
