@@ -7,7 +7,7 @@ from cuda.bindings import driver, runtime
 
 from gridlane.core import device_errors as errors
 from gridlane.core.artifact import KernelErrorSite
-from gridlane.core.error_table import NAMES, TABLE
+from gridlane.core.error_table import CATEGORIES, NAMES, TABLE
 from gridlane.core.errors import DeviceError, KernelError
 from gridlane.core.source import Loc
 from gridlane.launch import devices
@@ -37,6 +37,34 @@ def test_every_row_has_words_of_its_own(number):
     for text in filter(None, (row.meaning, row.advice)):
         assert text == text.strip() and not text.endswith(".") and "\n" not in text
     assert row.meaning not in [other.meaning for other in TABLE.values() if other is not row]
+
+
+@pytest.mark.parametrize("number", sorted(TABLE))
+def test_every_row_has_a_category_and_every_failure_a_remedy(number):
+    row = TABLE[number]
+    assert row.category in CATEGORIES and (row.category == "none") == (number == 0)
+    assert bool(row.advice) == (number != 0)
+
+
+def test_every_category_has_a_row():
+    assert {row.category for row in TABLE.values()} == set(CATEGORIES)
+
+
+@pytest.mark.parametrize(
+    ("name", "category"),
+    [
+        ("CUDA_ERROR_OUT_OF_MEMORY", "memory"),
+        ("CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "launch"),
+        ("CUDA_ERROR_INVALID_PTX", "compile"),
+        ("CUDA_ERROR_ILLEGAL_ADDRESS", "fault"),
+        ("CUDA_ERROR_CONTEXT_IS_DESTROYED", "lost"),
+        ("CUDA_ERROR_NOT_SUPPORTED", "unsupported"),
+        ("CUDA_ERROR_INVALID_VALUE", "use"),
+        ("CUDA_ERROR_NO_DEVICE", "system"),
+    ],
+)
+def test_categories_of_failures_that_programs_meet(name, category):
+    assert TABLE[NAMES[name]].category == category
 
 
 @pytest.mark.parametrize("number", [701, 702, 704, 705, 708, 716, 717, 719, 900, 906])

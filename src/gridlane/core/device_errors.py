@@ -53,7 +53,11 @@ CHECK_ADVICE = "test indices and sizes in front of the access"
 _MOST_PLACES = 6
 TIMEOUT_ADVICE = "if it ends at all, set a longer time: GRIDLANE_TIMEOUT=60, or 0 for any"
 _UNKNOWN = Row(
-    "CUDA_ERROR_UNKNOWN", "", "a failure that gridlane has no words for", "update gridlane"
+    "CUDA_ERROR_UNKNOWN",
+    "",
+    "system",
+    "a failure that gridlane has no words for",
+    "update gridlane",
 )
 
 
