@@ -7,11 +7,12 @@ from functools import cache, partial
 from typing import Any, NoReturn
 
 from gridlane.abi.calls.registry import Call
-from gridlane.abi.failure import NOT_SUPPORTED, UNKNOWN, Failure, failure_of
+from gridlane.abi.failure import NOT_READY, NOT_SUPPORTED, UNKNOWN, Failure, failure_of
 from gridlane.abi.state import captures, contexts, devices, notices, threads
 from gridlane.core import trace
 from gridlane.core.cuda_table import enums
 from gridlane.core.cuda_table.functions import Function
+from gridlane.core.device_errors import noted
 from gridlane.core.errors import GridlaneError
 
 UNDONE = "gridlane does not have it"
@@ -91,6 +92,8 @@ def _check(row: Function) -> Callable[[], object] | None:
 def _answered(row: Function, error: BaseException) -> tuple[int, tuple[Any, ...]]:
     """What a call that raised returns."""
     number, what = _told(error)
+    if number != NOT_READY and row.family != "errors":  # the answers to questions
+        noted(error)
     given = error.given if isinstance(error, Failure) else ()
     if row.base in _LAUNCHES:
         notices.refused(row.base, error)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from gridlane.core.error_kinds import KINDS
 from gridlane.core.error_table import NAMES
 from gridlane.core.errors import (
+    MARK,
     ArgumentError,
     CompileError,
     DeviceError,
@@ -83,14 +85,24 @@ def fail(number: int, what: str = "") -> NoReturn:
     raise Failure(number, what)
 
 
+def same(failure: Failure, error: BaseException) -> Failure:
+    """The failure, which is the same one as an error: the history of errors has both once."""
+    mark = vars(error).get(MARK)
+    if mark is not None:
+        vars(failure)[MARK] = mark
+    return failure
+
+
 def failure_of(error: BaseException) -> Failure:
     """The failure that an exception of gridlane's is to a caller of CUDA.
 
     >>> failure_of(PtxError("line 1: no opcode")).number
     218
     """
-    if isinstance(error, Failure):
-        return error
+    return error if isinstance(error, Failure) else same(_failure_of(error), error)
+
+
+def _failure_of(error: BaseException) -> Failure:
     if isinstance(error, DeviceError):
         return Failure(error.number or UNKNOWN, str(error))
     if isinstance(error, KernelError):
@@ -102,12 +114,10 @@ def failure_of(error: BaseException) -> Failure:
     raise error
 
 
-_NUMBERS: tuple[tuple[type[BaseException], int], ...] = (
-    (PtxError, INVALID_PTX),
-    (TargetError, NOT_SUPPORTED),
-    (CompileError, INVALID_IMAGE),
-    (LaunchError, INVALID_VALUE),
-    (ArgumentError, INVALID_VALUE),
-    (MemoryError, OUT_OF_MEMORY),
-    (FileNotFoundError, FILE_NOT_FOUND),
+_NUMBERS: tuple[tuple[type[BaseException], int], ...] = tuple(
+    (kind, KINDS[kind].number)
+    for kind in (
+        *(PtxError, TargetError, CompileError, LaunchError, ArgumentError),
+        *(MemoryError, FileNotFoundError),
+    )
 )

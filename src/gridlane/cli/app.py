@@ -232,14 +232,26 @@ def doctor(
             help="Show versions, each step, and what to do for each device that fails.",
         ),
     ] = False,
+    errors: Annotated[
+        bool,
+        typer.Option("--errors", help="Show the errors in the file of GRIDLANE_ERRORS instead."),
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Show the errors as JSON.")] = False,
 ) -> None:
     """Try each device, and show how far it gets.
 
     With PROGRAM, say which libcuda it gets and why, which runtime and which images are in it, and
     what to do so that it runs on gridlane.
 
+    With --errors, show the errors that programs with the same GRIDLANE_ERRORS=FILE have met, with
+    counts and a remedy each.
+
     The status is 1 when the device in use does not pass all steps, or the program does not run.
     """
+    if errors or as_json:
+        from gridlane.cli import error_log
+
+        raise typer.Exit(error_log.show(as_json, errors, program is not None or verbose))
     if program is not None:
         from gridlane.cli import program as command
 

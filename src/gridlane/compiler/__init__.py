@@ -18,7 +18,9 @@ from gridlane.core import trace
 from gridlane.core.argtypes import ArgType
 from gridlane.core.artifact import Artifact
 from gridlane.core.config import config
+from gridlane.core.device_errors import noted
 from gridlane.core.encoding import NotEncodable, encode
+from gridlane.core.errors import CompileError
 from gridlane.core.options import KernelOptions, Target
 from gridlane.core.source import UNKNOWN
 
@@ -53,7 +55,25 @@ def compile_kernel(
 
     Args:
         make: makes the artifact of a source that does not go through the IR.
+
+    Raises:
+        CompileError: the kernel does not compile. The history of errors has it.
     """
+    try:
+        return _compiled(source, arguments, options, target, cache, make)
+    except CompileError as error:
+        noted(error, device=target.name, kernel=source.name)
+        raise
+
+
+def _compiled(
+    source: KernelSource,
+    arguments: tuple[ArgType, ...],
+    options: KernelOptions,
+    target: Target,
+    cache: DiskCache | None,
+    make: Make | None,
+) -> Artifact:
     cache = cache or default_cache()
     key = None
     if cache is not None:

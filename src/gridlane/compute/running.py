@@ -37,7 +37,8 @@ from gridlane.compute.roofline import default_values, roofline_line, work_of
 from gridlane.compute.scheduled import Scheduled, rates_of
 from gridlane.compute.sums import are_ahead, sums_array
 from gridlane.compute.tuning import shapes_of, tuned
-from gridlane.core.errors import ArgumentError
+from gridlane.core.device_errors import noted
+from gridlane.core.errors import ArgumentError, GridlaneError
 from gridlane.launch import current
 from gridlane.profiler.peaks import peaks
 from gridlane.runtime.protocol import Stream
@@ -134,10 +135,14 @@ class Compute(Scheduled):
         """
         if not keywords and self._calls(*args):
             return
-        refuse_captured(self.nest.name)
-        if keywords:
-            args = self.bound(args, keywords)
-        self.run_fastest(args)
+        try:
+            refuse_captured(self.nest.name)
+            if keywords:
+                args = self.bound(args, keywords)
+            self.run_fastest(args)
+        except GridlaneError as error:
+            noted(error, device=current.name(), kernel=self.nest.name)
+            raise
 
     def on(self, stream: Any) -> OnStream:
         """The function whose launches are on a stream, and recorded while that is captured.

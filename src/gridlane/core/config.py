@@ -32,6 +32,10 @@ class Config:
         check: GRIDLANE_CHECK=1 compiles checks of each access to memory into kernels.
         quiet: GRIDLANE_QUIET=1 turns off the line that the first refused launch and each kernel
             that fails print in programs of CUDA's own interface, and the one at the end.
+        error_history: GRIDLANE_ERROR_HISTORY, how many of its last errors a process keeps; 1000 by
+            default.
+        error_file: GRIDLANE_ERRORS, the file that each error is appended to; None (default) for
+            none.
         cpu: GRIDLANE_CPU, the processor that the CPU target compiles for, ``NAME[,+feature,
             -feature]``; "" (default) is the one that Python runs on.
         threads: GRIDLANE_THREADS, worker threads of the CPU device; 0 means one per core.
@@ -87,6 +91,8 @@ class Config:
     trace: bool
     check: bool
     quiet: bool
+    error_history: int
+    error_file: Path | None
     threads: int
     cache: bool
     cache_dir: Path | None
@@ -182,6 +188,8 @@ def read(environment: Mapping[str, str] = os.environ) -> Config:
         trace=is_on("GRIDLANE_TRACE"),
         check=is_on("GRIDLANE_CHECK"),
         quiet=is_on("GRIDLANE_QUIET"),
+        error_history=int(checked("GRIDLANE_ERROR_HISTORY")),
+        error_file=Path(file).absolute() if (file := get("GRIDLANE_ERRORS")) else None,
         threads=int(checked("GRIDLANE_THREADS")),
         cache=is_on("GRIDLANE_CACHE", "1") and not by_files,
         cache_dir=_cache_dir(get("GRIDLANE_CACHE_DIR"), get("NUMBA_CACHE_DIR")),
@@ -220,11 +228,14 @@ def _processor(text: str) -> str:
     return text
 
 
-def _is_bytes(text: str, least: int, most: int) -> bool:
+def _is_within(text: str, least: int, most: int) -> bool:
     return text.isdigit() and least <= int(text) <= most
 
 
 _CHECKED: dict[str, tuple[str, Callable[[str], bool], str]] = {
+    "GRIDLANE_ERROR_HISTORY": (
+        "1000", lambda text: _is_within(text, 1, 10**6), "a number of errors from 1 to 1000000"
+    ),
     "GRIDLANE_THREADS": ("0", str.isdigit, "a number of threads, or 0 for one a core"),
     "GRIDLANE_FP64": (FP64[0], FP64.__contains__, f"one of {', '.join(FP64)}"),
     "GRIDLANE_FLOATS": (FLOATS[0], FLOATS.__contains__, f"one of {', '.join(FLOATS)}"),
@@ -238,10 +249,10 @@ _CHECKED: dict[str, tuple[str, Callable[[str], bool], str]] = {
         "0", lambda text: not text or is_seconds(text), "a number of seconds, or 0 for any time"
     ),
     "GRIDLANE_STACK": (
-        "16384", lambda text: _is_bytes(text, 64, 1 << 17), "a number of bytes from 64 to 131072"
+        "16384", lambda text: _is_within(text, 64, 1 << 17), "a number of bytes from 64 to 131072"
     ),
     "GRIDLANE_HEAP": (
-        str(8 << 20), lambda text: _is_bytes(text, 1 << 12, 1 << 30),
+        str(8 << 20), lambda text: _is_within(text, 1 << 12, 1 << 30),
         "a number of bytes from 4096 to 2^30",
     ),
 }  # fmt: skip

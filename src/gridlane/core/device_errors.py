@@ -1,17 +1,22 @@
 """Failures of devices and of running kernels: one table, raised in one place.
 
-The table is ``error_table``'s; CUDA's driver and runtime share their numbers.
+The table is ``error_table``'s; CUDA's driver and runtime share their numbers. What is made here is
+in the history of errors (``error_history``), which the first error imports.
 """
 
 from __future__ import annotations
 
 import builtins
+from collections.abc import Callable
+from copy import copy
 from functools import cache
-from typing import NoReturn
+from types import ModuleType
+from typing import NoReturn, TypeVar
 
+from gridlane.core import endings
 from gridlane.core.artifact import KernelErrorSite
 from gridlane.core.error_table import NAMES, TABLE, Row
-from gridlane.core.errors import DeviceError, KernelError
+from gridlane.core.errors import MARK, DeviceError, KernelError
 from gridlane.core.kernel_names import readable
 from gridlane.core.source import UNKNOWN, Loc, describe, is_own, users
 
@@ -61,26 +66,92 @@ _UNKNOWN = Row(
 )
 
 
-def device_error(number: int, what: str = "", advice: str = "") -> DeviceError:
+E = TypeVar("E", bound=BaseException)
+
+
+def _no_device() -> str:
+    return ""
+
+
+_of_thread: Callable[[], str] = _no_device
+
+
+def name_devices_by(name: Callable[[], str]) -> None:
+    """Name the devices of errors whose driver does not name them.
+
+    Args:
+        name: returns the name of this thread's device. It opens none and never raises.
+    """
+    global _of_thread
+    _of_thread = name
+
+
+def noted(error: E, category: str = "", device: str = "", kernel: str = "") -> E:
+    """Note an error in the history, unless it is there, and return it.
+
+    Args:
+        category: where it is not that of the error's number or class.
+        device: its name; "" for the current one of the thread.
+        kernel: the name, or those of the suspects.
+    """
+    if not endings.over():  # imports fail then, and no program reads the history any more
+        _history().note(error, category, device, kernel, _of_thread)
+    return error
+
+
+@cache
+def _history() -> ModuleType:
+    from gridlane.core import error_history  # errors alone need it
+
+    return error_history
+
+
+def handled(error: BaseException) -> None:
+    """Remove an error from the history: gridlane tried something, and does without it, or it raises
+    a better error instead."""
+    if not endings.over():
+        _history().take_back(error)
+
+
+def again(fault: DeviceError, device: str = "") -> DeviceError:
+    """A copy, to raise, of the error of a lost device. The history has the error once, and keeps it
+    if the copy is handled."""
+    raised = copy(noted(fault, device=device))
+    mark = vars(fault).get(MARK)
+    if mark is not None:
+        vars(raised)[MARK] = mark[0], -1
+    return raised
+
+
+def device_error(
+    number: int, what: str = "", advice: str = "", device: str = "", category: str = ""
+) -> DeviceError:
     """The exception of a CUDA error number; ``what`` describes the failed request.
 
     >>> print(device_error(2, "400 bytes"))
     CUDA_ERROR_OUT_OF_MEMORY (2): not enough memory on the device: 400 bytes
       free arrays that are no longer used, or work in smaller pieces
     """
+    return noted(described(number, what, advice), category, device)
+
+
+def described(number: int, what: str = "", advice: str = "") -> DeviceError:
+    """``device_error`` for one that may never be raised: the history does not have it yet."""
     row = TABLE.get(number, _UNKNOWN)
     text = f"{row.meaning}: {what}" if what else row.meaning
     return DeviceError(row.name, number, text, advice or row.advice)
 
 
-def lost_device(what: str, kernels: str) -> DeviceError:
+def lost_device(what: str, kernels: str, device: str) -> DeviceError:
     """The exception of a lost device.
 
     Args:
         what: the device, and its driver's message.
         kernels: the names of those that may have caused it; "" if none ran.
+        device: the name of the device.
     """
-    return device_error(LAUNCH_FAILED, f"{what}, in {kernels}" if kernels else what, _LOST_ADVICE)
+    text = f"{what}, in {kernels}" if kernels else what
+    return noted(described(LAUNCH_FAILED, text, _LOST_ADVICE), "lost", device, kernels)
 
 
 def fail(number: int, what: str = "", advice: str = "") -> NoReturn:
@@ -89,7 +160,8 @@ def fail(number: int, what: str = "", advice: str = "") -> NoReturn:
 
 
 def no_device(kind: str, what: str, advice: str = "") -> NoReturn:
-    """Raise that there is no device of a kind, by the kind's name: CUDA has no part in it.
+    """Raise that there is no device of a kind, by the kind's name: CUDA has no part in it. The
+    history has it if a device is to be opened, and not if devices are counted.
 
     Raises:
         DeviceError: with CUDA's number for it, 100.
@@ -133,8 +205,8 @@ class KernelTimeout(KernelEnded):
     limit: float = 0.0
 
 
-def kernel_fault(kernel: str, locations: tuple[Loc, ...], address: int) -> KernelFault:
-    """The exception of a fault of a kernel, at one of the places."""
+def kernel_fault(kernel: str, locations: tuple[Loc, ...], address: int, device: str) -> KernelFault:
+    """The exception of a fault of a kernel on a device, at one of the places."""
     row, known = TABLE[ILLEGAL_ADDRESS], tuple(each for each in map(users, locations) if each.line)
     text = f"{row.meaning}: {readable(kernel)} used the address {address:#x}"
     place = known[0] if len(known) == 1 else UNKNOWN
@@ -145,7 +217,7 @@ def kernel_fault(kernel: str, locations: tuple[Loc, ...], address: int) -> Kerne
     error = KernelFault(row.name, ILLEGAL_ADDRESS, text, FAULT_ADVICE)
     error.kernel, error.loc, error.address = kernel, place, address
     error.candidates = known if len(known) > 1 else ()
-    return error
+    return noted(error, device=device)
 
 
 def _short(locations: tuple[Loc, ...]) -> str:
@@ -154,7 +226,7 @@ def _short(locations: tuple[Loc, ...]) -> str:
     return ", ".join([*named, "..."] if len(locations) > _MOST_PLACES else named)
 
 
-def kernel_timeout(kernel: str, loc: Loc, limit: float) -> KernelTimeout:
+def kernel_timeout(kernel: str, loc: Loc, limit: float, device: str) -> KernelTimeout:
     """The exception of a kernel whose time is over. ``loc``: where a thread of it was."""
     row, place = TABLE[LAUNCH_TIMEOUT], users(loc)
     lines = [f"{readable(kernel)} ran longer than GRIDLANE_TIMEOUT allows, {limit:g} s"]
@@ -162,7 +234,7 @@ def kernel_timeout(kernel: str, loc: Loc, limit: float) -> KernelTimeout:
         lines += ["a thread of it was here, or near:", describe(place)]
     error = KernelTimeout(row.name, LAUNCH_TIMEOUT, "\n".join(lines), TIMEOUT_ADVICE)
     error.kernel, error.loc, error.limit = kernel, place, limit
-    return error
+    return noted(error, device=device)
 
 
 def kernel_access(
@@ -171,6 +243,7 @@ def kernel_access(
     block: tuple[int, int, int],
     kernel: str,
     text: str,
+    device: str,
 ) -> KernelFault:
     """The exception of an access that a check stopped; ``text`` describes the access."""
     row, place = TABLE[ILLEGAL_ADDRESS], users(site.loc)
@@ -183,7 +256,7 @@ def kernel_access(
     error = KernelFault(row.name, ILLEGAL_ADDRESS, "\n".join(lines), CHECK_ADVICE)
     error.kernel, error.loc, error.text = kernel, place, text
     error.thread, error.block = thread, block
-    return error
+    return noted(error, device=device)
 
 
 class KernelStop(KernelError):
@@ -230,6 +303,7 @@ def kernel_exception(
     block: tuple[int, int, int] = (0, 0, 0),
     kernel: str = "",
     numbers: tuple[int, ...] = (),
+    device: str = "",
 ) -> KernelStop:
     """The host exception for a kernel's error report, with the numbers of its detail if any."""
     loc = users(site.loc)
@@ -246,4 +320,4 @@ def kernel_exception(
     error.exception, error.text, error.late = site.exception, text, site.late
     error.thread, error.block = thread, block
     error.kernel, error.loc = kernel, loc
-    return error
+    return noted(error, device=device)

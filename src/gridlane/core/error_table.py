@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from gridlane.core.cuda_text import lines, numbers
 
-
 CATEGORIES = {
     "memory": "there was not enough memory, or it was not mapped",
     "launch": "the device cannot perform the launch",

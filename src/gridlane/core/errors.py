@@ -30,6 +30,9 @@ from __future__ import annotations
 
 from gridlane.core.source import UNKNOWN, Loc, describe, users
 
+MARK = "gridlane_entry"
+"""The attribute of an exception with its entry in the history of errors, which has none twice."""
+
 
 class _Root(Exception):
     """A base that can be exchanged, which Python allows for classes of Python alone."""

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, Protocol
 
 from gridlane.core.config import config
-from gridlane.core.device_errors import INVALID_DEVICE, NOT_CAPTURED, fail
+from gridlane.core.device_errors import INVALID_DEVICE, NOT_CAPTURED, fail, name_devices_by
 from gridlane.launch import launcher
 from gridlane.launch.devices import device_count, family, get_device, kind_of
 from gridlane.runtime.protocol import Device
@@ -62,6 +62,9 @@ def name() -> str:
     """
     chosen = _thread.device
     return config().device if chosen is None else chosen.name
+
+
+name_devices_by(name)
 
 
 def kind() -> str:

@@ -16,8 +16,8 @@ from typing import Any
 from gridlane.backends import NO_BACKENDS, backend, names
 from gridlane.core import endings
 from gridlane.core.config import config
-from gridlane.core.device_errors import INVALID_DEVICE, NOT_SUPPORTED, fail, no_device
-from gridlane.core.errors import UnsupportedBackend
+from gridlane.core.device_errors import INVALID_DEVICE, NOT_SUPPORTED, fail, no_device, noted
+from gridlane.core.errors import DeviceError, UnsupportedBackend
 from gridlane.core.first_use import FirstUse
 from gridlane.core.forks import fork_waits
 from gridlane.core.openings import AT_OPENING, OPENED
@@ -74,6 +74,13 @@ def get_device(name: str) -> Device:
     device = _opened.get(name)
     if device is not None:
         return device
+    try:
+        return _open(name)
+    except (DeviceError, UnsupportedBackend) as error:
+        raise noted(error, device=name)  # noqa: B904  # it is the same error
+
+
+def _open(name: str) -> Device:
     kind, ordinal = family(name)
     name = f"{kind}:{ordinal}" if ordinal else kind
     with fork_waits(), _lock, _opening[name]():

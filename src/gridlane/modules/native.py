@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from gridlane.backends import backend
 from gridlane.core.artifact import Artifact, ParamSlot
-from gridlane.core.device_errors import NOT_FOUND
+from gridlane.core.device_errors import NOT_FOUND, handled
 from gridlane.core.errors import DeviceError, TargetError
 from gridlane.core.options import KernelOptions, Target
 from gridlane.frontends.ptx import PtxModule, PtxSource
@@ -104,6 +104,7 @@ class NativeModule:
         except DeviceError as error:
             if error.number != NOT_FOUND:
                 raise
+            handled(error)
             variables = self.module.variables.values()
             known = [each.name for each in variables if each.space in ("global", "const")]
             raise no_variable(name, known) from None

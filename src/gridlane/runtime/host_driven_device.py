@@ -17,8 +17,9 @@ from gridlane.core.device_errors import (
     NOT_PERMITTED,
     OUT_OF_MEMORY,
     KernelStop,
-    device_error,
+    described,
     fail,
+    handled,
 )
 from gridlane.core.endings import alone, at_end, at_its_end
 from gridlane.core.errors import DeviceError
@@ -56,7 +57,8 @@ def count_of(usable: Callable[[], Sequence[object]]) -> int:
     """The number of devices of this machine; 0 without a driver."""
     try:
         return len(usable())
-    except DeviceError:
+    except DeviceError as error:
+        handled(error)
         return 0
 
 
@@ -102,6 +104,7 @@ class HostDrivenDevice(Generic[C, R]):
         self.unread = Unreads(self.owners, self._is_past)
         self._streams: weakref.WeakValueDictionary[int, Stream] = weakref.WeakValueDictionary()
         self.default_stream = Stream(self, default=True)
+        self.default_stream.context.device_name = self.name
         forget = weakref.WeakMethod(self._begin_in_child)
         os.register_at_fork(after_in_child=lambda: call() if (call := forget()) else None)
 
@@ -111,7 +114,7 @@ class HostDrivenDevice(Generic[C, R]):
         context = self.default_stream.context
         context.lock = threading.RLock()
         context.deferred_queues.clear()
-        context.fault = context.fault or device_error(
+        context.fault = context.fault or described(
             NOT_PERMITTED,
             f"the process forked, and the device {self.name} stays with the parent",
             "use the device in the child alone, or start processes by spawn",
@@ -273,6 +276,7 @@ class ArenaDevice(HostDrivenDevice[C, R], Generic[C, R, M]):
         except DeviceError as error:
             if error.number != OUT_OF_MEMORY:
                 raise
+            handled(error)
         self.recorder.wait(self.recorder.last)
         self._trim()
         return memory.allocate(size)

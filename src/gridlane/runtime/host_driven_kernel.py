@@ -69,7 +69,9 @@ class HostDrivenKernel(Generic[R]):
     def _new_block(self) -> ReportBlock:
         """A report block, in memory that the host can read."""
         memory: Suballocation = self.device.stage(report.size(self.artifact, 0))
-        return ReportBlock(report.Report(self.artifact, memory.host(), 0), memory.address, memory)
+        return ReportBlock(
+            report.Report(self.artifact, memory.host(), 0, self.device.name), memory.address, memory
+        )
 
     def block_of(self, owner: Owner) -> ReportBlock:
         """The report block of an owner's launches. Hot."""

@@ -6,7 +6,7 @@ import threading
 from dataclasses import dataclass
 from typing import Any
 
-from gridlane.core.device_errors import OUT_OF_MEMORY, fail
+from gridlane.core.device_errors import OUT_OF_MEMORY, fail, handled
 from gridlane.core.errors import DeviceError
 from gridlane.memory.device_memory import DeviceMemory
 from gridlane.memory.resource import Buffer
@@ -164,6 +164,7 @@ class MemoryPool:
         except DeviceError as error:
             if error.number != OUT_OF_MEMORY or not self._free:
                 raise
+            handled(error)
             self._release_all()
             buffer = self._buffer(size)
         self.reserved += size

@@ -36,6 +36,7 @@ class Report:
     Args:
         host: that memory. The caller keeps it alive.
         traces: the number of trace slots.
+        device: the name of the kernel's device.
     """
 
     def __init__(
@@ -43,8 +44,9 @@ class Report:
         artifact: Artifact,
         host: ctypes.Array[ctypes.c_ubyte],
         traces: int = TRACE_SLOTS,
+        device: str = "",
     ) -> None:
-        self.artifact = artifact
+        self.artifact, self.device = artifact, device
         self.capacity = _capacity(artifact)
         self._bytes = host
         ctypes.memset(host, 0, len(host))
@@ -91,7 +93,7 @@ class Report:
         block = struct.unpack_from("<3I", self._bytes, abi.BLOCK_OFFSET)
         struct.pack_into("<II", self._bytes, abi.CLAIMED_OFFSET, 0, 0)
         site = self.artifact.errors[code - 1]
-        return kernel_exception(site, thread, block, self.artifact.name)
+        return kernel_exception(site, thread, block, self.artifact.name, device=self.device)
 
     def places(self) -> list[str]:
         """The lines at which warps stood when the kernel faulted, the most frequent first."""

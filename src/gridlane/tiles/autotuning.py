@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gridlane.backends import backend
+from gridlane.core.device_errors import handled
 from gridlane.core.errors import ArgumentError, GridlaneError
 from gridlane.launch import current
 from gridlane.tiles import knobs, tuned
@@ -331,7 +332,8 @@ class Autotuner(_Sent):
         _check_apart([config], keywords)
         try:
             return self._measure(config, args, keywords)
-        except (OutOfResources, GridlaneError):
+        except (OutOfResources, GridlaneError) as error:
+            handled(error)
             return [float("inf")] * 3
 
     def prune_configs(self, keywords: Mapping[str, Any]) -> list[Config]:

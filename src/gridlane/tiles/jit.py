@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple, overload
 
+from gridlane.core.device_errors import noted
 from gridlane.core.encoding import NotEncodable
-from gridlane.core.errors import ArgumentError
+from gridlane.core.errors import ArgumentError, GridlaneError
 from gridlane.core.forks import fork_waits
 from gridlane.cuda.kernels.overlaps import Writebacks
 from gridlane.frontends.triton import functions
@@ -199,6 +200,15 @@ class JITFunction(Launchable, KernelInterface):
         self, launch: TileLaunch | None, grid: Any, args: tuple[Any, ...], keywords: dict[str, Any]
     ) -> CompiledKernel:
         """Launch like no launch before, and prepare ``launch`` for others like this one."""
+        try:
+            return self._launch_slowly(launch, grid, args, keywords)
+        except GridlaneError as error:
+            noted(error, device=current.name(), kernel=self.__name__)
+            raise
+
+    def _launch_slowly(
+        self, launch: TileLaunch | None, grid: Any, args: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> CompiledKernel:
         for hook in self.pre_run_hooks:
             hook(*args, **keywords)
         self._check_globals()

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gridlane.core.device_errors import handled
 from gridlane.core.errors import DeviceError
 from gridlane.launch import current
 from gridlane.runtime.protocol import Device, Event
@@ -26,7 +27,8 @@ def cache_filler(device: Device) -> Callable[[], None]:
     while size >= _LEAST_CACHE:
         try:
             buffer = device.allocate(size)
-        except DeviceError:
+        except DeviceError as error:
+            handled(error)
             size //= 2
             continue
         return lambda: device.default_stream.fill(buffer.address, 0, size)

@@ -11,6 +11,7 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Protocol
 
+from gridlane.core.device_errors import handled
 from gridlane.core.encoding import encode
 from gridlane.core.errors import GridlaneError
 from gridlane.launch import current
@@ -341,7 +342,8 @@ class _Search:
             self._run(candidate, max(self.left, 0.05))
         except Stuck:
             raise
-        except GridlaneError:
+        except GridlaneError as error:
+            handled(error)
             self.saved.restore(whole=True)
             return False
         right = not self._difference()

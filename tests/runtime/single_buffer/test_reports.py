@@ -10,7 +10,7 @@ from tests.runtime.arrays import params, to_device, words
 from tests.runtime.host_driven.programs import RAISE
 from tests.runtime.single_buffer.texts import ADD_ONE, kernel
 
-from gridlane.core import dtypes
+from gridlane.core import dtypes, error_history
 from gridlane.core import gpu_abi as abi
 from gridlane.core.artifact import KernelErrorSite, PrintSite
 from gridlane.core.errors import DeviceError
@@ -109,6 +109,8 @@ def test_a_lost_device(device, monkeypatch):
     def refuse(commands, arena):
         raise RuntimeError("gone with the wind")
 
+    error_history.clear()
+
     monkeypatch.setattr(device.engine, "submit", refuse)
     with pytest.raises(DeviceError, match=r"\(719\).*is lost.*gone with the wind") as caught:
         stream.synchronize()
@@ -125,6 +127,9 @@ def test_a_lost_device(device, monkeypatch):
             work()
         assert again.value is not caught.value
     del work
+    (entry,) = error_history.entries()
+    assert (entry.category, entry.device) == ("lost", device.name)
+    assert artifact.name in entry.kernel
     lost = device.context
     device.reset()
     assert device.context is not lost

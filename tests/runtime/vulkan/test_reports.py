@@ -8,6 +8,7 @@ from tests.runtime.arrays import params, to_device, words
 from tests.runtime.vulkan import recording
 from tests.runtime.vulkan.shaders import kernel
 
+from gridlane.core import error_history
 from gridlane.core.errors import DeviceError
 
 
@@ -17,6 +18,7 @@ def test_a_lost_device(device, living, monkeypatch):
     data, stream = device.allocate(16), device.new_stream()
     stream.launch(bound, params(artifact, data), 1, 1, 1, 0)
     recording.replace(device, monkeypatch, submit=lambda *args: ("vkQueueSubmit", -4))
+    error_history.clear()
     with pytest.raises(DeviceError, match=r"\(719\).*VK_ERROR_DEVICE_LOST.*in main") as caught:
         stream.synchronize()
     assert "run it on the device cpu with GRIDLANE_CHECK=1" in str(caught.value)
@@ -31,6 +33,8 @@ def test_a_lost_device(device, living, monkeypatch):
         with pytest.raises(DeviceError, match="719") as again:
             work()
         assert again.value is not caught.value
+    (entry,) = error_history.entries()
+    assert (entry.category, entry.device, entry.kernel) == ("lost", device.name, artifact.name)
     lost = device.context
     living.clear()  # what the lost device has made is left alone
     device.reset()

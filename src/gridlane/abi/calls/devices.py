@@ -9,6 +9,7 @@ from gridlane.abi.failure import INVALID_DEVICE, INVALID_VALUE, NOT_SUPPORTED, f
 from gridlane.abi.state import devices
 from gridlane.abi.struct import Struct
 from gridlane.core.cuda_table import enums
+from gridlane.core.device_errors import handled
 from gridlane.core.errors import GridlaneError
 
 _PREFIX = "CU_DEVICE_ATTRIBUTE_"
@@ -151,6 +152,7 @@ def opens(ordinal: int) -> bool:
     """Whether a device can be used."""
     try:
         devices.device(ordinal)
-    except GridlaneError:
+    except GridlaneError as error:
+        handled(error)
         return False
     return True

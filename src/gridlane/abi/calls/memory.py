@@ -12,6 +12,7 @@ from gridlane.abi.failure import (
 from gridlane.abi.state import contexts, memory
 from gridlane.abi.state.memory import Allocation
 from gridlane.core.cuda_table import constants
+from gridlane.core.device_errors import handled
 from gridlane.core.errors import DeviceError
 from gridlane.memory.resource import HostMemory
 from gridlane.runtime.host_device import note_shared
@@ -60,6 +61,7 @@ def host_memory(size: int, flags: int) -> int:
     except DeviceError as error:
         if error.number != NOT_SUPPORTED:
             raise
+        handled(error)
         kind, buffer = "pinned", context.device.allocate_host(size, "pinned")
     note_shared(context.device)
     allocation = Allocation(buffer.address, size, "host", context, buffer, flags)

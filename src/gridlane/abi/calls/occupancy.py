@@ -18,6 +18,7 @@ from gridlane.abi.state import streams
 from gridlane.abi.state.modules import Function
 from gridlane.abi.struct import Struct
 from gridlane.core.cuda_table import enums
+from gridlane.core.device_errors import handled
 from gridlane.core.errors import DeviceError, LaunchError
 from gridlane.launch.dimensions import ALONE, LARGEST_CLUSTER
 from gridlane.modules.native import compiles_ptx
@@ -110,6 +111,7 @@ def _largest_that_fits(function: Function, most: int, threads: int, shared: int)
         except DeviceError as error:
             if error.number != INVALID_CLUSTER_SIZE:
                 raise
+            handled(error)
         most //= 2
     return most
 

@@ -14,7 +14,15 @@ from typing import Any, NoReturn, cast
 from gridlane.abi import raw, tracing
 from gridlane.abi.calls.registry import calls
 from gridlane.abi.errors import way_in
-from gridlane.abi.failure import INVALID_VALUE, UNKNOWN, Failure, fail, failure_of
+from gridlane.abi.failure import (
+    INVALID_VALUE,
+    NOT_READY,
+    SUCCESS,
+    UNKNOWN,
+    Failure,
+    fail,
+    failure_of,
+)
 from gridlane.abi.library import hot, hot_launches, output, ready, registration
 from gridlane.abi.library.mark import mark as own_mark
 from gridlane.abi.library.stubs import STREAMS
@@ -25,6 +33,7 @@ from gridlane.abi.typed import Typed
 from gridlane.core import trace
 from gridlane.core.cuda_table import CType, ctype, functions
 from gridlane.core.cuda_table.functions import Function, Parameter
+from gridlane.core.device_errors import device_error
 from gridlane.core.embedding import enter
 from gridlane.core.errors import CompileError, GridlaneError
 
@@ -130,6 +139,8 @@ def _initialise(binary: int) -> int:
 def _note(number: int) -> int:
     """Store the error of a call that C answered alone as the thread's last one."""
     threads.note(number)
+    if number not in (SUCCESS, NOT_READY):
+        device_error(number, "a call that needs no device")
     return number
 
 

@@ -16,10 +16,12 @@ from gridlane.abi.failure import (
     Failure,
     fail,
     failure_of,
+    same,
 )
 from gridlane.abi.state import devices, notices
 from gridlane.abi.state.handles import Handles
 from gridlane.core import epochs
+from gridlane.core.device_errors import noted
 from gridlane.core.errors import GridlaneError
 from gridlane.memory.resource import Buffer
 from gridlane.runtime.protocol import Device
@@ -109,7 +111,7 @@ class Context:
         if not self.handle:
             fail(CONTEXT_IS_DESTROYED, "the context was destroyed")
         if self._fault is not None:
-            raise Failure(self._fault.number, self._fault.what)
+            raise same(Failure(self._fault.number, self._fault.what), self._fault)
         return self
 
     @property
@@ -121,7 +123,8 @@ class Context:
         """Note that a kernel failed: each later call in the context fails with the same number."""
         failure = failure_of(error)
         if self._fault is None:  # a copy, which keeps no frames
-            self._fault = Failure(failure.number, failure.what)
+            noted(error)
+            self._fault = same(Failure(failure.number, failure.what), error)
             epochs.state.changed()
             notices.fault(error)
         return failure

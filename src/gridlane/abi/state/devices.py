@@ -9,6 +9,7 @@ from functools import cache
 from gridlane.abi.failure import INVALID_DEVICE, NO_DEVICE, NOT_INITIALIZED, Failure, fail
 from gridlane.core import epochs
 from gridlane.core.config import config
+from gridlane.core.device_errors import handled
 from gridlane.core.errors import DeviceError
 from gridlane.launch import current
 from gridlane.runtime.protocol import Device
@@ -55,7 +56,8 @@ def _visible() -> tuple[int, ...]:
     """The numbers of the current kind's devices that CUDA_VISIBLE_DEVICES names, in its order."""
     try:
         there, kind = current.count(), current.kind()
-    except DeviceError:
+    except DeviceError as error:
+        handled(error)
         return ()
     setting = config().visible_devices
     if setting is None or kind == "cuda":  # NVIDIA's driver has done it

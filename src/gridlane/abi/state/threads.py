@@ -8,6 +8,7 @@ from gridlane.abi.failure import NOT_READY, Failure, fail
 from gridlane.abi.state import contexts, devices
 from gridlane.abi.state.contexts import Context
 from gridlane.core import epochs
+from gridlane.core.device_errors import handled
 from gridlane.core.errors import GridlaneError
 
 
@@ -65,7 +66,8 @@ def _first() -> int:
     for ordinal in _valid:
         try:
             devices.device(ordinal)
-        except (GridlaneError, Failure):
+        except (GridlaneError, Failure) as error:
+            handled(error)
             continue
         return ordinal
     devices.device(0)

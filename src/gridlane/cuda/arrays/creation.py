@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gridlane.core.device_errors import NOT_SUPPORTED
+from gridlane.core.device_errors import NOT_SUPPORTED, handled
 from gridlane.core.errors import DeviceError
 from gridlane.cuda.arrays import allocation, ipc, managers, pointers, transport
 from gridlane.cuda.arrays.devicearray import (
@@ -213,6 +213,7 @@ def _shared(
     except DeviceError as error:
         if error.number != NOT_SUPPORTED:
             raise
+        handled(error)
         # The device has memory of its own, so launches copy it like any host array.
         plain = np.ndarray(shape, dtype, np.empty(max(1, high - low), np.uint8), -low, strides)
     array = plain.view(cls)

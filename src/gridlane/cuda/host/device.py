@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any
 
 from gridlane.core.config import config
-from gridlane.core.device_errors import PEER_UNSUPPORTED, fail
+from gridlane.core.device_errors import PEER_UNSUPPORTED, fail, handled
 from gridlane.core.errors import DeviceError
 from gridlane.core.process_bound import ProcessBound
 from gridlane.cuda.arrays import ipc, managers, pointers
@@ -479,6 +479,7 @@ def cuda_error() -> DeviceError | None:
     try:
         current.device()
     except DeviceError as error:
+        handled(error)
         return error
     return None
 

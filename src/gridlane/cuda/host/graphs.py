@@ -21,7 +21,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from gridlane.core.device_errors import ILLEGAL_STATE, fail
+from gridlane.core.device_errors import ILLEGAL_STATE, fail, handled
 from gridlane.core.errors import DeviceError
 from gridlane.core.process_bound import ProcessBound
 from gridlane.cuda.host.native_streams import native_stream
@@ -125,7 +125,8 @@ def _drop(native: protocol.Stream) -> None:
     """End a failed capture, and ignore the device's errors: the cause is raised already."""
     try:
         native.end_capture()
-    except DeviceError:
+    except DeviceError as error:
+        handled(error)
         return
     finally:
         current.note_capture()

@@ -17,6 +17,7 @@ from gridlane.core.device_errors import (
     NOT_CAPTURED,
     NOT_PERMITTED,
     fail,
+    handled,
 )
 from gridlane.core.errors import DeviceError
 from gridlane.core.frozen import frozen
@@ -158,6 +159,7 @@ class Pool(ProcessBound):
                 ended.append(piece)
                 if error.number not in (CAPTURE_IMPLICIT, NOT_CAPTURED):
                     raise
+                handled(error)
                 break  # a later use of the pool takes it back
             self._pieces.give_back(piece, stream, done)
         self._pieces.settle()

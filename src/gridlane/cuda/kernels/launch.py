@@ -20,7 +20,7 @@ import numpy as np
 from gridlane.core import trace
 from gridlane.core.argtypes import ArrayType, ScalarType
 from gridlane.core.compact import Variant
-from gridlane.core.device_errors import NOT_CAPTURED, fail
+from gridlane.core.device_errors import NOT_CAPTURED, fail, noted
 from gridlane.core.errors import ArgumentError, CompileError, DeviceError, GridlaneError
 from gridlane.cuda.host.streams import Stream
 from gridlane.cuda.interop.torch_streams import captured_stream
@@ -159,6 +159,7 @@ class Launching:
         try:
             self._launch_with_plan(args)
         except GridlaneError as error:
+            noted(error, device=current.name(), kernel=self.dispatcher.__name__)
             raise shortened(error)  # noqa: B904  # it is the same error
 
     def _launch_with_plan(self, args: tuple[Any, ...]) -> None:

@@ -11,7 +11,8 @@ import numpy as np
 
 from gridlane.compiler.units import linked
 from gridlane.core import trace
-from gridlane.core.errors import ArgumentError
+from gridlane.core.device_errors import noted
+from gridlane.core.errors import ArgumentError, GridlaneError
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
 from gridlane.cuda.host.streams import AnyStream
 from gridlane.cuda.kernels.overlaps import Writebacks
@@ -253,7 +254,11 @@ class RawKernel(Sent):
                 launch_record = key = None
             if launch_record is not None and _again(*launch_record, shared_mem, args):
                 return
-        self._launch(grid, block, args, shared_mem, stream, cluster, key)
+        try:
+            self._launch(grid, block, args, shared_mem, stream, cluster, key)
+        except GridlaneError as error:
+            noted(error, device=current.name(), kernel=self.name)
+            raise
 
     def _launch(
         self,

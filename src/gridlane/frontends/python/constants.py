@@ -11,6 +11,7 @@ import numpy as np
 
 from gridlane.core import argtypes, dtypes, numpy_types
 from gridlane.core.array_interface import ArrayMemory
+from gridlane.core.device_errors import handled
 from gridlane.core.dtypes import DType, b1, i64, u64
 from gridlane.core.errors import ConstantError, DeviceError, GridlaneError, TypingError
 from gridlane.core.source import Loc, describe
@@ -86,6 +87,7 @@ def _memory(t: Translator, value: Any, name: str) -> ArrayMemory | None:
     try:
         return t.unit.around.memory(value)
     except DeviceError as error:
+        handled(error)  # the next one has the place
         meaning = f"{error.meaning}\n  in {what}\n{describe(t.b.loc)}"
         raise DeviceError(error.name, error.number, meaning, error.advice) from None
     except GridlaneError as error:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gridlane.core.compact import COARSE, MANY_BLOCKS, Variant
+from gridlane.core.device_errors import handled
 from gridlane.core.errors import CompileError, DeviceError, LaunchError
 from gridlane.launch import compact
 from gridlane.launch.fusion.members import Delayed, Facts, allocation, found_of
@@ -200,6 +201,7 @@ class _Maker:
                 code = code_of(chosen[:count], tuple(sorted(barriers)), self.device)
                 fits = count
             except (Apart, CompileError, DeviceError, LaunchError) as error:
+                handled(error)
                 why = error.why if isinstance(error, Apart) else str(error).splitlines()[0]
                 fails = count
             count = (fits + fails) // 2

@@ -161,11 +161,11 @@ class CpuKernel(HostKernel):
             locations = (
                 locations[number - 1 : number] if number else locations[: self.artifact.accesses]
             )
-            raise kernel_fault(self.artifact.name, locations, report[3] & (1 << 64) - 1)
+            raise kernel_fault(self.artifact.name, locations, report[3] & (1 << 64) - 1, "cpu")
         if code == TIMED_OUT:
             number = place_near(self.artifact.code, report[2] - 1) if report[2] else 0
             loc = self.artifact.places[number - 1] if number else UNKNOWN
-            raise kernel_timeout(self.artifact.name, loc, config().timeout)
+            raise kernel_timeout(self.artifact.name, loc, config().timeout, "cpu")
         if code == NO_MEMORY:
             size = self.artifact.scratch + self.artifact.static_shared
             fail(OUT_OF_MEMORY, f"{size} bytes that each worker needs for {self.artifact.name}")
@@ -179,9 +179,9 @@ class CpuKernel(HostKernel):
         )
         if site.exception == ILLEGAL_ACCESS:
             text = access_text(site, report[5:], self._allocations)
-            raise kernel_access(site, *where, self.artifact.name, text)
+            raise kernel_access(site, *where, self.artifact.name, text, "cpu")
         numbers = tuple(report[5 : 5 + site.detail.count("{}")])
-        raise kernel_exception(site, *where, self.artifact.name, numbers)
+        raise kernel_exception(site, *where, self.artifact.name, numbers, "cpu")
 
 
 def _serve(artifact: Artifact, allocations: Allocations, site: int, cells: int) -> None:

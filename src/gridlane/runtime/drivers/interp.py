@@ -172,7 +172,9 @@ class InterpKernel(HostKernel):
         if result.error is not None:
             code, index, thread = result.error
             site = self.artifact.errors[code]
-            raise kernel_exception(site, thread, index, self.artifact.name, result.numbers)
+            raise kernel_exception(
+                site, thread, index, self.artifact.name, result.numbers, device.name
+            )
 
     def occupancy(self, threads: int, shared: int = 0) -> int:
         """Blocks in flight at once, if they wait for each other."""
@@ -195,7 +197,7 @@ def _ending(kernel: str, threads: set[int]) -> Unwanted:
 
     def unwanted(loc: Loc) -> bool:
         if limit and time.monotonic() > end:
-            raise kernel_timeout(kernel, loc, limit)
+            raise kernel_timeout(kernel, loc, limit, "interp")
         return thread in threads
 
     return unwanted

@@ -7,10 +7,10 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from copy import copy
 from threading import get_ident
 from time import monotonic_ns
 
+from gridlane.core.device_errors import again
 from gridlane.core.errors import DeviceError
 from gridlane.core.processors import available_processors
 from gridlane.runtime.queues import callbacks
@@ -61,6 +61,7 @@ class HostDrivenContext:
             processor, they do not: polling would take the processor from the work itself.
         lock: held to record work, to submit it, and to change the pools. A finalizer may interrupt
             its holder on the same thread; a finalizer of memory only queues a deferred free.
+        device_name: the name of the device.
         fault: the exception of a lost device; every call raises a copy.
         progress: the number of the batch that is being recorded.
         closed: whether the device is released.
@@ -74,6 +75,7 @@ class HostDrivenContext:
     def __init__(self, software: bool) -> None:
         self.polls = not software and available_processors() > 1
         self.lock = threading.RLock()
+        self.device_name = ""
         self.fault: DeviceError | None = None
         self.progress: int = 1
         self.closed = False
@@ -130,7 +132,7 @@ class HostDrivenContext:
     def raise_fault(self) -> None:
         """Raise the fault of a lost device."""
         if self.fault is not None:
-            raise copy(self.fault)
+            raise again(self.fault, self.device_name)
 
     def poll(self, is_done: Callable[[], bool]) -> bool:
         """Poll until the work is done, for ``POLL_NS`` at most; the caller blocks if it is not.
@@ -161,7 +163,7 @@ class HostDrivenContext:
                 a finalizer that interrupts a holder of the lock.
         """
         if self.fault is not None:
-            raise copy(self.fault)
+            raise again(self.fault, self.device_name)
         if callbacks.here.in_callback:
             callbacks.refuse_in_callback()
         # reentry.is_reentry, inlined.

@@ -16,7 +16,7 @@ import weakref
 from collections.abc import Callable
 from typing import NoReturn, Protocol
 
-from gridlane.core.device_errors import NOT_PERMITTED, device_error, fail
+from gridlane.core.device_errors import NOT_PERMITTED, described, fail
 from gridlane.core.endings import at_its_end
 from gridlane.core.errors import KernelError
 from gridlane.core.weak import live
@@ -420,7 +420,7 @@ def _begin_in_child() -> None:
         queue.thread, queue.lacks_thread = None, True
         lost = native.lost(queue.address)
         if lost:
-            queue.error = device_error(
+            queue.error = described(
                 NOT_PERMITTED,
                 f"the process forked while this stream had {lost} pieces of work to do, which "
                 "are done in the parent alone",

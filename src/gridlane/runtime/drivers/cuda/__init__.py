@@ -5,7 +5,7 @@ The context is the device's primary one, which CuPy, PyTorch and numba use as we
 
 from __future__ import annotations
 
-from gridlane.core.device_errors import INVALID_DEVICE, fail
+from gridlane.core.device_errors import INVALID_DEVICE, fail, handled
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.cuda.api import call
 from gridlane.runtime.drivers.cuda.device import CudaDevice, gpu
@@ -17,7 +17,8 @@ def device_count() -> int:
     """The number of GPUs of this machine; 0 without a driver."""
     try:
         return int(call("cuDeviceGetCount"))
-    except DeviceError:
+    except DeviceError as error:
+        handled(error)
         return 0
 
 

@@ -10,7 +10,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from gridlane.core.device_errors import NEWER_DRIVER, NO_DEVICE, NOT_SUPPORTED, device_error, fail
+from gridlane.core.device_errors import NEWER_DRIVER, NO_DEVICE, NOT_SUPPORTED, described, fail
 from gridlane.core.error_table import NAMES
 from gridlane.core.errors import DeviceError
 from gridlane.core.extras import install
@@ -43,23 +43,27 @@ def bindings() -> Any:
         with originals():  # gridlane.cuda.driver has its name in programs of "gridlane run"
             driver: Any = import_module("cuda.bindings.driver")
     except ImportError as error:
-        fail(NO_DEVICE, f"cuda-bindings does not load ({error})", install("cuda"))
+        what = f"cuda-bindings does not load ({error})"
+        raise described(NO_DEVICE, what, install("cuda")) from None
     try:
         code = int(driver.cuInit(0)[0])
     except RuntimeError as error:  # libcuda is looked for at the first call
         reason = str(error).strip().splitlines()[0]
-        fail(
+        raise described(
             NO_DEVICE,
             f"libcuda, the driver's library, does not load ({reason})",
             "install NVIDIA's driver; in a container, start it with the GPUs (--gpus all)",
-        )
+        ) from None
     if code:
-        raise device_error(code, "cuInit")
+        raise described(code, "cuInit")
     return driver
 
 
 def call(name: str, *args: Any, what: str = "") -> Any:
     """Call a function of the driver; returns its result, or a tuple of several.
+
+    The history of errors has no failure of this: ``Context.explained`` and the opening of a device
+    note theirs, and others ask whether the driver has something.
 
     Args:
         name: such as ``cuStreamCreate``.
@@ -70,7 +74,7 @@ def call(name: str, *args: Any, what: str = "") -> Any:
     """
     code, *values = answer(name, *args)
     if code:
-        raise device_error(code, f"{name}: {what}" if what else name)
+        raise described(code, f"{name}: {what}" if what else name)
     return values[0] if len(values) == 1 else tuple(values)
 
 

@@ -9,7 +9,6 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from copy import copy
 from typing import Any, Protocol
 
 from gridlane.core.artifact import Artifact
@@ -17,8 +16,11 @@ from gridlane.core.device_errors import (
     CONTEXT_DESTROYED,
     NOT_CAPTURED,
     KernelStop,
+    again,
+    described,
     device_error,
     fail,
+    noted,
 )
 from gridlane.core.errors import DeviceError
 from gridlane.core.forks import fork_waits
@@ -164,6 +166,8 @@ class Context:
     def __init__(self, ordinal: int) -> None:
         self.device = call("cuDeviceGet", ordinal)
         self.ordinal = ordinal
+        self.name = f"cuda:{ordinal}" if ordinal else "cuda"
+        """That of the device."""
         self.alone = int(call("cuDeviceGetCount")) == 1
         self.generation = -1
         self.fault: DeviceError | None = None
@@ -214,7 +218,7 @@ class Context:
             DeviceError: a kernel has brought the context down; NOT_PERMITTED in a callback.
         """
         if self.fault is not None:
-            raise copy(self.fault)
+            raise again(self.fault, self.name)
         if callbacks.here.in_callback:
             callbacks.refuse_in_callback()
         if not self.alone or getattr(_thread, "context", None) is not self._token:
@@ -329,10 +333,10 @@ class Context:
         """The exception of a failure; one that loses the context names the suspect kernels and
         lines, and every later call raises it."""
         if error.number not in STICKY:
-            return error
+            return noted(error, device=self.name)
         if self.fault is None:
             self.fault = self._lost() if error.number == CONTEXT_DESTROYED else self._fault(error)
-        return copy(self.fault)
+        return again(self.fault, self.name)
 
     def _fault(self, error: DeviceError) -> DeviceError:
         gone = [report for report in self._of_gone_kernels() if report.launched]
@@ -347,11 +351,13 @@ class Context:
             "@cuda.jit(debug=True, opt=False) checks indices and names the line; cuda.close() "
             "asks the driver for a new context, which not every driver gives"
         )
-        return device_error(error.number, culprits, advice)
+        fault = described(error.number, culprits, advice)
+        return noted(fault, device=self.name, kernel=", ".join(suspects))
 
     def _lost(self) -> DeviceError:
         message = "other code of this process has reset the device, and its memory is lost"
-        return device_error(CONTEXT_DESTROYED, message, "cuda.close() begins again")
+        fault = described(CONTEXT_DESTROYED, message, "cuda.close() begins again")
+        return noted(fault, device=self.name)
 
     def settled(self) -> None:
         """Note that all work is done: no kernel is a suspect any more."""
@@ -390,6 +396,7 @@ class Context:
                 error.number,
                 "the driver gives this process no new context after the fault",
                 "start the process again; run what may fault in a process of its own",
+                self.name,
             ) from fault
 
     def expire(self) -> None:

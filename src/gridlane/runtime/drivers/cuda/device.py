@@ -12,6 +12,7 @@ from gridlane.core.config import config
 from gridlane.core.device_errors import (
     INVALID_HANDLE,
     INVALID_VALUE,
+    described,
     device_error,
     fail,
 )
@@ -194,7 +195,7 @@ class CudaDevice:
         else:
             code = waiting()[1]()
         if code:
-            raise context.explained(device_error(code, "cuCtxSynchronize"))
+            raise context.explained(described(code, "cuCtxSynchronize"))
         context.settled()
         if not context.silent:
             self.flush()
@@ -209,7 +210,7 @@ class CudaDevice:
         for stream in live(self._own):
             code = waiting()[0](stream.handle)
             if code:
-                raise self.context.explained(device_error(code, "cuStreamSynchronize"))
+                raise self.context.explained(described(code, "cuStreamSynchronize"))
 
     def resident(
         self, artifact: Artifact, block: Block, owner: Owner, size: int = 1, shared: int = 0

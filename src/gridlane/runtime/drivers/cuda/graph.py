@@ -11,6 +11,7 @@ from gridlane.core.device_errors import (
     INVALID_VALUE,
     NOT_CAPTURED,
     fail,
+    handled,
 )
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.cuda.api import bindings, enum
@@ -211,6 +212,7 @@ def check_pinned(context: Context, address: int) -> None:
     except DeviceError as error:
         if error.number != INVALID_VALUE:
             raise
+        handled(error)
         flags = 0
     if flags != _PAGE_LOCKED:
         fail(NOT_CAPTURED, "a copy of memory that is not pinned", "use cuda.pinned_array")

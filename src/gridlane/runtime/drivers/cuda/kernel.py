@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from gridlane.core import gpu_abi as abi
 from gridlane.core.artifact import Artifact
-from gridlane.core.device_errors import INVALID_IMAGE, NOT_CAPTURED, NOT_FOUND, fail
+from gridlane.core.device_errors import INVALID_IMAGE, NOT_CAPTURED, NOT_FOUND, fail, handled
 from gridlane.core.errors import DeviceError
 from gridlane.core.forks import fork_waits
 from gridlane.runtime.drivers.cuda.api import address_of, bindings, enum
@@ -183,6 +183,7 @@ class CudaKernel:
         except DeviceError as error:
             if error.number != NOT_FOUND:
                 raise
+            handled(error)
             return
         self.report = report = Report(self.context, self.artifact, self)
         self.device.keep_report(report)

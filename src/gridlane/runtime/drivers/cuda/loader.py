@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gridlane.core.artifact import Artifact
-from gridlane.core.device_errors import device_error
+from gridlane.core.device_errors import device_error, handled
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.cuda.api import enum, relaxed
 from gridlane.runtime.drivers.cuda.context import Context
@@ -46,4 +46,6 @@ def load(context: Context, artifact: Artifact) -> Any:
         said = bytes(log).split(b"\0")[0].decode(errors="replace").strip()
         if not said:
             raise
-        raise device_error(error.number, f"kernel {artifact.name}: {said}") from None
+        handled(error)  # the next one says more
+        what = f"kernel {artifact.name}: {said}"
+        raise device_error(error.number, what, device=context.name) from None

@@ -8,7 +8,7 @@ import weakref
 from typing import Any
 
 from gridlane.core import dlpack_abi
-from gridlane.core.device_errors import INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, fail
+from gridlane.core.device_errors import INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, fail, handled
 from gridlane.core.errors import DeviceError
 from gridlane.memory.device_memory import DeviceMemory
 from gridlane.memory.resource import Buffer, HostMemory
@@ -79,6 +79,7 @@ class Pool:
         except DeviceError as error:
             if error.number != OUT_OF_MEMORY:
                 raise
+            handled(error)
             # Deferred frees, here and in other pools of the process, may release enough.
             self.context.call("cuCtxSynchronize")
             self.trim()
@@ -96,6 +97,7 @@ class Pool:
             except DeviceError as error:
                 if error.number != OUT_OF_MEMORY or not self.reserved:
                     raise
+                handled(error)
             self.trim()
             return int(self.context.call("cuMemAlloc", size, what=what))
 
@@ -202,6 +204,7 @@ def _attribute(context: Context, name: str, address: int) -> Any:
     except DeviceError as error:
         if error.number != INVALID_VALUE:
             raise
+        handled(error)
         return None
 
 
@@ -221,6 +224,7 @@ def export(context: Context, address: int) -> tuple[bytes, int]:
     except DeviceError as error:
         if error.number not in (INVALID_VALUE, NOT_SUPPORTED):
             raise
+        handled(error)  # the next one says more
         fail(
             INVALID_VALUE,
             f"cuIpcGetMemHandle: the memory at {address:#x} is of a pool, which the driver does "

@@ -43,7 +43,7 @@ class Report(report.Report):
         size = report.size(artifact)
         self.buffer = DeviceMemory(PageLocked(context, mapped=True)).allocate(size)
         self.address = self.buffer.address
-        super().__init__(artifact, as_array(self.address, size))
+        super().__init__(artifact, as_array(self.address, size), device=context.name)
 
     @property
     def explain(self) -> Explain | None:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from gridlane.core.device_errors import (
     INVALID_HANDLE,
     NOT_READY,
-    device_error,
+    described,
     fail,
 )
 from gridlane.runtime.drivers.cuda.api import (
@@ -221,7 +221,7 @@ class CudaStream:
         code = host_launcher()(self.handle, _host_function, number)
         if code:
             _callbacks.pop(number, None)
-            raise self.context.explained(device_error(code, "cuLaunchHostFunc"))
+            raise self.context.explained(described(code, "cuLaunchHostFunc"))
 
     # --- waiting ---
 
@@ -275,7 +275,7 @@ class CudaStream:
         self.context.enter()
         code = waiting()[0](self.handle)
         if code:
-            raise self.context.explained(device_error(code, "cuStreamSynchronize"))
+            raise self.context.explained(described(code, "cuStreamSynchronize"))
 
     def _check_waiting(self, what: str) -> None:
         """Refuse a wait for the work while it is only recorded."""
@@ -387,7 +387,7 @@ class CudaEvent:
             self.recorded, self.capture = True, None
             code, name = wait(after.handle, event, 0), "cuStreamWaitEvent"
         if code:
-            raise context.explained(device_error(code, name))
+            raise context.explained(described(code, name))
 
     def elapsed_ms(self, end: CudaEvent) -> float:
         """Milliseconds of the device's clock from this event to ``end``.
@@ -417,5 +417,5 @@ def _is_done(context: Context, query: str, native: Any) -> bool:
     context.enter()
     code = answer(query, native)[0]
     if code not in (0, NOT_READY):
-        raise context.explained(device_error(code, query))
+        raise context.explained(described(code, query))
     return not code

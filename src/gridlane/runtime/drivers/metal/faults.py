@@ -11,7 +11,8 @@ from gridlane.core.device_errors import (
     LAUNCH_TIMEOUT,
     NAMED_ADVICE,
     OUT_OF_MEMORY,
-    device_error,
+    described,
+    noted,
 )
 from gridlane.core.errors import DeviceError
 
@@ -56,14 +57,17 @@ TABLE: dict[int, tuple[int, str, str]] = {
 _UNKNOWN = (LAUNCH_FAILED, "an error that gridlane does not know", "update gridlane")
 
 
-def explained(error: Any, kernels: str) -> DeviceError:
+def explained(error: Any, kernels: str, device: str) -> DeviceError:
     """The exception for an NSError of a command buffer.
 
     Args:
         kernels: the names of the kernels in it.
+        device: the name of the device.
     """
     code, domain = int(error.code()), str(error.domain())
     number, meaning, advice = TABLE.get(code, _UNKNOWN) if domain == DOMAIN else _UNKNOWN
     where = f", in {kernels}" if kernels else ""
     message = f"{meaning}{where} ({domain} {code}: {error.localizedDescription()})"
-    return device_error(number, message, f"{advice}; cuda.close() makes the device usable again")
+    text = f"{advice}; cuda.close() makes the device usable again"
+    category = "lost" if number == DEVICES_UNAVAILABLE else ""
+    return noted(described(number, message, text), category, device, kernels)

@@ -275,7 +275,7 @@ class MetalRecorder(Recorder[Context, MetalBatch, Place, Prepared, Stamp]):
 
     def fault(self, cause: MetalBatch) -> DeviceError:
         """The exception of a command buffer's error."""
-        return explained(cause.command.error(), ", ".join(cause.names))
+        return explained(cause.command.error(), ", ".join(cause.names), self.context.device_name)
 
     def abandon(self) -> None:
         """Drop recorded work after a failure, and wait for committed work: an encoder must have

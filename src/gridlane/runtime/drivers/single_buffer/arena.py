@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from gridlane.core.device_errors import OUT_OF_MEMORY, fail
+from gridlane.core.device_errors import OUT_OF_MEMORY, fail, handled
 from gridlane.core.errors import DeviceError
 from gridlane.core.shader_abi import OFFSET_BITS, located
 from gridlane.memory.ranges import FreeRanges
@@ -168,6 +168,7 @@ class GrowingArena:
             except DeviceError as error:  # a copy needs both buffers; a further one does not
                 if error.number != OUT_OF_MEMORY:
                     raise
+                handled(error)
         segment = Segment(len(self.segments))
         self._enlarge(segment, room)
         self.segments.append(segment)
@@ -181,6 +182,7 @@ class GrowingArena:
         except DeviceError as error:
             if error.number != OUT_OF_MEMORY or wanted == needed:
                 raise
+            handled(error)
             self._resize(segment, needed)
         segment.free.give(end, segment.end - end, None)
 

@@ -11,10 +11,9 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from copy import copy
 from typing import Any, NamedTuple
 
-from gridlane.core.device_errors import INVALID_VALUE, fail, lost_device
+from gridlane.core.device_errors import INVALID_VALUE, again, fail, handled, lost_device
 from gridlane.core.errors import DeviceError
 from gridlane.core.shader_abi import LAUNCH_WORDS, located
 from gridlane.core.threads import start_thread
@@ -282,12 +281,13 @@ class WordRecorder(Recorder[HostDrivenContext, WordBatch, int, Prepared, Any]):
             if asks and left_a_handler(error):
                 raise
             with self.lock:
+                handled(error)  # of the library; the history has that of the device
                 fault = self.context.fault = self.context.fault or self.fault(error)
                 self._fences.clear()
-            raise copy(fault) from error
+            raise again(fault, self.context.device_name) from error
 
     def fault(self, cause: Exception) -> DeviceError:
         """The exception of any failure of the library."""
         message = " ".join(str(cause).split())
         lost = f"the device {self.engine.facts.name} is lost ({message})"
-        return lost_device(lost, ", ".join(sorted(self.suspects)))
+        return lost_device(lost, ", ".join(sorted(self.suspects)), self.context.device_name)

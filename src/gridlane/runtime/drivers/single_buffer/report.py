@@ -10,7 +10,7 @@ import numpy as np
 
 from gridlane.core import gpu_abi as abi
 from gridlane.core.artifact import Artifact
-from gridlane.core.device_errors import OUT_OF_MEMORY
+from gridlane.core.device_errors import OUT_OF_MEMORY, handled
 from gridlane.core.errors import DeviceError
 from gridlane.memory.device_memory import DeviceMemory
 from gridlane.memory.resource import Buffer
@@ -34,7 +34,7 @@ class QueuedReport(ReportBlock):
         self._recorder: WordRecorder = device.recorder
         # Shader kernels record no positions: the block ends with the records.
         self._host = (ctypes.c_ubyte * report.size(artifact, 0))()
-        block = report.Report(artifact, self._host, 0)
+        block = report.Report(artifact, self._host, 0, device.name)
         memory = _room_for(device.report_memory, block)
         super().__init__(block, memory.address, memory)
         self._header = bytes(self._host[: abi.RECORDS_OFFSET])
@@ -81,4 +81,5 @@ def _room_for(memory: DeviceMemory[Buffer], block: report.Report) -> Buffer:
         except DeviceError as error:
             if error.number != OUT_OF_MEMORY or block.capacity < FEWEST:
                 raise
+            handled(error)
         block.shrink(block.capacity // 4)

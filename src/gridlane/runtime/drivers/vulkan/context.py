@@ -6,10 +6,10 @@ import itertools
 import weakref
 from collections import Counter
 from collections.abc import Callable
-from copy import copy
 from functools import partial
 from typing import Any, NoReturn
 
+from gridlane.core.device_errors import again
 from gridlane.core.endings import at_its_end
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.vulkan import features
@@ -112,7 +112,7 @@ class Context(HostDrivenContext):
 
     def raise_closed(self) -> NoReturn:
         """Raise what a device that is destroyed answers."""
-        raise copy(self.fault or at_its_end("the device vulkan"))
+        raise again(self.fault or at_its_end("the device vulkan"), self.device_name)
 
     def check(self, result: int | None, name: str, what: str = "") -> int:
         """Raise the exception of a VkResult; a lost device stays lost."""
@@ -120,7 +120,7 @@ class Context(HostDrivenContext):
             return result or SUCCESS
         if result == LOST:
             self.fault = self.fault or self.explain(name)
-            raise copy(self.fault)
+            raise again(self.fault, self.device_name)
         raise failure(result, f"{name}: {what}" if what else name)
 
     def create(self, name: str, kind: str, info: Any, what: str = "") -> Any:

@@ -290,7 +290,7 @@ class VulkanRecorder(Recorder[Context, VulkanBatch, Place, Prepared, Slot]):
     def fault(self, cause: str) -> DeviceError:
         """The exception of a lost device, which a function of the driver reports."""
         message = f"the device is lost (VK_ERROR_DEVICE_LOST, told by {cause})"
-        return lost_device(message, ", ".join(sorted(self.suspects)))
+        return lost_device(message, ", ".join(sorted(self.suspects)), self.context.device_name)
 
     def end(self) -> None:
         """Destroy the recorder; nothing may be in flight."""
