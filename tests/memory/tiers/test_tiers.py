@@ -447,3 +447,9 @@ def test_a_prefetch_of_a_block_that_is_written_elsewhere_does_nothing():
         nth(array, 0).prefetch()
         tiers.background.wait()
     assert right(array)
+
+
+@pytest.mark.parametrize("disk", ["a folder", ("a folder", 1 << 20), {}])
+def test_a_disk_that_is_no_store_is_refused(disk):
+    with pytest.raises(TypeError, match=r"(?s)store of blocks.*BlockStore\("):
+        Tiers(4 * BLOCK, disk=disk)

@@ -34,6 +34,10 @@ class Tiers(ProcessBound):
         disk: a store of blocks; None for none. ``close`` leaves it open.
         ahead: how many dirty blocks the background writes to disk before they are evicted.
 
+    Raises:
+        TypeError: the disk is no store.
+        ValueError: a size that is none.
+
     >>> tiers = Tiers(host="64MiB")
     >>> tiers.statistics().host_quota
     67108864
@@ -53,6 +57,11 @@ class Tiers(ProcessBound):
         quota = None if device is None else byte_size(device)
         if ahead < 0:
             raise ValueError(f"{ahead} blocks ahead are fewer than none")
+        if disk is not None and not all(hasattr(disk, each) for each in ("put", "read", "delete")):
+            raise TypeError(
+                f"disk is a store of blocks, not {type(disk).__name__}\n"
+                '  in a folder: Tiers(..., disk=BlockStore("folder", temporary=True))'
+            )
         self.manager = Manager(byte_size(host), quota, disk)
         self.background = Background(self.manager, ahead if disk is not None else 0)
         self._prefix = f"{os.getpid()}-{next(_numbers)}-"
