@@ -124,13 +124,7 @@ def _bring(manager: Manager, block: Block, place: Place) -> None:
     except Exception as error:
         _report(manager, block, error)
     finally:
-        with manager.locked():
-            block.claimed = False
-            if begun:
-                manager.end(block)
-            elif block.freed and block.moving is None:
-                manager.free(block)
-            manager.changed()
+        manager.unclaim(block, begun)
 
 
 def _run(manager: weakref.ref[Manager], tasks: SimpleQueue[_Task]) -> None:

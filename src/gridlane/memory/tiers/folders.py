@@ -77,7 +77,7 @@ class Folder:
         Args:
             size: of the record in bytes.
             begin: opens a new file in the folder.
-            write: appends to a file, and notes what it has.
+            write: appends to a file, and notes the new length.
             most: bytes of a file, after which another is begun.
             spare: bytes of the quota that are left; None to go beyond it.
 

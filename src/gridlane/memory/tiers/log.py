@@ -115,7 +115,7 @@ class Log:
                 raise failure(error, folder.path, "removing a lock") from error
 
     def release(self) -> None:
-        """Close the writer's locks: others may remove what it has left."""
+        """Close the writer's locks: others may remove its leftovers."""
         while self.locks:
             os.close(self.locks.pop())
 

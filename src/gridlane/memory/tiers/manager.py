@@ -173,6 +173,16 @@ class Manager:
             self.free(block)
         self.changed()
 
+    def unclaim(self, block: Block, begun: bool) -> None:
+        """End a claim, and the motion that it began; the caller does not have the lock."""
+        with self.locked():
+            block.claimed = False
+            if begun:
+                self.end(block)
+            elif block.freed and block.moving is None:
+                self.free(block)
+            self.changed()
+
     def unreserve(self, place: Place, size: int) -> None:
         """Give up a reservation."""
         place.used -= size

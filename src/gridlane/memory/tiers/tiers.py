@@ -200,13 +200,7 @@ class Tiers(ProcessBound):
             with manager.locked():
                 return self._pin(block, place, write, brief, brought=True)
         finally:
-            with manager.locked():
-                block.claimed = False
-                if begun:
-                    manager.end(block)
-                elif block.freed and block.moving is None:
-                    manager.free(block)
-                manager.changed()
+            manager.unclaim(block, begun)
 
     @contextmanager
     def brief(
