@@ -8,6 +8,7 @@ from gridlane.core.byte_sizes import byte_size
 from gridlane.core.frozen import frozen
 
 CODECS = ("lz4", "zstd", "raw")
+_IGNORED = ("MX_DISK_PARALLELISM_LEVEL", "MX_DEBUG")
 
 
 @frozen
@@ -24,6 +25,7 @@ class TierSettings:
         level: GRIDLANE_TIERS_LEVEL, of the codec; None (default) for its usual one.
         block: GRIDLANE_TIERS_BLOCK, bytes of a block; 1 MiB by default.
         aliases: the names of MetaXuda's that were read.
+        ignored: those that are set and mean nothing here.
     """
 
     host: int | None
@@ -33,6 +35,7 @@ class TierSettings:
     level: int | None
     block: int
     aliases: tuple[str, ...]
+    ignored: tuple[str, ...]
 
 
 def tier_settings(environment: Mapping[str, str]) -> TierSettings:
@@ -64,6 +67,7 @@ def tier_settings(environment: Mapping[str, str]) -> TierSettings:
         level=None if level is None or codec == "raw" else int(level),
         block=1 << 20 if block is None else block,
         aliases=aliases,
+        ignored=tuple([name for name in _IGNORED if get(name)]),
     )
 
 

@@ -89,6 +89,7 @@ with warnings.catch_warnings(record=True) as heard:
     array = tiered(1 << 20, np.uint8)
     other = tiered(3, np.uint8)
 assert len(heard) == 1 and "MX_ENABLE_DATASTORE_COMPRESSION" in str(heard[0].message)
+assert "MX_DISK_PARALLELISM_LEVEL have no effect" in str(heard[0].message)
 array[...] = np.arange(1 << 20) % 253
 assert array.tiers is other.tiers and array.block_bytes == 65536
 array.tiers.wait()
@@ -102,6 +103,7 @@ assert (out == np.arange(1 << 20) % 253).all()
         "GRIDLANE_TIERS_BLOCK": "64KiB",
         "GRIDLANE_TIERS_DISK": f"{tmp_path}=8MiB",
         "MX_ENABLE_DATASTORE_COMPRESSION": "0",
+        "MX_DISK_PARALLELISM_LEVEL": "auto",
     }
     subprocess.run(
         [sys.executable, "-c", program], env=os.environ | environment, check=True, timeout=120

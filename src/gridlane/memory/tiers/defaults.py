@@ -39,11 +39,13 @@ def default_tiers() -> Tiers:
 
 def tiers_of(given: TierSettings) -> Tiers:
     """New tiers by settings."""
+    said: list[str] = []
     if given.aliases:
-        warnings.warn(
-            f"{', '.join(given.aliases)} set gridlane's tiers; its own names are GRIDLANE_TIERS_*",
-            stacklevel=3,
-        )
+        said.append(f"{', '.join(given.aliases)} set gridlane's tiers")
+    if given.ignored:
+        said.append(f"{', '.join(given.ignored)} have no effect on tiers")
+    if said:
+        warnings.warn(f"{'; '.join(said)}; gridlane's own names are GRIDLANE_TIERS_*", stacklevel=3)
     disk = None
     if given.disk:
         folders = [path if quota is None else (path, quota) for path, quota in given.disk]
